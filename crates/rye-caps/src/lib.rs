@@ -1,0 +1,1 @@
+//! Decides whether a grant covers a capability.

@@ -1,0 +1,1 @@
+//! Renders the exact text that a model is sent.

@@ -1,0 +1,1 @@
+//! Speaks each model vendor's wire format over one HTTP module.

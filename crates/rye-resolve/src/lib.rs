@@ -1,0 +1,1 @@
+//! Finds the one verified item that an id means here.

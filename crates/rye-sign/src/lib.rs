@@ -1,0 +1,1 @@
+//! Binds text to the Ed25519 key that signed it.

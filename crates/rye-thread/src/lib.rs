@@ -1,0 +1,1 @@
+//! Runs one recorded model and tool loop inside its limits.

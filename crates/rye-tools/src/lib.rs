@@ -1,0 +1,1 @@
+//! Gives a thread its tools: confined files first.

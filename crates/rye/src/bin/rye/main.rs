@@ -1,0 +1,2 @@
+//! The `rye` program.
+fn main() {}

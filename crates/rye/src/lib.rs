@@ -1,0 +1,1 @@
+//! Runs signed directives: agent workflows as files, with no more authority than they declare.

@@ -1,0 +1,1 @@
+//! Shows that the crates agree with each other.
