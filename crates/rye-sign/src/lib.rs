@@ -1,1 +1,89 @@
 //! Binds text to the Ed25519 key that signed it.
+//!
+//! A signed item carries one comment line, on line 1 or below a `#!` line. [`sign`] places it, [`Unverified::locate`]
+//! finds it, and [`Unverified::verify`] turns the text into a [`Verified`], the only form in which text may be run or
+//! composed into a prompt. Nobody outside this crate can make one without a verification that succeeded:
+//!
+//! ```
+//! use rye_sign::{CommentStyle, ItemName, Origin, Policy, SigningKey, Timestamp, TrustDocument, TrustStore, Unverified, sign};
+//!
+//! let key = SigningKey::generate()?;
+//! let now: Timestamp = "2026-11-20T18:00:00Z".parse()?;
+//! let item = ItemName::new("directive", "greet/hello")?;
+//! let text = sign("# Hello\n", CommentStyle::Html, &item, &key, now);
+//!
+//! let mut trust = TrustStore::new();
+//! trust.admit(&TrustDocument::new("me", key.public()).to_toml(), None, Origin::Operator, now)?;
+//!
+//! let verified = Unverified::locate(&text, CommentStyle::Html)?.verify(&item, &trust, &Policy::default(), now)?;
+//! assert!(verified.value().ends_with("# Hello\n"));
+//!
+//! let moved = ItemName::new("directive", "admin/hello")?;
+//! assert!(Unverified::locate(&text, CommentStyle::Html)?.verify(&moved, &trust, &Policy::default(), now).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A `Verified` cannot be written down by hand, which this crate tests:
+//!
+//! ```compile_fail,E0451
+//! use rye_sign::{Provenance, Verified};
+//!
+//! let forged = Verified { value: "rm -rf /", provenance: Provenance::Builtin };
+//! ```
+//!
+//! # What it does not do
+//!
+//! It opens no file, reads no clock and no environment: text, time and trust documents are arguments. Randomness is
+//! used by [`SigningKey::generate`] alone. It gives no meaning to the capability patterns that it carries.
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod canonical;
+mod comment;
+mod digest;
+mod elsewhere;
+mod envelope;
+mod error;
+mod item_name;
+mod json;
+mod key;
+mod key_id;
+mod layout;
+mod message;
+mod policy;
+mod provenance;
+mod sign;
+mod signature_bytes;
+mod signing_key;
+mod timestamp;
+mod trust;
+mod unverified;
+mod verified;
+
+pub mod chain;
+pub mod token;
+
+pub use canonical::canonical_json;
+pub use comment::CommentStyle;
+pub use digest::{Digest, DigestError};
+pub use envelope::MalformedReason;
+pub use error::Error;
+pub use item_name::{ItemName, ItemNameError};
+pub use json::{JsonError, JsonSignature, sign_json, verify_json};
+pub use key::{KeyError, PublicKey};
+pub use key_id::{KeyId, KeyIdError};
+pub use policy::Policy;
+pub use provenance::{Binding, Coverage, Note, Provenance, Signature};
+pub use sign::sign;
+pub use signing_key::{SecretPem, SigningKey};
+pub use timestamp::{Timestamp, TimestampError};
+pub use trust::{
+    Admission, AdmissionNote, Origin, TomlError, TrustDocument, TrustError, TrustProblem,
+    TrustStore, TrustedKey,
+};
+pub use unverified::{Unverified, accept};
+pub use verified::Verified;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,118 @@
+//! SHA-256 of bytes and of text with either line end.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::Digest as _;
+
+/// A SHA-256 digest, written as 64 lowercase hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// A text that is not a [`Digest`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a SHA-256 digest; write 64 lowercase hex digits")]
+#[non_exhaustive]
+pub struct DigestError {
+    /// The text as it was given.
+    pub text: String,
+}
+
+impl Digest {
+    /// Digests the bytes as they are.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// Digests the parts as one text whose line ends are LF.
+    pub(crate) fn of_parts(parts: &[&str]) -> Self {
+        // Joined first: a CR at the end of one part and an LF at the start of the next are one line end.
+        Self::of(normalized(&parts.concat()).as_bytes())
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first twelve digits and an ellipsis, for messages.
+    pub fn shortened(&self) -> String {
+        self.to_string().chars().take(12).chain(['…']).collect()
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        from_hex(text).map(Self).ok_or_else(|| DigestError { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// Turns CRLF into LF. A lone CR stays: it is a byte like any other, so changing an LF into one is noticed.
+fn normalized(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = nibble(*high)? << 4 | nibble(*low)?;
+    }
+    Some(bytes)
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Digest;
+
+    /// FIPS 180-2, appendix B.1.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn agrees_with_the_standard() {
+        assert_eq!(Digest::of(b"abc").to_string(), ABC);
+        assert_eq!(ABC.parse(), Ok(Digest::of(b"abc")));
+        assert_eq!(Digest::of(b"abc").shortened(), "ba7816bf8f01…");
+    }
+
+    #[test]
+    fn only_a_whole_line_end_is_normalized() {
+        assert_eq!(Digest::of_parts(&["a\r\nb\r", "\n"]), Digest::of(b"a\nb\n"));
+        assert_eq!(Digest::of_parts(&["a\rb"]), Digest::of(b"a\rb"));
+    }
+
+    #[test]
+    fn refuses_other_spellings() {
+        for text in ["", "ba78", &ABC.to_uppercase(), &format!("{ABC}0"), &ABC.replace('b', "é")] {
+            let message =
+                format!("`{text}` is not a SHA-256 digest; write 64 lowercase hex digits");
+            assert_eq!(text.parse::<Digest>().map_err(|error| error.to_string()), Err(message));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Guesses at the name that a moved item was signed under, for the error message alone.
+
+use crate::item_name::{ItemName, KINDS};
+
+/// Names worth trying when a bound signature does not fit: the same id as another kind, a sibling, and what the text
+/// calls itself. None of them ever makes a verification under the asked name succeed.
+pub(crate) fn candidates(text: &str, kind: &str, id: Option<&str>) -> Vec<ItemName> {
+    let mut ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
+    let folder = id.and_then(|id| id.rsplit_once('/')).map(|(folder, _)| folder.to_owned());
+    let category = declared(text, "<category>", "category:");
+    if let Some(name) = declared(text, " name=", "name:") {
+        for folder in [folder, category].into_iter().flatten() {
+            ids.push(format!("{folder}/{name}"));
+        }
+        ids.push(name);
+    }
+    let other_kinds = KINDS.into_iter().filter(|other| *other != kind);
+    let kinds: Vec<&str> = [kind].into_iter().chain(other_kinds).collect();
+    let named = |id: &String| {
+        kinds.iter().filter_map(|kind| ItemName::new(kind, id).ok()).collect::<Vec<_>>()
+    };
+    ids.iter().flat_map(named).collect()
+}
+
+/// The first value after either marker, up to the next quote, tag or line end.
+fn declared(text: &str, tag: &str, key: &str) -> Option<String> {
+    let (_, after) = text.split_once(tag).or_else(|| text.split_once(key))?;
+    let value = after.trim_start_matches([' ', '"', '\'']);
+    let value = value.split(['"', '\'', '<', '>', '\n', '\r']).next()?.trim();
+    (!value.is_empty() && value.len() <= 256).then(|| value.to_owned())
+}

@@ -1,0 +1,128 @@
+//! The outcomes of a verification that did not succeed.
+
+use crate::digest::Digest;
+use crate::envelope::MalformedReason;
+use crate::item_name::ItemName;
+use crate::key_id::KeyId;
+use crate::timestamp::Timestamp;
+
+/// Why a text is not verified (SPEC 2.5); each message ends with what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The digest agrees, the signature does not.
+    #[error(
+        "bad signature: the key `{key_id}` did not sign this text as {item} at the time stated; restore the file, or review it and sign it again with `rye sign`"
+    )]
+    BadSignature {
+        /// The key that the line names.
+        key_id: KeyId,
+        /// The name that the text was verified under.
+        item: ItemName,
+    },
+    /// The signature is good, for another id or kind.
+    #[error(
+        "bound to another item: signed as {signed_as}, found as {item}; move it back, or review it and sign it again with `rye sign`"
+    )]
+    BoundElsewhere {
+        /// The name that the text was verified under.
+        item: ItemName,
+        /// The name that the signature is for.
+        signed_as: ItemName,
+    },
+    /// The policy refuses signatures that bind neither kind nor id, or leave out the `#!` line.
+    #[error(
+        "the signature of the key `{key_id}` is of the old form that does not bind the item's kind and id, which the policy refuses; review the file and sign it again with `rye sign`, or allow it with `trust.content_only: allow` and without `--strict`"
+    )]
+    ContentOnlyDenied {
+        /// The key that signed.
+        key_id: KeyId,
+    },
+    /// The trust in the key has ended.
+    #[error(
+        "the trust in the key `{key_id}` expired at {at}; ask its owner for a new trust document, or review the file and sign it again with `rye sign`"
+    )]
+    Expired {
+        /// The key that signed.
+        key_id: KeyId,
+        /// When its trust document stopped counting.
+        at: Timestamp,
+    },
+    /// The file is outside a tree, and its signature binds an id that is not known there (SPEC 2.11).
+    #[error(
+        "the id cannot be checked: the text agrees with its digest, but the signature of the key `{key_id}` binds an id, which a file outside an `.ai` folder does not have; verify it at its place in an `.ai` folder"
+    )]
+    IdUnchecked {
+        /// The key that the line names.
+        key_id: KeyId,
+    },
+    /// The kind that a file outside a tree was given is not one that can be signed.
+    #[error("unknown kind `{kind}`; valid are `config`, `directive`, `knowledge`, `tool`, `trust`")]
+    UnknownKind {
+        /// The kind as it was given.
+        kind: String,
+    },
+    /// There is a signature line that cannot be read.
+    #[error(
+        "malformed signature line: on line {line}, {reason}; review the file and sign it again with `rye sign`"
+    )]
+    Malformed {
+        /// The 1-based number of the line.
+        line: usize,
+        /// What is wrong with it.
+        reason: MalformedReason,
+    },
+    /// The signature leaves out the body of the directive (SPEC 2.3).
+    #[error(
+        "not covered: the signature of the key `{key_id}` covers only the `<directive>` element, not the text around it that the model follows; review the file and sign it again with `rye sign`, or set `trust.metadata_only: allow`"
+    )]
+    NotCovered {
+        /// The key that signed.
+        key_id: KeyId,
+    },
+    /// The key was revoked, whatever time the signature states.
+    #[error(
+        "the key `{key_id}` was revoked at {at}; review the file and sign it again with another key and `rye sign`"
+    )]
+    Revoked {
+        /// The key that signed.
+        key_id: KeyId,
+        /// When its owner or the operator revoked it.
+        at: Timestamp,
+    },
+    /// The text is not the one that was signed.
+    #[error(
+        "tampered: the signature line states the digest `{}`, the text has `{}`; restore the file, or review the change and sign it again with `rye sign`",
+        .expected.shortened(),
+        .actual.shortened()
+    )]
+    Tampered {
+        /// The digest in the signature line.
+        expected: Digest,
+        /// The digest of the text with the whole coverage of SPEC 2.3.
+        actual: Digest,
+    },
+    /// No trust document that counts has the key.
+    #[error(
+        "signed by the unknown key `{key_id}`; {}; if you know its owner, accept the key with `rye trust add`",
+        listed(.trusted)
+    )]
+    UnknownKey {
+        /// The key that the line names.
+        key_id: KeyId,
+        /// The 16-digit ids of the keys that are trusted.
+        trusted: Vec<KeyId>,
+    },
+    /// There is no signature line, or only a placeholder.
+    #[error("unsigned: there is no signature; review the file and sign it with `rye sign`")]
+    Unsigned,
+}
+
+fn listed(trusted: &[KeyId]) -> String {
+    let ids: Vec<String> = trusted.iter().map(|key_id| format!("`{key_id}`")).collect();
+    if ids.is_empty() {
+        "no key is trusted".to_owned()
+    } else {
+        format!("trusted are {}", ids.join(", "))
+    }
+}

@@ -1,0 +1,119 @@
+//! Signatures inside JSON objects.
+
+use serde_json::Value;
+
+use crate::canonical::canonical_json;
+use crate::digest::Digest;
+use crate::envelope::{Envelope, MalformedReason};
+use crate::key::PublicKey;
+use crate::key_id::KeyId;
+use crate::signing_key::SigningKey;
+use crate::timestamp::Timestamp;
+
+/// The facts of a `_signature` member that was verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JsonSignature {
+    /// The 16-digit id of the key.
+    pub key_id: KeyId,
+    /// When it was signed; the signature covers it.
+    pub at: Timestamp,
+}
+
+/// Why a JSON value is not signed or not verified.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// The digest agrees, the signature does not.
+    #[error(
+        "bad signature: the key `{key_id}` did not sign this record at the time stated; restore the record"
+    )]
+    BadSignature {
+        /// The key that the member names.
+        key_id: KeyId,
+    },
+    /// The `_signature` member cannot be read.
+    #[error("malformed `_signature`: {reason}; restore the record")]
+    Malformed {
+        /// What is wrong with it.
+        reason: MalformedReason,
+    },
+    /// Only objects can hold a `_signature`.
+    #[error("only a JSON object can be signed; wrap the value in one")]
+    NotAnObject,
+    /// The record is not the one that was signed.
+    #[error(
+        "tampered: `_signature` states the digest `{}`, the record has `{}`; restore the record",
+        .expected.shortened(),
+        .actual.shortened()
+    )]
+    Tampered {
+        /// The digest in the member.
+        expected: Digest,
+        /// The digest of the record.
+        actual: Digest,
+    },
+    /// None of the given keys has the id.
+    #[error(
+        "signed by the key `{key_id}`, which may not sign records here; verify with the key that wrote the record"
+    )]
+    UnknownKey {
+        /// The key that the member names.
+        key_id: KeyId,
+    },
+    /// There is no `_signature` text.
+    #[error("unsigned: the record has no `_signature`; it was not written by a signed run")]
+    Unsigned,
+}
+
+/// Gives the object with a `_signature` member over its canonical JSON and the time, in place of one that is there.
+///
+/// The signature says nothing of what the record is for: put that, and its id, into the record and check it there.
+///
+/// # Errors
+///
+/// The value is not an object.
+pub fn sign_json(value: &Value, key: &SigningKey, at: Timestamp) -> Result<Value, JsonError> {
+    let mut members = value.as_object().ok_or(JsonError::NotAnObject)?.clone();
+    members.shift_remove(MEMBER);
+    let digest = Digest::of(canonical_json(&Value::Object(members.clone())).as_bytes());
+    let signature = key.sign(message(at, &digest).as_bytes());
+    let key_id = key.public().key_id().clone();
+    let envelope = Envelope { at, digest, signature, key_id, claimed_owner: None };
+    members.insert(MEMBER.to_owned(), Value::from(envelope.to_string()));
+    Ok(Value::Object(members))
+}
+
+/// Verifies the `_signature` member of an object against the keys that may sign such records.
+///
+/// # Errors
+///
+/// Every outcome has its own: no object, unsigned, malformed, tampered, unknown key, bad signature.
+pub fn verify_json(value: &Value, keys: &[PublicKey]) -> Result<JsonSignature, JsonError> {
+    let mut members = value.as_object().ok_or(JsonError::NotAnObject)?.clone();
+    let Some(Value::String(text)) = members.shift_remove(MEMBER) else {
+        return Err(JsonError::Unsigned);
+    };
+    let envelope = Envelope::parse(&text).map_err(|reason| JsonError::Malformed { reason })?;
+    let Envelope { at, digest: expected, signature, key_id, claimed_owner } = envelope;
+    if let Some(text) = claimed_owner {
+        return Err(JsonError::Malformed { reason: MalformedReason::Owner { text } });
+    }
+    let actual = Digest::of(canonical_json(&Value::Object(members)).as_bytes());
+    if expected != actual {
+        return Err(JsonError::Tampered { expected, actual });
+    }
+    let Some(key) = keys.iter().find(|key| key.is_named(&key_id)) else {
+        return Err(JsonError::UnknownKey { key_id });
+    };
+    if !key.verifies(message(at, &expected).as_bytes(), &signature) {
+        return Err(JsonError::BadSignature { key_id });
+    }
+    Ok(JsonSignature { key_id: key.key_id().clone(), at })
+}
+
+fn message(at: Timestamp, digest: &Digest) -> String {
+    format!("rye-json-v1\n{at}\n{digest}")
+}
+
+const MEMBER: &str = "_signature";

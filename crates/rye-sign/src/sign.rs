@@ -1,0 +1,57 @@
+//! Placing a signature line.
+
+use crate::comment::CommentStyle;
+use crate::digest::Digest;
+use crate::envelope::Envelope;
+use crate::item_name::ItemName;
+use crate::layout::{Layout, split_head};
+use crate::message;
+use crate::signing_key::SigningKey;
+use crate::timestamp::Timestamp;
+
+/// Signs a text as the item and gives the whole new text, with whole coverage and bound to kind, id and time.
+///
+/// The signature line goes to line 1, or below a `#!` line, and replaces one that is there, a placeholder or a
+/// malformed one included; other text on such a line is kept below it. Everything else stays byte for byte, and the
+/// new line ends as the first line of the text does.
+pub fn sign(
+    text: &str,
+    style: CommentStyle,
+    item: &ItemName,
+    key: &SigningKey,
+    at: Timestamp,
+) -> String {
+    let line_end = first_line_end(text);
+    let content = without_signature(text, line_end);
+    let (head, rest) = split_head(&content);
+    let head = if head.ends_with('\n') || !head.contains("#!") {
+        head.to_owned()
+    } else {
+        format!("{head}{line_end}")
+    };
+    let line = signature_line(Digest::of_parts(&[&head, rest]), style, item, key, at);
+    format!("{head}{line}{line_end}{rest}")
+}
+
+fn signature_line(
+    digest: Digest,
+    style: CommentStyle,
+    item: &ItemName,
+    key: &SigningKey,
+    at: Timestamp,
+) -> String {
+    let signature = key.sign(message::bound(item, at, &digest).as_bytes());
+    let key_id = key.public().key_id().clone();
+    style.wrap(&Envelope { at, digest, signature, key_id, claimed_owner: None }.to_string())
+}
+
+fn without_signature(text: &str, line_end: &str) -> String {
+    let Layout { head, line, rest } = Layout::of(text);
+    let beside = line.and_then(|line| line.text_beside()).map(|beside| beside + line_end);
+    format!("{head}{}{rest}", beside.unwrap_or_default())
+}
+
+fn first_line_end(text: &str) -> &'static str {
+    let first_line = text.split_once('\n').map(|(first_line, _)| first_line);
+    if first_line.is_some_and(|line| line.ends_with('\r')) { "\r\n" } else { "\n" }
+}

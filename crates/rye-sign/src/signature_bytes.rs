@@ -1,0 +1,75 @@
+//! The 64 bytes of a signature and their two base64 spellings.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// An Ed25519 signature that is well-formed as text; nothing is known of its validity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SignatureBytes([u8; 64]);
+
+impl SignatureBytes {
+    pub(crate) fn from_bytes(bytes: [u8; 64]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads either alphabet, with both padding characters or none; never a mix, nor bits beyond the 64 bytes.
+    pub(crate) fn decode(text: &str) -> Option<Self> {
+        let digits = match text.len() {
+            88 => text.strip_suffix("==")?,
+            _ => text,
+        };
+        let engine = if digits.contains(['+', '/']) { STANDARD_NO_PAD } else { URL_SAFE_NO_PAD };
+        let bytes = engine.decode(digits).ok()?;
+        bytes.try_into().map(Self).ok()
+    }
+
+    /// Writes the url-safe alphabet without padding (SPEC 2.1).
+    pub(crate) fn encode(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+    use super::SignatureBytes;
+
+    const BYTES: [u8; 64] = [0xfb; 64];
+
+    #[test]
+    fn reads_both_alphabets_padded_or_not() {
+        let expected = SignatureBytes::from_bytes(BYTES);
+        for padded in [STANDARD.encode(BYTES), URL_SAFE.encode(BYTES)] {
+            assert_eq!(SignatureBytes::decode(&padded), Some(expected.clone()));
+            assert_eq!(
+                SignatureBytes::decode(padded.trim_end_matches('=')),
+                Some(expected.clone())
+            );
+        }
+        assert_eq!(SignatureBytes::decode(&expected.encode()), Some(expected));
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str) {
+        assert_eq!(SignatureBytes::decode(text), None, "{text}");
+    }
+
+    #[test]
+    fn refuses_every_other_spelling() {
+        let text = SignatureBytes::from_bytes(BYTES).encode();
+        check_refused("");
+        check_refused(&text.replacen('-', "+", 1));
+        check_refused(&format!("{text}="));
+        check_refused(&format!("{text}==="));
+        check_refused(&format!("{text}A"));
+        check_refused(&text[..85]);
+        check_refused(&format!(" {text}"));
+        check_refused(&format!("{}x", &text[..85]));
+    }
+}

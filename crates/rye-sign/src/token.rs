@@ -1,0 +1,173 @@
+//! Capability tokens: what a thread may do, signed and verified offline (SPEC 9.5).
+//!
+//! ```
+//! use rye_sign::SigningKey;
+//! use rye_sign::token::{Claims, Token, covers_literally, verify_chain};
+//!
+//! let key = SigningKey::generate()?;
+//! let claims = Claims {
+//!     token_id: "t-1".to_owned(),
+//!     thread_id: "deploy-1".to_owned(),
+//!     directive_id: "ops/deploy".to_owned(),
+//!     directive_hash: rye_sign::Digest::of(b"the directive"),
+//!     capabilities: vec!["rye.execute.tool.a".to_owned(), "rye.load.*".to_owned()],
+//!     issued: "2026-11-20T18:00:00Z".parse()?,
+//!     expires: "2026-11-20T19:00:00Z".parse()?,
+//! };
+//! let root = Token::mint(claims.clone(), &key)?;
+//! let fewer = Claims { token_id: "t-2".to_owned(), capabilities: vec!["rye.load.*".to_owned()], ..claims };
+//! let child = root.child(fewer, &key, covers_literally)?;
+//!
+//! let now = "2026-11-20T18:30:00Z".parse()?;
+//! let leaf = verify_chain(&[root, child.clone()], &[key.public()], now, covers_literally)?.clone();
+//! assert_eq!(leaf, child);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod disk;
+mod error;
+mod verify;
+
+pub use error::TokenError;
+pub use verify::{covers_literally, verify_chain};
+
+use crate::digest::Digest;
+use crate::key::PublicKey;
+use crate::key_id::KeyId;
+use crate::signature_bytes::SignatureBytes;
+use crate::signing_key::SigningKey;
+use crate::timestamp::Timestamp;
+
+/// What a token states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers write it; other claims are another format with another name"
+)]
+pub struct Claims {
+    /// The token's own id, unique among the tokens of its key.
+    pub token_id: String,
+    /// The thread that acts with it.
+    pub thread_id: String,
+    /// The directive that the thread runs.
+    pub directive_id: String,
+    /// The digest of the directive's file.
+    pub directive_hash: Digest,
+    /// The patterns of the grant; none allows nothing. A token holds them sorted and once each.
+    pub capabilities: Vec<String>,
+    /// When it begins to hold.
+    pub issued: Timestamp,
+    /// When it ends to hold.
+    pub expires: Timestamp,
+}
+
+/// A signed statement of what a thread may do, naming the token that it was narrowed from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    claims: Claims,
+    parent: Option<Digest>,
+    key_id: KeyId,
+    signature: SignatureBytes,
+}
+
+impl Token {
+    /// Signs the token of a thread without a parent.
+    ///
+    /// # Errors
+    ///
+    /// An id is empty or holds a control character, or the token would end before it begins.
+    pub fn mint(claims: Claims, key: &SigningKey) -> Result<Self, TokenError> {
+        Self::signed(claims, None, key)
+    }
+
+    /// Signs the token of a child thread; `covers` says whether the parent's patterns cover one of the child's.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`mint`](Self::mint), and claims that are wider or last longer than this token's.
+    pub fn child(
+        &self,
+        claims: Claims,
+        key: &SigningKey,
+        covers: impl Fn(&[String], &str) -> bool,
+    ) -> Result<Self, TokenError> {
+        let child = Self::signed(claims, Some(self.digest()), key)?;
+        verify::check_narrowed(self, &child, covers)?;
+        Ok(child)
+    }
+
+    /// Reads the JSON text of a token; nothing is verified.
+    ///
+    /// # Errors
+    ///
+    /// The text is no such JSON: a member is missing, unknown, given twice or not of its form.
+    pub fn parse(json: &str) -> Result<Self, TokenError> {
+        disk::parse(json)
+    }
+
+    /// The canonical JSON text, signature included.
+    pub fn to_json(&self) -> String {
+        disk::write(self, disk::Part::Whole)
+    }
+
+    /// The digest of [`to_json`](Self::to_json), by which a child names its parent.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.to_json().as_bytes())
+    }
+
+    /// What it states.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// The digest of the token that it was narrowed from.
+    pub fn parent(&self) -> Option<&Digest> {
+        self.parent.as_ref()
+    }
+
+    /// The key that it names.
+    pub fn key_id(&self) -> &KeyId {
+        &self.key_id
+    }
+
+    fn signed(
+        mut claims: Claims,
+        parent: Option<Digest>,
+        key: &SigningKey,
+    ) -> Result<Self, TokenError> {
+        claims.capabilities.sort_unstable();
+        claims.capabilities.dedup();
+        check_claims(&claims)?;
+        let placeholder = SignatureBytes::from_bytes([0; 64]);
+        let mut token =
+            Self { claims, parent, key_id: key.public().key_id().clone(), signature: placeholder };
+        token.signature = key.sign(token.message().as_bytes());
+        Ok(token)
+    }
+
+    fn is_signed_by(&self, key: &PublicKey) -> bool {
+        key.verifies(self.message().as_bytes(), &self.signature)
+    }
+
+    fn message(&self) -> String {
+        format!("{}\n{}", disk::FORMAT, disk::write(self, disk::Part::Signed))
+    }
+}
+
+fn check_claims(claims: &Claims) -> Result<(), TokenError> {
+    let ids = [
+        ("token id", &claims.token_id),
+        ("thread id", &claims.thread_id),
+        ("directive id", &claims.directive_id),
+    ];
+    for (part, text) in ids {
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(TokenError::InvalidId { part, text: text.clone() });
+        }
+    }
+    if claims.expires <= claims.issued {
+        let Claims { token_id, issued, expires, .. } = claims.clone();
+        return Err(TokenError::NeverValid { token_id, issued, expires });
+    }
+    Ok(())
+}

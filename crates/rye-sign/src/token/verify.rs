@@ -1,0 +1,100 @@
+//! Verifying the tokens from a root to a leaf, offline.
+
+use crate::key::PublicKey;
+use crate::timestamp::Timestamp;
+use crate::token::{Token, TokenError};
+
+/// Verifies a chain of tokens, the root first, and gives its leaf.
+///
+/// `keys` are those that may sign tokens here, usually the operator's own one: a key that is trusted to sign items is
+/// not thereby one of them. `covers` says whether a parent's patterns cover one of a child's.
+///
+/// # Errors
+///
+/// Each refusal has its own: an empty or overlong chain, unknown key, forged, re-parented, widened, outliving its
+/// parent, not yet valid, expired.
+pub fn verify_chain<'t>(
+    root_first: &'t [Token],
+    keys: &[PublicKey],
+    now: Timestamp,
+    covers: impl Fn(&[String], &str) -> bool,
+) -> Result<&'t Token, TokenError> {
+    let Some(leaf) = root_first.last() else { return Err(TokenError::EmptyChain) };
+    if root_first.len() > MAX_LINKS {
+        return Err(TokenError::TooLongChain { links: root_first.len(), max: MAX_LINKS });
+    }
+    let mut parent = None;
+    for token in root_first {
+        check_signature(token, keys)?;
+        check_parent(token, parent)?;
+        if let Some(parent) = parent {
+            check_narrowed(parent, token, &covers)?;
+        }
+        check_time(token, now)?;
+        parent = Some(token);
+    }
+    Ok(leaf)
+}
+
+/// Whether the pattern is one of the patterns, letter by letter: a cover rule that never errs to the wide side.
+pub fn covers_literally(patterns: &[String], pattern: &str) -> bool {
+    patterns.iter().any(|other| other == pattern)
+}
+
+pub(crate) fn check_narrowed(
+    parent: &Token,
+    child: &Token,
+    covers: impl Fn(&[String], &str) -> bool,
+) -> Result<(), TokenError> {
+    let granted = &parent.claims.capabilities;
+    let wider = child.claims.capabilities.iter().filter(|capability| !covers(granted, capability));
+    let capabilities: Vec<String> = wider.cloned().collect();
+    let token_id = child.claims.token_id.clone();
+    if !capabilities.is_empty() {
+        let parent_id = parent.claims.token_id.clone();
+        return Err(TokenError::Widened { token_id, parent_id, capabilities });
+    }
+    if child.claims.expires > parent.claims.expires || child.claims.issued < parent.claims.issued {
+        return Err(TokenError::OutlivesParent {
+            token_id,
+            parent_id: parent.claims.token_id.clone(),
+        });
+    }
+    Ok(())
+}
+
+fn check_signature(token: &Token, keys: &[PublicKey]) -> Result<(), TokenError> {
+    let (token_id, key_id) = (token.claims.token_id.clone(), token.key_id.clone());
+    match keys.iter().find(|key| key.is_named(&key_id)) {
+        None => Err(TokenError::UnknownKey { token_id, key_id }),
+        Some(key) if !token.is_signed_by(key) => Err(TokenError::Forged { token_id, key_id }),
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_parent(token: &Token, parent: Option<&Token>) -> Result<(), TokenError> {
+    let expected = parent.map(Token::digest);
+    if token.parent == expected {
+        return Ok(());
+    }
+    Err(TokenError::Reparented {
+        token_id: token.claims.token_id.clone(),
+        stated: token.parent,
+        expected,
+    })
+}
+
+fn check_time(token: &Token, now: Timestamp) -> Result<(), TokenError> {
+    let (token_id, issued, expires) =
+        (token.claims.token_id.clone(), token.claims.issued, token.claims.expires);
+    if expires <= now {
+        return Err(TokenError::Expired { token_id, at: expires });
+    }
+    if issued > now {
+        return Err(TokenError::NotYetValid { token_id, at: issued });
+    }
+    Ok(())
+}
+
+/// Deeper than any depth limit of threads, and a bound on the work that a stranger's chain can cause.
+const MAX_LINKS: usize = 64;

@@ -1,0 +1,10 @@
+//! Which keys count, and why (SPEC 2.7, 2.8).
+
+mod document;
+mod error;
+mod parse;
+mod store;
+
+pub use document::TrustDocument;
+pub use error::{TomlError, TrustError, TrustProblem};
+pub use store::{Admission, AdmissionNote, Origin, TrustStore, TrustedKey};

@@ -1,0 +1,150 @@
+//! Why a trust document does not count.
+
+use crate::error::Error;
+use crate::key::KeyError;
+use crate::key_id::KeyId;
+use crate::trust::parse::MAX_BYTES;
+
+/// Why a trust document does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrustError {
+    /// The file name or the fingerprint is of another key.
+    #[error(
+        "the {part} says `{stated}`, the key in the document is `{key_id}`; all three must agree"
+    )]
+    Disagree {
+        /// Which part disagrees: the file name or the `fingerprint`.
+        part: &'static str,
+        /// What it says.
+        stated: String,
+        /// The 16-digit id of the key in the document.
+        key_id: KeyId,
+    },
+    /// Fields are missing, unknown or wrong.
+    #[error("the trust document has {}", listed(.problems))]
+    Invalid {
+        /// All of them.
+        problems: Vec<TrustProblem>,
+    },
+    /// The document is not TOML.
+    #[error("the trust document is not TOML")]
+    NotToml {
+        /// Where and why.
+        source: TomlError,
+    },
+    /// A project offers a key that no key of the operator vouches for (SPEC 2.8).
+    #[error(
+        "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare owner and fingerprint with the owner, then accept it with `rye trust add`",
+        signer_text(.signer, .key_id)
+    )]
+    SelfVouched {
+        /// The key that the document is for.
+        key_id: KeyId,
+        /// The key that signed the document, if one did.
+        signer: Option<KeyId>,
+    },
+    /// The document is longer than any honest one.
+    #[error("the trust document has {bytes} bytes; at most {MAX_BYTES} are read")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The document is signed, and the signature fails.
+    #[error("the trust document for the key `{key_id}` fails verification")]
+    Unverified {
+        /// The key that the document is for.
+        key_id: KeyId,
+        /// How it fails.
+        source: Error,
+    },
+}
+
+/// One wrong field of a trust document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrustProblem {
+    /// The category is another one.
+    #[error("the category `{text}` instead of `keys/trusted`")]
+    Category {
+        /// The value as written.
+        text: String,
+    },
+    /// A field that must say something is empty.
+    #[error("an empty `{field}`")]
+    Empty {
+        /// The field.
+        field: &'static str,
+    },
+    /// The fingerprint is not a key id.
+    #[error("the `fingerprint` `{text}`, which is not 16 or 64 lowercase hex digits")]
+    Fingerprint {
+        /// The value as written.
+        text: String,
+    },
+    /// The key cannot be used.
+    #[error("an unusable `public_key.pem`: {error}")]
+    Key {
+        /// Why.
+        error: KeyError,
+    },
+    /// A required field is absent.
+    #[error("no `{field}`")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A time is not in the one accepted spelling.
+    #[error("the `{field}` `{text}`, which is not a UTC time such as `2026-11-20T18:00:00Z`")]
+    Time {
+        /// The field.
+        field: &'static str,
+        /// The value as written.
+        text: String,
+    },
+    /// A field is not one of a trust document.
+    #[error(
+        "the unknown field `{field}`; valid are `version`, `category`, `fingerprint`, `owner`, `attestation`, `grants`, `expires`, `revoked`, `public_key.pem`"
+    )]
+    Unknown {
+        /// The field.
+        field: String,
+    },
+    /// The format is a later one.
+    #[error("the version `{text}`, of which this program reads `1`; update the program")]
+    Version {
+        /// The value as written.
+        text: String,
+    },
+    /// A field has another type.
+    #[error("a `{field}` that is not {expected}")]
+    WrongType {
+        /// The field.
+        field: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+/// Where and why a text is not TOML.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+#[non_exhaustive]
+pub struct TomlError {
+    /// The 1-based number of the line.
+    pub line: usize,
+    /// What the reader expected or found there.
+    pub message: String,
+}
+
+fn listed(problems: &[TrustProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ")
+}
+
+fn signer_text(signer: &Option<KeyId>, key_id: &KeyId) -> String {
+    match signer {
+        None => "unsigned".to_owned(),
+        Some(signer) if signer == key_id => "signed by that key itself".to_owned(),
+        Some(signer) => format!("signed by `{signer}`"),
+    }
+}

@@ -1,0 +1,117 @@
+//! The keys that count, by the rules of who may vouch.
+
+mod admission;
+mod trusted_key;
+
+use std::collections::BTreeMap;
+
+pub use admission::{Admission, AdmissionNote, Origin};
+pub use trusted_key::TrustedKey;
+
+use crate::key::PublicKey;
+use crate::key_id::KeyId;
+use crate::timestamp::Timestamp;
+use crate::trust::document::TrustDocument;
+use crate::trust::error::TrustError;
+
+/// The keys that count. An empty store trusts nobody.
+#[derive(Debug, Clone, Default)]
+pub struct TrustStore {
+    /// By fingerprint, the notation without collisions.
+    keys: BTreeMap<KeyId, TrustedKey>,
+}
+
+impl TrustStore {
+    /// A store that trusts nobody.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets a trust document count, when it may: admit the operator's documents before those of a project, which
+    /// count only when a key of the operator signed them (SPEC 2.8).
+    ///
+    /// Of two documents for one key the first decides on owner and grants; the earlier expiry and a revocation count
+    /// from whichever document has them. A key that a project offers has the limits of the key that vouches, too.
+    ///
+    /// # Errors
+    ///
+    /// The document cannot be read; file name (`file_stem`, when it has one), fingerprint and key disagree; it is
+    /// signed and the signature fails; or it is a project's and no key of the operator signed it.
+    pub fn admit(
+        &mut self,
+        text: &str,
+        file_stem: Option<&str>,
+        origin: Origin,
+        now: Timestamp,
+    ) -> Result<Admission, TrustError> {
+        let document = TrustDocument::parse(text)?;
+        check_file_name(&document, file_stem)?;
+        let vouching = admission::vouch(&document, text, self, origin, now)?;
+        let key_id = document.key().key_id().clone();
+        let owner = document.owner().to_owned();
+        let mut notes = vouching.notes;
+        notes.extend(admission::standing(&document, now));
+        if self.insert(TrustedKey::new(document, origin, vouching.by)) {
+            notes.push(AdmissionNote::AlreadyTrusted);
+        }
+        Ok(Admission { key_id, owner, notes })
+    }
+
+    /// Trusts the operator's own key, which needs no document.
+    pub fn trust_key(&mut self, owner: &str, key: PublicKey) {
+        self.insert(TrustedKey::new(TrustDocument::new(owner, key), Origin::Operator, None));
+    }
+
+    /// The key that an id in either notation names, revoked and expired ones included.
+    pub fn find(&self, key_id: &KeyId) -> Option<&TrustedKey> {
+        self.keys
+            .get(key_id)
+            .or_else(|| self.keys.values().find(|trusted| trusted.key().is_named(key_id)))
+    }
+
+    /// The 16-digit ids of all keys, sorted.
+    pub fn key_ids(&self) -> Vec<KeyId> {
+        let mut key_ids: Vec<KeyId> =
+            self.keys.values().map(|trusted| trusted.key().key_id().clone()).collect();
+        key_ids.sort_unstable();
+        key_ids
+    }
+
+    /// All keys, sorted by fingerprint.
+    pub fn keys(&self) -> impl Iterator<Item = &TrustedKey> {
+        self.keys.values()
+    }
+
+    /// Whether the key was there before.
+    fn insert(&mut self, mut new: TrustedKey) -> bool {
+        let fingerprint = new.key().fingerprint().clone();
+        let Some(old) = self.keys.remove(&fingerprint) else {
+            self.keys.insert(fingerprint, new);
+            return false;
+        };
+        let merged = if old.origin() == Origin::Project && new.origin() != Origin::Project {
+            new.tighten(&old);
+            new
+        } else {
+            let mut old = old;
+            old.tighten(&new);
+            old
+        };
+        self.keys.insert(fingerprint, merged);
+        true
+    }
+}
+
+fn check_file_name(document: &TrustDocument, file_stem: Option<&str>) -> Result<(), TrustError> {
+    let key = document.key();
+    match file_stem {
+        Some(stem) if !stem.parse().is_ok_and(|stated| key.is_named(&stated)) => {
+            Err(TrustError::Disagree {
+                part: "file name",
+                stated: stem.to_owned(),
+                key_id: key.key_id().clone(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
