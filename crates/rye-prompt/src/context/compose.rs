@@ -1,0 +1,95 @@
+//! Putting what was found in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rye_parse::ContextContent;
+use thiserror::Error;
+
+use super::wanted::{entries, suppressions};
+use super::{Context, Origin, Piece, Slot, Wanted, wanted};
+use crate::Link;
+
+/// Composes the context of a chain: root first, per position, in document order (SPEC 7.2, D7,
+/// D14).
+///
+/// `knowledge` holds the content of every item of [`wanted`] that was found, by id. An item that
+/// was found and failed verification must not get here: that ends the run, optional or not.
+///
+/// # Errors
+///
+/// [`ComposeError::Missing`], with every item that is needed and not in `knowledge`.
+pub fn compose(
+    chain_root_first: &[Link<'_>],
+    knowledge: &BTreeMap<String, String>,
+) -> Result<Context, ComposeError> {
+    let wanted = wanted(chain_root_first);
+    let (skipped, missing) = absent(&wanted, knowledge);
+    if !missing.is_empty() {
+        return Err(ComposeError::Missing { missing });
+    }
+    let suppressed = suppressions(chain_root_first);
+    let mut context = Context { suppressed, skipped, ..Context::default() };
+    let mut awaited: BTreeSet<(Slot, &str)> =
+        wanted.iter().map(|item| (item.position, item.id.as_str())).collect();
+    for (link, entry) in entries(chain_root_first) {
+        let Some(position) = Slot::of(entry.position) else { continue };
+        let (text, origin) = match &entry.content {
+            ContextContent::Inline(text) => (text, Origin::Inline),
+            // Taking the id out of the set is what makes the first occurrence the only one.
+            ContextContent::Knowledge(id) if awaited.remove(&(position, id)) => {
+                match knowledge.get(id) {
+                    Some(text) => (text, Origin::Knowledge(id.clone())),
+                    None => continue,
+                }
+            }
+            ContextContent::Knowledge(_) => continue,
+        };
+        context.entries_mut(position).push(Piece {
+            text: text.clone(),
+            origin,
+            asked_by: link.id.to_owned(),
+        });
+    }
+    Ok(context)
+}
+
+/// A context that cannot be composed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ComposeError {
+    /// Knowledge that the chain needs was not found.
+    #[error(
+        "{}; create what is missing, or write `optional=\"true\"` on an element that can do without",
+        missing.iter().map(complaint).collect::<Vec<_>>().join("; ")
+    )]
+    Missing {
+        /// What was not found, in the order of [`wanted`]. Never empty.
+        missing: Vec<Wanted>,
+    },
+}
+
+impl Context {
+    fn entries_mut(&mut self, position: Slot) -> &mut Vec<Piece> {
+        match position {
+            Slot::System => &mut self.system,
+            Slot::Before => &mut self.before,
+            Slot::After => &mut self.after,
+        }
+    }
+}
+
+/// What was not found: the part that may be skipped, and the part that may not.
+fn absent(wanted: &[Wanted], knowledge: &BTreeMap<String, String>) -> (Vec<Wanted>, Vec<Wanted>) {
+    wanted
+        .iter()
+        .filter(|item| !knowledge.contains_key(&item.id))
+        .cloned()
+        .partition(|item| item.optional)
+}
+
+fn complaint(item: &Wanted) -> String {
+    format!(
+        "knowledge `{}`, wanted in `<{}>` by directive `{}`, cannot be found",
+        item.id, item.position, item.asked_by
+    )
+}

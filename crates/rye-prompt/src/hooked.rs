@@ -1,0 +1,81 @@
+//! Context that hooks add (SPEC 8.5 and 8.6).
+
+use crate::context::{Context, Slot};
+
+/// Knowledge that a `thread_started` hook puts into the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "built by callers, and all of SPEC 8.6")]
+pub struct HookEntry {
+    /// Where it is to stand.
+    pub position: Slot,
+    /// The knowledge id.
+    pub id: String,
+    /// The knowledge item's `name`, in any case.
+    pub name: String,
+    /// The knowledge item's body.
+    pub content: String,
+    /// Whether the content is named for the model.
+    pub wrap: Wrap,
+}
+
+/// Whether hook context stands in an element of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the two values of a hook's `wrap`")]
+pub enum Wrap {
+    /// In `<Name id="…" type="knowledge">`, which is what a hook that says nothing gets.
+    Element,
+    /// As bare text: `wrap: false`.
+    Bare,
+}
+
+impl Context {
+    /// Adds what hooks contribute, in the order given, without what the chain suppresses.
+    #[must_use]
+    pub fn hooked(mut self, entries: &[HookEntry]) -> Self {
+        for entry in entries
+            .iter()
+            .filter(|entry| !self.suppressed.iter().any(|suppressed| suppressed.id == entry.id))
+        {
+            let layer = match entry.position {
+                Slot::System => &mut self.hooks.system,
+                Slot::Before => &mut self.hooks.before,
+                Slot::After => &mut self.hooks.after,
+            };
+            layer.push(entry.text());
+        }
+        self
+    }
+}
+
+impl HookEntry {
+    fn text(&self) -> String {
+        let Self { id, content, .. } = self;
+        match self.wrap {
+            Wrap::Bare => content.clone(),
+            Wrap::Element => {
+                let name = self.element_name();
+                format!("<{name} id=\"{id}\" type=\"knowledge\">\n{content}\n</{name}>")
+            }
+        }
+    }
+
+    /// The item's name; an item without one goes by the last segment of its id.
+    fn element_name(&self) -> String {
+        let last = self.id.rsplit('/').next().unwrap_or_default();
+        Some(pascal_case(&self.name))
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| pascal_case(last))
+    }
+}
+
+/// `coding-standards` and `coding standards` become `CodingStandards`; `DirectiveInstruction`
+/// stays.
+fn pascal_case(name: &str) -> String {
+    let mut pascal = String::with_capacity(name.len());
+    for word in name.split(|c: char| !c.is_alphanumeric()) {
+        let mut letters = word.chars();
+        pascal.extend(letters.next().into_iter().flat_map(char::to_uppercase));
+        pascal.push_str(letters.as_str());
+    }
+    pascal
+}

@@ -1,0 +1,105 @@
+//! Given values checked against declared inputs (SPEC 6.1).
+
+mod coerce;
+mod error;
+
+use std::collections::BTreeMap;
+
+use rye_parse::{Input, Spanned};
+use serde_json::Value;
+
+pub(crate) use self::coerce::coerce;
+use self::coerce::{chosen, described};
+pub use self::error::{BindError, BindProblem, ValueOrigin};
+use crate::suggest::nearest;
+
+/// Values that fit a directive's declared inputs, each of its declared type.
+///
+/// An optional input that was neither given nor has a default is absent. The default of this type
+/// has no value at all, which is right for a directive that declares no inputs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inputs {
+    // Invariant: every value has the type that its input declares, and is one of its choices where
+    // it declares some.
+    values: BTreeMap<String, Value>,
+}
+
+impl Inputs {
+    /// Checks `given` against `declared`, fills in defaults, and turns text into the declared
+    /// types.
+    ///
+    /// Text becomes what is declared (`"3"` an integer, `"[1]"` an array); nothing else is
+    /// converted, except that a whole number such as `3.0` is an integer. A directive that declares
+    /// no inputs accepts none.
+    ///
+    /// # Errors
+    ///
+    /// All problems at once: unknown names, missing required values, values of the wrong type,
+    /// values that are not among the choices, and declared defaults that do not fit where they
+    /// would be used.
+    pub fn bind(
+        declared: &[Spanned<Input>],
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Self, BindError> {
+        let mut problems = unknown(declared, given);
+        let mut values = BTreeMap::new();
+        for input in declared.iter().map(|input| &input.value) {
+            match bind_one(input, given.get(&input.name.value)) {
+                Ok(Some(value)) => drop(values.insert(input.name.value.clone(), value)),
+                Ok(None) => {}
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if problems.is_empty() {
+            Ok(Self { values })
+        } else {
+            Err(BindError::new(problems, declared))
+        }
+    }
+
+    /// The value of one input; `None` when it is absent or not declared.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
+    /// Every present value by input name, in the order of the names.
+    pub fn values(&self) -> &BTreeMap<String, Value> {
+        &self.values
+    }
+}
+
+fn unknown(declared: &[Spanned<Input>], given: &BTreeMap<String, Value>) -> Vec<BindProblem> {
+    let names: Vec<&str> = declared.iter().map(|input| input.value.name.value.as_str()).collect();
+    given
+        .keys()
+        .filter(|name| !names.contains(&name.as_str()))
+        .map(|name| BindProblem::Unknown {
+            name: name.clone(),
+            suggestion: nearest(name, names.iter().copied()),
+        })
+        .collect()
+}
+
+fn bind_one(input: &Input, given: Option<&Value>) -> Result<Option<Value>, BindProblem> {
+    let name = &input.name.value;
+    let (value, origin) = match (given, &input.default) {
+        (Some(value), _) => (value.clone(), ValueOrigin::Given),
+        (None, Some(default)) => (Value::from(default.value.as_str()), ValueOrigin::Default),
+        (None, None) if input.required => return Err(BindProblem::Missing { name: name.clone() }),
+        (None, None) => return Ok(None),
+    };
+    let Some(bound) = coerce(&value, input.value_type) else {
+        let found = described(&value);
+        return Err(BindProblem::WrongType {
+            name: name.clone(),
+            origin,
+            expected: input.value_type,
+            found,
+        });
+    };
+    if !chosen(&bound, &input.choices, input.value_type) {
+        let (choices, found) = (input.choices.clone(), described(&value));
+        return Err(BindProblem::NotAChoice { name: name.clone(), origin, choices, found });
+    }
+    Ok(Some(bound))
+}

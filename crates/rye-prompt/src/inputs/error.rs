@@ -1,0 +1,108 @@
+//! What can be wrong with given values.
+
+use std::fmt;
+
+use rye_parse::{Input, Spanned, ValueType};
+use thiserror::Error;
+
+use crate::suggest::{did_you_mean, listed};
+
+/// Every reason for which values were not accepted, with the names that would be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct BindError {
+    problems: Vec<BindProblem>,
+    valid: Vec<String>,
+}
+
+impl BindError {
+    pub(super) fn new(problems: Vec<BindProblem>, declared: &[Spanned<Input>]) -> Self {
+        let valid = declared.iter().map(|input| input.value.name.value.clone()).collect();
+        Self { problems, valid }
+    }
+
+    /// The problems: unknown names first, in their order, then by declared input. Never empty.
+    pub fn problems(&self) -> &[BindProblem] {
+        &self.problems
+    }
+
+    /// The declared names, in their order.
+    pub fn valid(&self) -> &[String] {
+        &self.valid
+    }
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.problems {
+            write!(f, "{problem}; ")?;
+        }
+        match self.valid.as_slice() {
+            [] => write!(f, "the directive accepts no inputs"),
+            valid => write!(f, "valid inputs: {}", listed(valid.iter().map(String::as_str))),
+        }
+    }
+}
+
+/// One reason for which values were not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BindProblem {
+    /// A value was given for a name that the directive does not declare.
+    #[error("unknown input `{name}`{}", did_you_mean(suggestion.as_deref()))]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The declared name that it resembles.
+        suggestion: Option<String>,
+    },
+    /// A required input was not given, and has no default.
+    #[error("missing required input `{name}`")]
+    Missing {
+        /// The declared name.
+        name: String,
+    },
+    /// A value is not of the declared type, and cannot be read as it.
+    #[error("{origin}`{name}` must be of type {}, not {found}", expected.as_str())]
+    WrongType {
+        /// The declared name.
+        name: String,
+        /// Who is to blame.
+        origin: ValueOrigin,
+        /// The declared type.
+        expected: ValueType,
+        /// The value's type and its beginning.
+        found: String,
+    },
+    /// A value is not in the declared `enum`.
+    #[error("{origin}`{name}` must be one of {}, not {found}", listed(choices.iter().map(String::as_str)))]
+    NotAChoice {
+        /// The declared name.
+        name: String,
+        /// Who is to blame.
+        origin: ValueOrigin,
+        /// The declared choices, as written.
+        choices: Vec<String>,
+        /// The value's type and its beginning.
+        found: String,
+    },
+}
+
+/// Where a value comes from that does not fit: the caller can mend one, the directive's author the
+/// other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a value is given or it is the default")]
+pub enum ValueOrigin {
+    /// The caller gave it.
+    Given,
+    /// The directive declares it.
+    Default,
+}
+
+impl fmt::Display for ValueOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given => Ok(()),
+            Self::Default => write!(f, "the declared default of "),
+        }
+    }
+}

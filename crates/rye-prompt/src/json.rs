@@ -1,0 +1,61 @@
+//! The two ways in which JSON is written into text.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// No spaces, mappings in the order in which they were given (SPEC 6.2).
+pub(crate) fn compact(value: &Value) -> String {
+    value.to_string()
+}
+
+/// No spaces, keys sorted at every depth, so that equal values are equal bytes however they were
+/// written.
+pub(crate) fn canonical(value: &Value) -> String {
+    sorted(value).to_string()
+}
+
+/// A string as a JSON literal, quotes included.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let fields: BTreeMap<&String, Value> =
+                fields.iter().map(|(key, value)| (key, sorted(value))).collect();
+            fields.into_iter().map(|(key, value)| (key.clone(), value)).collect()
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn compact_keeps_the_given_order() {
+        assert_eq!(
+            compact(&json!({"b": [1, 2.5, null], "a": "é\n"})),
+            r#"{"b":[1,2.5,null],"a":"é\n"}"#
+        );
+    }
+
+    #[test]
+    fn canonical_sorts_at_every_depth() {
+        assert_eq!(
+            canonical(&json!({"b": [{"z": 1, "y": 2}], "a": {"d": 1, "c": 2}})),
+            r#"{"a":{"c":2,"d":1},"b":[{"y":2,"z":1}]}"#
+        );
+    }
+
+    #[test]
+    fn quoted_escapes_only_what_json_needs() {
+        assert_eq!(quoted("a\"b\\c\td</é"), r#""a\"b\\c\td</é""#);
+    }
+}

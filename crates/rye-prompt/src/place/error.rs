@@ -1,0 +1,94 @@
+//! What can be wrong with placeholders.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::suggest::{did_you_mean, listed};
+
+/// Every reason for which a prompt could not be made, with the names that placeholders may use.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct RenderError {
+    problems: Vec<RenderProblem>,
+    valid: Vec<String>,
+}
+
+impl RenderError {
+    pub(super) fn new<'a>(
+        problems: Vec<RenderProblem>,
+        valid: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        Self { problems, valid: valid.into_iter().map(str::to_owned).collect() }
+    }
+
+    /// The problems in the order of the prompt. Never empty.
+    pub fn problems(&self) -> &[RenderProblem] {
+        &self.problems
+    }
+
+    /// The declared inputs, sorted.
+    pub fn valid(&self) -> &[String] {
+        &self.valid
+    }
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.problems {
+            write!(f, "{problem}; ")?;
+        }
+        match self.valid.as_slice() {
+            [] => write!(f, "the directive declares no inputs"),
+            valid => write!(f, "declared inputs: {}", listed(valid.iter().map(String::as_str))),
+        }
+    }
+}
+
+/// One reason for which a prompt could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RenderProblem {
+    /// A placeholder names an input that the directive does not declare.
+    #[error("{part} uses the undeclared input `{written}`{}", did_you_mean(suggestion.as_deref()))]
+    Undeclared {
+        /// Where the placeholder stands.
+        part: Part,
+        /// The placeholder as written, braces included.
+        written: String,
+        /// The declared name that it resembles.
+        suggestion: Option<String>,
+    },
+    /// A required input has no value, and the placeholder has no default.
+    #[error("{part} needs the required input `{name}`, which has no value")]
+    Absent {
+        /// Where the placeholder stands.
+        part: Part,
+        /// The declared name.
+        name: String,
+    },
+}
+
+/// A part of a directive that may hold placeholders (SPEC 6.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The raw permissions slice.
+    Permissions,
+    /// The text that the model follows.
+    Body,
+    /// The labels of the outputs.
+    Outputs,
+    /// A structured step, by its place among the steps, counted from one.
+    Step(usize),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Permissions => write!(f, "the permissions block"),
+            Self::Body => write!(f, "the body"),
+            Self::Outputs => write!(f, "the outputs block"),
+            Self::Step(number) => write!(f, "step {number}"),
+        }
+    }
+}

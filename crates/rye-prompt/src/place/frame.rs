@@ -1,0 +1,160 @@
+//! Text that remembers which of its bytes came from values, so that no value can close the frame
+//! around it.
+
+use std::ops::Range;
+
+/// Text with values in it.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    text: String,
+    // Invariant: ascending, disjoint, none empty.
+    values: Vec<Range<usize>>,
+}
+
+impl Placed {
+    /// Text without values.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), values: Vec::new() }
+    }
+
+    pub(super) fn push_literal(&mut self, literal: &str) {
+        self.text.push_str(literal);
+    }
+
+    pub(super) fn push_value(&mut self, value: &str) {
+        let start = self.text.len();
+        self.text.push_str(value);
+        if !value.is_empty() {
+            self.values.push(start..self.text.len());
+        }
+    }
+
+    /// The text as it is, for places without a frame.
+    pub(crate) fn verbatim(self) -> String {
+        self.text
+    }
+
+    /// For text inside `<directive>`: a `<` that starts a directive tag is escaped when a value has
+    /// any part in that tag (SPEC 6.3).
+    ///
+    /// That covers a tag that is put together from two values, or from a value and the author's own
+    /// text. Tags that the author wrote alone stay.
+    pub(crate) fn in_frame(self) -> String {
+        self.escaped(|placed, at| placed.forges_a_tag(at))
+    }
+
+    /// For text inside an XML element: every `<` of a value is escaped, so that the element ends
+    /// where its author ended it.
+    pub(crate) fn in_element(self) -> String {
+        self.escaped(|placed, at| placed.touches_a_value(&(at..at + 1)) || placed.forges_a_tag(at))
+    }
+
+    fn escaped(self, is_escaped: impl Fn(&Self, usize) -> bool) -> String {
+        let mut escaped = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for piece in self.text.split_inclusive('<') {
+            at += piece.len();
+            match piece.strip_suffix('<') {
+                Some(before) if is_escaped(&self, at - 1) => escaped.extend([before, "&lt;"]),
+                _ => escaped.push_str(piece),
+            }
+        }
+        escaped
+    }
+
+    fn forges_a_tag(&self, at: usize) -> bool {
+        let from_here = self.text.get(at..).unwrap_or_default();
+        ["<directive", "</directive"]
+            .iter()
+            .any(|tag| from_here.starts_with(tag) && self.touches_a_value(&(at..at + tag.len())))
+    }
+
+    fn touches_a_value(&self, range: &Range<usize>) -> bool {
+        let next = self.values.partition_point(|value| value.end <= range.start);
+        self.values.get(next).is_some_and(|value| value.start < range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces in alternation: the author's text, a value, the author's text, and so on.
+    fn placed(pieces: &[&str]) -> Placed {
+        let mut placed = Placed::default();
+        for (index, piece) in pieces.iter().enumerate() {
+            if index % 2 == 0 { placed.push_literal(piece) } else { placed.push_value(piece) }
+        }
+        placed
+    }
+
+    #[track_caller]
+    fn check(pieces: &[&str], in_frame: &str, in_element: &str) {
+        assert_eq!(placed(pieces).in_frame(), in_frame, "in a frame");
+        assert_eq!(placed(pieces).in_element(), in_element, "in an element");
+    }
+
+    #[test]
+    fn a_closing_tag_in_a_value() {
+        check(&["a ", "x</directive>y", " b"], "a x&lt;/directive>y b", "a x&lt;/directive>y b");
+    }
+
+    #[test]
+    fn an_opening_tag_in_a_value() {
+        check(
+            &["", "<directive name=\"x\">", ""],
+            "&lt;directive name=\"x\">",
+            "&lt;directive name=\"x\">",
+        );
+    }
+
+    #[test]
+    fn a_longer_name_that_starts_alike() {
+        check(&["", "<directive_return>", ""], "&lt;directive_return>", "&lt;directive_return>");
+    }
+
+    #[test]
+    fn other_tags_are_text_in_a_frame() {
+        check(
+            &["", "a < b, <b>, </permissions>", ""],
+            "a < b, <b>, </permissions>",
+            "a &lt; b, &lt;b>, &lt;/permissions>",
+        );
+    }
+
+    #[test]
+    fn the_authors_own_tags_stay() {
+        check(
+            &["<directive> ", "v", " </directive>"],
+            "<directive> v </directive>",
+            "<directive> v </directive>",
+        );
+    }
+
+    #[test]
+    fn a_tag_from_two_values() {
+        check(&["", "</dir", "", "ective>", ""], "&lt;/directive>", "&lt;/directive>");
+    }
+
+    #[test]
+    fn a_tag_from_a_value_and_the_authors_text() {
+        check(&["", "</", "directive>"], "&lt;/directive>", "&lt;/directive>");
+        check(&["<", "/directive", ">"], "&lt;/directive>", "&lt;/directive>");
+        check(&["</", "directive", ">"], "&lt;/directive>", "&lt;/directive>");
+    }
+
+    #[test]
+    fn an_empty_value_has_no_part_in_a_tag() {
+        check(&["</dir", "", "ective>"], "</directive>", "</directive>");
+    }
+
+    #[test]
+    fn a_value_after_the_tag_has_no_part_in_it() {
+        check(&["<directive", "-x", ">"], "<directive-x>", "<directive-x>");
+    }
+
+    #[test]
+    fn verbatim_is_verbatim() {
+        assert_eq!(placed(&["<", "/directive", ">"]).verbatim(), "</directive>");
+    }
+}

@@ -1,0 +1,137 @@
+//! The directive prompt (SPEC 8.2).
+
+mod returns;
+
+use std::fmt;
+use std::str::FromStr;
+
+use rye_parse::Directive;
+use thiserror::Error;
+
+use crate::place::{Part, Placed, Placer};
+use crate::{Inputs, Link, RenderError};
+
+/// How a directive tells the model to hand back its outputs (SPEC D1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReturnStyle {
+    /// A sentence, and the `rye_execute` call of `directive_return` to make.
+    #[default]
+    Call,
+    /// A `<returns>` block of the declared outputs.
+    Block,
+    /// One sentence that names the `directive_return` tool of the palette.
+    Tool,
+}
+
+impl ReturnStyle {
+    /// Every style, in the order in which help lists them.
+    pub const ALL: [Self; 3] = [Self::Call, Self::Block, Self::Tool];
+
+    /// The name in config and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Block => "block",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+impl fmt::Display for ReturnStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ReturnStyle {
+    type Err = UnknownReturnStyle;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|style| style.as_str() == name)
+            .ok_or_else(|| UnknownReturnStyle { name: name.to_owned() })
+    }
+}
+
+/// A name that is no [`ReturnStyle`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown return style `{name}`; valid: `call`, `block`, `tool`")]
+#[non_exhaustive]
+pub struct UnknownReturnStyle {
+    /// The name as given.
+    pub name: String,
+}
+
+/// The directive prompt, with the inputs placed.
+///
+/// `leaf` is the directive that runs. `permissions` is the raw `<permissions>…</permissions>` slice
+/// of the directive that declares them, which may be an ancestor (SPEC D3, D5); its placeholders
+/// are the leaf's inputs.
+///
+/// # Errors
+///
+/// All problems at once: placeholders of undeclared inputs, and of required inputs that have no
+/// value.
+pub fn render(
+    leaf: Link<'_>,
+    permissions: Option<&str>,
+    inputs: &Inputs,
+    style: ReturnStyle,
+) -> Result<String, RenderError> {
+    let mut placer = Placer::new(leaf.directive, inputs);
+    let prompt =
+        assemble(leaf.directive, permissions, style, &mut |text, part| placer.place(text, &part));
+    placer.finish().map(|()| prompt)
+}
+
+/// The directive prompt with its placeholders left as written: what a reader of the file would
+/// expect, and no inputs are needed.
+pub fn template(leaf: Link<'_>, permissions: Option<&str>, style: ReturnStyle) -> String {
+    assemble(leaf.directive, permissions, style, &mut |text, _| Placed::literal(text))
+}
+
+/// The parts of SPEC 8.2, absent ones left out, joined with a newline.
+fn assemble(
+    directive: &Directive,
+    permissions: Option<&str>,
+    style: ReturnStyle,
+    place: &mut dyn FnMut(&str, Part) -> Placed,
+) -> String {
+    let heading = heading(directive);
+    let closing = heading.as_ref().map(|_| "</directive>".to_owned());
+    let permissions = permissions.map(|raw| place(raw, Part::Permissions).in_element());
+    let body = place(directive.body.value.trim(), Part::Body).in_frame();
+    let returns = returns::instruction(&directive.outputs, style, &mut |text| {
+        place(text, Part::Outputs).in_frame()
+    });
+    let parts = [heading, permissions, Some(body), returns, closing];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The opening tag and the description; `None` when there is neither a name nor a description.
+fn heading(directive: &Directive) -> Option<String> {
+    let name = Some(directive.name.value.as_str()).filter(|name| !name.is_empty());
+    let description = directive.description.as_ref().map(|description| description.value.as_str());
+    let description = description.filter(|description| !description.is_empty());
+    let tag = name.map_or_else(
+        || "<directive>".to_owned(),
+        |name| format!("<directive name=\"{}\">", in_attribute(name)),
+    );
+    match (name, description) {
+        (None, None) => None,
+        (Some(_), None) => Some(tag),
+        (_, Some(description)) => {
+            Some(format!("{tag}\n<description>{}</description>", in_element(description)))
+        }
+    }
+}
+
+fn in_attribute(text: &str) -> String {
+    text.replace('"', "&quot;")
+}
+
+fn in_element(text: &str) -> String {
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,154 @@
+//! A provider's system template (SPEC 8.4).
+
+use rye_parse::{Action, Step};
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::json::{canonical, compact};
+use crate::suggest::listed;
+use crate::{Inputs, Link, RenderError, steps};
+
+/// What a system template can be filled with.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "the facts behind the five placeholders of SPEC 8.4")]
+pub struct SystemFacts<'a> {
+    /// The directive that runs.
+    pub leaf: Link<'a>,
+    /// Its bound inputs.
+    pub inputs: &'a Inputs,
+    /// The names of the palette, in its order.
+    pub tool_names: &'a [String],
+}
+
+/// Fills a provider's `prompts.system_template`, for [`opening`](crate::opening) to put first.
+///
+/// The placeholders are `{directive_name}`, `{directive_description}`, `{directive_steps}`
+/// (numbered, each action as a tool call in canonical JSON), `{directive_inputs}` (a JSON object)
+/// and `{tool_names}` (separated by commas). It is one pass: what is put in is not scanned. Other
+/// braces are text.
+///
+/// # Errors
+///
+/// [`TemplateError::Unknown`] for names that begin like ours and are not, so that a slip does not
+/// reach a model as text; [`TemplateError::Steps`] when the steps are shown and their placeholders
+/// cannot be filled.
+pub fn system(template: &str, facts: &SystemFacts<'_>) -> Result<String, TemplateError> {
+    let mut filled = String::with_capacity(template.len());
+    let mut unknown = Vec::new();
+    let mut rest = template;
+    while let Some((before, from_brace)) = rest.find('{').and_then(|at| rest.split_at_checked(at)) {
+        filled.push_str(before);
+        let (written, after) = token(from_brace);
+        match fact(written, facts)? {
+            Some(fact) => filled.push_str(&fact),
+            None => filled.push_str(written),
+        }
+        if is_slip(written) && !unknown.iter().any(|slip| slip == written) {
+            unknown.push(written.to_owned());
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    if unknown.is_empty() { Ok(filled) } else { Err(TemplateError::Unknown { unknown }) }
+}
+
+/// A system template that cannot be filled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// Placeholders that begin with `{directive_` or `{tool_` and mean nothing.
+    #[error(
+        "the system template has unknown placeholders: {}; valid: {}",
+        listed(unknown.iter().map(String::as_str)),
+        listed(PLACEHOLDERS)
+    )]
+    Unknown {
+        /// The placeholders as written, each once. Never empty.
+        unknown: Vec<String>,
+    },
+    /// The directive's steps cannot be shown.
+    #[error("the system template shows steps that cannot be filled in")]
+    Steps {
+        /// What is wrong with their placeholders.
+        #[from]
+        source: RenderError,
+    },
+}
+
+const PLACEHOLDERS: [&str; 5] = [
+    "{directive_name}",
+    "{directive_description}",
+    "{directive_steps}",
+    "{directive_inputs}",
+    "{tool_names}",
+];
+
+/// Splits what begins with a brace into `{a_name}`, or the brace alone, and what follows.
+fn token(from_brace: &str) -> (&str, &str) {
+    let length = from_brace.find('}').map_or(1, |end| end + 1);
+    let is_token = |text: &str| {
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        name.is_some_and(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+    };
+    match from_brace.split_at_checked(length) {
+        Some((written, after)) if is_token(written) => (written, after),
+        _ => from_brace.split_at_checked(1).unwrap_or((from_brace, "")),
+    }
+}
+
+fn fact(placeholder: &str, facts: &SystemFacts<'_>) -> Result<Option<String>, RenderError> {
+    let directive = facts.leaf.directive;
+    Ok(Some(match placeholder {
+        "{directive_name}" => directive.name.value.clone(),
+        "{directive_description}" => {
+            directive.description.as_ref().map(|text| text.value.clone()).unwrap_or_default()
+        }
+        "{directive_steps}" => listing(&steps(directive, facts.inputs)?),
+        "{directive_inputs}" => compact(&json!(facts.inputs.values())),
+        "{tool_names}" => facts.tool_names.join(", "),
+        _ => return Ok(None),
+    }))
+}
+
+fn is_slip(written: &str) -> bool {
+    !PLACEHOLDERS.contains(&written)
+        && ["{directive_", "{tool_"].iter().any(|start| written.starts_with(start))
+}
+
+/// The steps as a numbered list, each followed by its calls.
+fn listing(steps: &[Step]) -> String {
+    steps
+        .iter()
+        .enumerate()
+        .map(|(index, step)| entry(index + 1, step))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn entry(number: usize, step: &Step) -> String {
+    let description = Some(step.description.trim()).filter(|description| !description.is_empty());
+    let title =
+        [step.name.as_deref(), description].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let mut lines = vec![format!("{number}. {title}").trim_end().to_owned()];
+    lines.extend(step.actions.iter().map(|action| canonical(&call(&action.value))));
+    lines.join("\n")
+}
+
+/// An action as the call of the primary tool that carries it out.
+fn call(action: &Action) -> Value {
+    let texts = [
+        ("item_type", &action.item_type),
+        ("item_id", &action.item_id),
+        ("query", &action.query),
+        ("scope", &action.scope),
+    ];
+    let mut arguments: Map<String, Value> = texts
+        .into_iter()
+        .filter_map(|(key, text)| Some((key.to_owned(), Value::from(text.as_deref()?))))
+        .collect();
+    if !action.parameters.is_empty() {
+        arguments.insert("parameters".to_owned(), Value::Object(action.parameters.clone()));
+    }
+    arguments.extend(action.options.clone());
+    json!({ "name": format!("rye_{}", action.primary.as_str()), "arguments": arguments })
+}
