@@ -1,2 +1,56 @@
-//! Maintenance tasks that cargo cannot express.
-fn main() {}
+//! `cargo xtask`: the checks and the generated files that cargo cannot express.
+//!
+//! Every task works on the workspace that this package is part of, from whatever folder it is called. A task that
+//! fails says what to run next. The invariants of `tidy` are also a `#[test]`, so `cargo test` alone holds them.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool talks to a terminal"
+)]
+
+mod flags;
+
+mod ci;
+mod codegen;
+mod fixtures;
+mod tidy;
+
+mod generated;
+mod process;
+
+use std::{path::Path, process::ExitCode};
+
+use flags::Task;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = flags::parse(&arguments).and_then(|task| run(task, workspace_root()));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task, root: &Path) -> Result<(), String> {
+    match task {
+        Task::Ci => ci::run(root),
+        Task::Codegen(mode) => codegen::run(root, mode),
+        Task::Fixtures(mode) => fixtures::run(root, mode),
+        Task::Tidy => tidy::run(root),
+        Task::Help => {
+            println!("{}", flags::HELP);
+            Ok(())
+        }
+    }
+}
+
+/// The folder that holds the workspace's `Cargo.toml`.
+fn workspace_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("because xtask/ is a folder of the workspace")
+}

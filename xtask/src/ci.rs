@@ -1,0 +1,126 @@
+//! `cargo xtask ci`: everything that has to pass, in the order in which a failure is cheapest to find.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::{codegen, fixtures, generated::Mode, process, tidy};
+
+/// The programs that the steps need beside cargo: what `cargo NAME` calls, and the version that is installed if
+/// there is none.
+const TOOLS: &[(&str, &str)] =
+    &[("insta", "cargo-insta@1.49.0"), ("nextest", "cargo-nextest@0.9.151")];
+
+/// `--check` and not the environment keeps insta from writing `.snap.new`: cargo-insta sets `INSTA_UPDATE` itself.
+const TESTS: &str = "cargo insta test --check --workspace --test-runner nextest --nextest-profile ci \
+                     --unreferenced=reject --disable-nextest-doctest";
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", action: Action::Command(&[], "cargo fmt --all --check") },
+    Step { name: "tools", action: Action::Own(install_tools) },
+    Step {
+        name: "clippy",
+        action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
+    },
+    Step { name: "test", action: Action::Command(&[("CI", "1")], TESTS) },
+    Step { name: "doctest", action: Action::Command(&[], "cargo test --workspace --doc") },
+    Step {
+        name: "doc",
+        action: Action::Command(
+            &[("RUSTDOCFLAGS", "-D warnings")],
+            "cargo doc --workspace --no-deps",
+        ),
+    },
+    Step { name: "tidy", action: Action::Own(tidy::run) },
+    Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
+    Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
+    Step {
+        name: "fuzz",
+        action: Action::Command(&[], "cargo check --manifest-path fuzz/Cargo.toml"),
+    },
+];
+
+struct Step {
+    name: &'static str,
+    action: Action,
+}
+
+enum Action {
+    /// Environment and command line.
+    Command(&'static [(&'static str, &'static str)], &'static str),
+    /// A task of this program.
+    Own(fn(&Path) -> Result<(), String>),
+}
+
+/// Runs the steps until one fails, and prints how long each took.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let mut times = Vec::new();
+    let mut result = Ok(());
+    for step in STEPS {
+        println!("\n== {}", step.name);
+        let start = Instant::now();
+        result =
+            perform(root, &step.action).map_err(|error| format!("step `{}` {error}", step.name));
+        times.push((step.name, start.elapsed()));
+        println!("== {} took {:.1} s", step.name, start.elapsed().as_secs_f64());
+        if result.is_err() {
+            break;
+        }
+    }
+    print!("{}", table(&times));
+    result
+}
+
+fn perform(root: &Path, action: &Action) -> Result<(), String> {
+    match action {
+        Action::Command(environment, line) => process::run(root, environment, line),
+        Action::Own(task) => task(root).map_err(|error| format!("failed:\n{error}")),
+    }
+}
+
+fn install_tools(root: &Path) -> Result<(), String> {
+    for (name, package) in TOOLS {
+        if !process::succeeds(root, &format!("cargo {name} --version")) {
+            // The debug profile builds in a fraction of the time, and the tools' own work is small.
+            let line = format!("cargo install --locked --debug {package}");
+            println!("`cargo {name}` is missing: {line}");
+            process::run(root, &[], &line)?;
+        }
+    }
+    Ok(())
+}
+
+fn table(times: &[(&str, Duration)]) -> String {
+    let total: Duration = times.iter().map(|(_, time)| *time).sum();
+    let rows = times.iter().copied().chain([("total", total)]);
+    let rows: String =
+        rows.map(|(name, time)| format!("  {name:<10}{:>8.1} s\n", time.as_secs_f64())).collect();
+    format!("\n{rows}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, time::Duration};
+
+    use super::{Action, perform, table};
+
+    #[test]
+    fn the_table_ends_with_the_sum() {
+        let times = [("fmt", Duration::from_millis(1500)), ("clippy", Duration::from_secs(100))];
+        assert_eq!(
+            table(&times),
+            "\n  fmt            1.5 s\n  clippy       100.0 s\n  total        101.5 s\n"
+        );
+    }
+
+    #[test]
+    fn a_failed_command_is_named_with_its_environment() {
+        let action = Action::Command(&[("CI", "1")], "cargo no-such-command");
+        let error = perform(Path::new("."), &action).expect_err("cargo has no such command");
+        assert!(
+            error.ends_with("to see it alone, run\n\n    CI='1' cargo no-such-command\n"),
+            "{error}"
+        );
+    }
+}

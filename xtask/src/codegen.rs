@@ -1,0 +1,51 @@
+//! `cargo xtask codegen`: `docs/cli.md` and `schemas/`, from what the built program says of itself.
+
+mod help;
+
+use std::{fs, path::Path};
+
+use crate::{
+    generated::{Mode, all, ensure_file_contents},
+    process::Rye,
+};
+
+/// Writes every generated file, or in [`Mode::Check`] names each one that differs.
+pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
+    let rye = Rye::build(root)?;
+    let mut files = schemas(&rye)?;
+    let superfluous = superfluous_schemas(root, &files);
+    files.push(("docs/cli.md".to_owned(), help::document(&|arguments| rye.output(arguments))?));
+    let written = files.iter().map(|(path, contents)| {
+        ensure_file_contents(root, path, contents.as_bytes(), mode, "codegen")
+    });
+    let removed = superfluous.iter().map(|path| remove(root, path, mode));
+    all(written.chain(removed))
+}
+
+/// One file for each name that `rye schema` lists. JSON has no comments, so these carry no header.
+fn schemas(rye: &Rye<'_>) -> Result<Vec<(String, String)>, String> {
+    let names = rye.output(&["schema"])?;
+    let names = names.lines().map(str::trim).filter(|name| !name.is_empty());
+    names.map(|name| Ok((format!("schemas/{name}.json"), rye.output(&["schema", name])?))).collect()
+}
+
+fn superfluous_schemas(root: &Path, wanted: &[(String, String)]) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(root.join("schemas")) else { return Vec::new() };
+    let names = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let paths = names.map(|name| format!("schemas/{name}"));
+    paths
+        .filter(|path| path.ends_with(".json") && wanted.iter().all(|(other, _)| other != path))
+        .collect()
+}
+
+fn remove(root: &Path, path: &str, mode: Mode) -> Result<(), String> {
+    match mode {
+        Mode::Check => Err(format!(
+            "`{path}` is no schema of `rye`; run `cargo xtask codegen` and commit the result"
+        )),
+        Mode::Write => fs::remove_file(root.join(path))
+            .map_err(|error| format!("`{path}` cannot be removed: {error}")),
+    }
+}

@@ -1,0 +1,59 @@
+//! What was typed after `cargo xtask`, as a value.
+
+use crate::generated::Mode;
+
+/// The text of `cargo xtask help`.
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask TASK
+
+  tidy                check the layer table, file and function lengths, and each crate's papers
+  codegen [--check]   write docs/cli.md and schemas/ from what `rye` says of itself
+  fixtures [--check]  sign the examples again with the checked-in example key
+  ci                  everything that has to pass, in order, with times";
+
+/// One thing that `cargo xtask` can be asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    Ci,
+    Codegen(Mode),
+    Fixtures(Mode),
+    Help,
+    Tidy,
+}
+
+/// Reads the arguments; anything that is not understood is an error with the whole help in it.
+pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ci"] => Ok(Task::Ci),
+        ["codegen"] => Ok(Task::Codegen(Mode::Write)),
+        ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
+        ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),
+        ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),
+        ["help" | "--help" | "-h"] => Ok(Task::Help),
+        ["tidy"] => Ok(Task::Tidy),
+        other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HELP, Mode, Task, parse};
+
+    #[track_caller]
+    fn check(line: &str, expected: &Result<Task, String>) {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(&parse(&arguments), expected);
+    }
+
+    #[test]
+    fn a_check_flag_is_the_check_mode() {
+        check("codegen --check", &Ok(Task::Codegen(Mode::Check)));
+        check("fixtures", &Ok(Task::Fixtures(Mode::Write)));
+    }
+
+    #[test]
+    fn a_flag_that_a_task_does_not_have_is_refused() {
+        check("tidy --check", &Err(format!("`tidy --check` is not a task\n\n{HELP}")));
+    }
+}

@@ -1,0 +1,63 @@
+//! Committed files that a program writes: made again, or compared with what is there.
+
+use std::{fs, path::Path};
+
+/// What to do when a generated file is not as it would be written now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Write it.
+    Write,
+    /// Leave it alone and fail.
+    Check,
+}
+
+/// Makes the file at `root/path` hold `contents`, or in [`Mode::Check`] fails with the `task` that does so.
+pub(crate) fn ensure_file_contents(
+    root: &Path,
+    path: &str,
+    contents: &[u8],
+    mode: Mode,
+    task: &str,
+) -> Result<(), String> {
+    let file = root.join(path);
+    if fs::read(&file).is_ok_and(|present| present == contents) {
+        return Ok(());
+    }
+    match mode {
+        Mode::Check => {
+            Err(format!("`{path}` is out of date; run `cargo xtask {task}` and commit the result"))
+        }
+        Mode::Write => {
+            let folder = file.parent().expect("because a path below a root has a parent");
+            fs::create_dir_all(folder)
+                .and_then(|()| fs::write(&file, contents))
+                .map_err(|error| format!("`{path}` cannot be written: {error}"))
+        }
+    }
+}
+
+/// All the errors of `results` as one text, so that nobody meets them one by one.
+pub(crate) fn all(results: impl IntoIterator<Item = Result<(), String>>) -> Result<(), String> {
+    let errors: Vec<String> = results.into_iter().filter_map(Result::err).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mode, ensure_file_contents};
+
+    #[test]
+    fn a_check_fails_until_the_file_is_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ensure =
+            |mode| ensure_file_contents(folder.path(), "docs/a.md", b"text\n", mode, "codegen");
+        let stale =
+            Err("`docs/a.md` is out of date; run `cargo xtask codegen` and commit the result"
+                .to_owned());
+        assert_eq!(ensure(Mode::Check), stale);
+        assert_eq!(ensure(Mode::Write), Ok(()));
+        assert_eq!(ensure(Mode::Check), Ok(()));
+        std::fs::write(folder.path().join("docs/a.md"), "edited\n").expect("a written file");
+        assert_eq!(ensure(Mode::Check), stale);
+    }
+}

@@ -1,0 +1,74 @@
+//! Starting other programs, always in the workspace's root.
+
+use std::{path::Path, process::Command};
+
+/// A command that will run `line`, split at white space, in `root`.
+pub(crate) fn command(root: &Path, line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    start(root, Path::new(words.next().expect("because no caller passes an empty line")), words)
+}
+
+/// Runs `line` with its output on the terminal; a failure is an error that names the line.
+pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> Result<(), String> {
+    let shown: String =
+        environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
+    let status = command(root, line).envs(environment.iter().copied()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            Err(format!("failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
+        }
+        Err(error) => Err(format!("`{line}` cannot be started: {error}")),
+    }
+}
+
+/// Whether `line` runs and succeeds, its output thrown away.
+pub(crate) fn succeeds(root: &Path, line: &str) -> bool {
+    command(root, line).output().is_ok_and(|output| output.status.success())
+}
+
+/// The built `rye` program.
+pub(crate) struct Rye<'a> {
+    root: &'a Path,
+    program: std::path::PathBuf,
+}
+
+impl<'a> Rye<'a> {
+    /// Builds the program in the debug profile.
+    pub(crate) fn build(root: &'a Path) -> Result<Self, String> {
+        run(root, &[], "cargo build --quiet --package rye --bin rye")?;
+        let metadata = crate::tidy::metadata(root)?;
+        let name = format!("rye{}", std::env::consts::EXE_SUFFIX);
+        Ok(Self { root, program: metadata.target_directory.join("debug").join(name).into() })
+    }
+
+    /// What `rye ARGUMENTS` prints, with nothing of this machine in its environment.
+    pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> Result<String, String> {
+        let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+        let output = start(self.root, &self.program, arguments.iter().copied())
+            .env_clear()
+            .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
+            .output()
+            .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(format!(
+                "`rye {}` failed with {}:\n{stderr}",
+                arguments.join(" "),
+                output.status
+            ));
+        }
+        String::from_utf8(output.stdout)
+            .map_err(|_| format!("`rye {}` printed no UTF-8", arguments.join(" ")))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the rule is for the crates; this is the one place of xtask"
+)]
+fn start<'w>(root: &Path, program: &Path, words: impl Iterator<Item = &'w str>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root).args(words);
+    command
+}

@@ -1,0 +1,55 @@
+//! `cargo xtask tidy`: what a reviewer would otherwise say twice.
+//!
+//! Everything is found in one pass and reported at once. Tidy needs no network, no git and no build.
+
+mod exceptions;
+mod files;
+mod layers;
+mod measure;
+mod packages;
+mod sources;
+pub(crate) mod tree;
+
+use std::path::Path;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use exceptions::{EXCEPTIONS, Exception};
+
+/// Prints every finding in the workspace at `root` and fails if there is one.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let findings = check(root, EXCEPTIONS)?;
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "tidy found\n\n{}\n\nmend it and run `cargo xtask tidy` again",
+        findings.join("\n")
+    ))
+}
+
+/// Every finding, in the order of the checks.
+fn check(root: &Path, exceptions: &[Exception]) -> Result<Vec<String>, String> {
+    let metadata = metadata(root)?;
+    let mut packages = metadata.workspace_packages();
+    packages.sort_by_key(|package| &package.name);
+    let tree = tree::read(root);
+    let mut findings = layers::check(&packages);
+    findings.extend(packages::check(&packages));
+    findings.extend(sources::check(&tree, exceptions));
+    findings.extend(files::check(&tree));
+    Ok(findings)
+}
+
+/// The workspace as cargo sees it, without its dependencies' own dependencies.
+pub(crate) fn metadata(root: &Path) -> Result<Metadata, String> {
+    MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .other_options(vec!["--offline".to_owned()])
+        .exec()
+        .map_err(|error| format!("`cargo metadata` fails: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

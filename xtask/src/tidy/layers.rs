@@ -1,0 +1,96 @@
+//! The layer table: dependencies point down, and only where drawn.
+
+use cargo_metadata::{DependencyKind, Package};
+
+use crate::tidy::packages::is_published;
+
+/// Each package and the packages of this workspace that it may depend on, leaf first: a row names earlier rows only.
+/// A new edge is a design change.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("rye-parse", &[]),
+    ("rye-caps", &[]),
+    ("rye-sign", &[]),
+    ("rye-resolve", &["rye-parse", "rye-caps", "rye-sign"]),
+    ("rye-prompt", &["rye-parse"]),
+    ("rye-thread", &["rye-caps", "rye-sign"]),
+    ("rye-tools", &["rye-caps", "rye-thread"]),
+    ("rye-providers", &["rye-thread"]),
+    (
+        "rye",
+        &[
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-thread",
+            "rye-tools",
+            "rye-providers",
+        ],
+    ),
+    (
+        "rye-tests",
+        &[
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-thread",
+            "rye-tools",
+            "rye-providers",
+            "rye",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// Edges that the table does not have, development and build dependencies included.
+pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
+    packages.iter().flat_map(|package| edges(package, packages)).collect()
+}
+
+fn edges(package: &Package, packages: &[&Package]) -> Vec<String> {
+    let name = package.name.as_str();
+    let Some((_, allowed)) = LAYERS.iter().find(|(row, _)| *row == name) else {
+        return vec![format!(
+            "`{name}` is not in the layer table; add a row to `xtask/src/tidy/layers.rs`"
+        )];
+    };
+    let mut findings = Vec::new();
+    let internal = |name: &str| packages.iter().any(|package| package.name == name);
+    for dependency in package.dependencies.iter().filter(|dependency| internal(&dependency.name)) {
+        let target = &dependency.name;
+        if !allowed.contains(&target.as_str()) {
+            findings.push(format!("`{name}` may not depend on `{target}`"));
+        }
+        let versioned = !dependency.req.comparators.is_empty();
+        // A development dependency with a version could not be published before its target, which may need it too.
+        if dependency.kind == DependencyKind::Development && versioned {
+            findings.push(format!(
+                "`{name}` gives the dev-dependency `{target}` a version; give it a path alone"
+            ));
+        }
+        if dependency.kind != DependencyKind::Development && !versioned && is_published(package) {
+            findings.push(format!(
+                "`{name}` gives `{target}` no version; add one, or it cannot be published"
+            ));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LAYERS;
+
+    #[test]
+    fn every_row_names_earlier_rows_only() {
+        for (index, (name, allowed)) in LAYERS.iter().enumerate() {
+            for target in *allowed {
+                let earlier = LAYERS.iter().take(index).any(|(row, _)| row == target);
+                assert!(earlier, "`{name}` names `{target}`, which does not stand above it");
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What each package of the workspace has beside its code.
+
+use std::fs;
+
+use cargo_metadata::{DependencyKind, Package};
+
+/// Libraries that belong to tests; as ordinary dependencies they would reach every user.
+const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "tempfile", "trybuild", "wiremock"];
+
+const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Missing papers, stale change logs and manifests that let something slip.
+pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
+    packages.iter().flat_map(|package| [manifest(package), papers(package)].concat()).collect()
+}
+
+/// Whether cargo would publish the package at all.
+pub(crate) fn is_published(package: &Package) -> bool {
+    package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+}
+
+fn manifest(package: &Package) -> Vec<String> {
+    let name = &package.name;
+    let text = fs::read_to_string(&package.manifest_path).unwrap_or_default();
+    let mut findings = Vec::new();
+    if !inherits_lints(&text) {
+        findings.push(format!(
+            "`{name}` does not inherit the workspace's lints; add `[lints] workspace = true`"
+        ));
+    }
+    if is_published(package) && !text.lines().any(|line| line.starts_with("include = [")) {
+        findings.push(format!("`{name}` has no `include`; list what the published package holds"));
+    }
+    let normal =
+        package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+    for dependency in normal.filter(|dependency| TEST_ONLY.contains(&dependency.name.as_str())) {
+        findings
+            .push(format!("`{name}` depends on `{}`; make it a dev-dependency", dependency.name));
+    }
+    findings
+}
+
+fn inherits_lints(manifest: &str) -> bool {
+    let mut table = manifest.lines().skip_while(|line| line.trim() != "[lints]").skip(1);
+    let inside = table
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .any(|line| line == "workspace = true");
+    inside || manifest.lines().any(|line| line == "lints.workspace = true")
+}
+
+fn papers(package: &Package) -> Vec<String> {
+    if !is_published(package) {
+        return Vec::new();
+    }
+    let name = &package.name;
+    let folder = package.manifest_path.parent().expect("because a manifest is in a folder");
+    let missing = PAPERS.iter().filter(|paper| !folder.join(paper).is_file());
+    let mut findings: Vec<String> =
+        missing.map(|paper| format!("`{name}` has no `{paper}`")).collect();
+    if let Ok(log) = fs::read_to_string(folder.join("CHANGELOG.md")) {
+        for heading in ["Unreleased".to_owned(), package.version.to_string()] {
+            let start = format!("## [{heading}]");
+            if !log.lines().any(|line| line.starts_with(&start)) {
+                findings.push(format!("the CHANGELOG.md of `{name}` has no section `{start}`"));
+            }
+        }
+    }
+    findings
+}

@@ -1,0 +1,49 @@
+//! The files of a folder, without what builds and runs leave behind.
+
+use std::{fs, path::Path};
+
+/// Folder names, or ends of a path, that hold nothing anybody wrote.
+const SKIPPED: &[&str] =
+    &[".git", "target", "node_modules", "fuzz/corpus", "fuzz/artifacts", ".ai/threads"];
+
+/// One text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct File {
+    /// Relative to the folder that was read, with slashes.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl File {
+    /// The file's name without its folder.
+    pub(crate) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// Every UTF-8 file below `root`, sorted by path. Links are left out: what they point to is read where it is.
+pub(crate) fn read(root: &Path) -> Vec<File> {
+    let mut files = Vec::new();
+    visit(root, "", &mut files);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+fn visit(folder: &Path, prefix: &str, files: &mut Vec<File>) {
+    // A file that vanishes meanwhile is somebody's temporary one.
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir()
+            && !SKIPPED
+                .iter()
+                .any(|skipped| path == *skipped || path.ends_with(&format!("/{skipped}")))
+        {
+            visit(&entry.path(), &format!("{path}/"), files);
+        } else if kind.is_file()
+            && let Ok(text) = fs::read_to_string(entry.path())
+        {
+            files.push(File { path, text });
+        }
+    }
+}
