@@ -16,10 +16,6 @@ use crate::{
 const KEY: &str = "examples/keys/example-signing-key.pem";
 const AT: &str = "2026-11-20T00:00:00Z";
 
-/// Folders below `.ai` that hold items, and what an item's file may end in. JSON cannot carry a signature line.
-const FOLDERS: &[&str] = &["directives", "knowledge", "tools", "config"];
-const EXTENSIONS: &[&str] = &["md", "yaml", "yml", "toml", "py", "sh", "js", "ts", "rb"];
-
 /// Signs every example project, or in [`Mode::Check`] names each file that signing would change.
 pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     let rye = Rye::build(root)?;
@@ -30,10 +26,10 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
         .map_err(|error| format!("the examples cannot be copied: {error}"))?;
     let projects = projects(&files);
     if projects.is_empty() {
-        return Err("`examples` holds no project with a signable item".to_owned());
+        return Err("`examples` holds no folder with an `.ai` folder".to_owned());
     }
     for project in &projects {
-        rye.output(&sign_arguments(root, &copy, project, &files))?;
+        rye.output(&sign_arguments(root, &copy, project))?;
     }
     let signed = files.iter().map(|file| {
         let path = format!("examples/{}", file.path);
@@ -44,34 +40,25 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     all(signed)
 }
 
-/// The whole interface between this task and the program.
-fn sign_arguments(root: &Path, copy: &Path, project: &str, files: &[tree::File]) -> Vec<String> {
+/// The whole interface between this task and the program, which finds the items of a folder itself.
+fn sign_arguments(root: &Path, copy: &Path, project: &str) -> Vec<String> {
     let path = |path: PathBuf| path.display().to_string();
-    let mut arguments = vec!["sign".to_owned(), "--key".to_owned(), path(root.join(KEY))];
-    arguments.extend([
-        "--project".to_owned(),
-        path(copy.join(project)),
-        "--at".to_owned(),
-        AT.to_owned(),
-    ]);
-    let own = files.iter().filter(|file| project_of(&file.path) == Some(project));
-    arguments.extend(own.map(|file| path(copy.join(&file.path))));
-    arguments
+    let (key, project) = (path(root.join(KEY)), copy.join(project));
+    let items = path(project.join(".ai"));
+    ["sign", "--project", &path(project), "--key", &key, "--at", AT, &items]
+        .map(str::to_owned)
+        .to_vec()
 }
 
-fn projects(files: &[tree::File]) -> Vec<String> {
-    let mut projects: Vec<String> =
-        files.iter().filter_map(|file| project_of(&file.path)).map(str::to_owned).collect();
+/// The folders that hold an `.ai` folder, in the order of the files.
+fn projects(files: &[tree::File]) -> Vec<&str> {
+    let mut projects: Vec<&str> = files
+        .iter()
+        .filter_map(|file| file.path.split_once("/.ai/"))
+        .map(|(project, _)| project)
+        .collect();
     projects.dedup();
     projects
-}
-
-/// The project that the item at `path` belongs to, or nothing when the file is no item.
-fn project_of(path: &str) -> Option<&str> {
-    let (project, below) = path.split_once("/.ai/")?;
-    let (folder, name) = below.split_once('/')?;
-    let (_, extension) = name.rsplit_once('.')?;
-    (FOLDERS.contains(&folder) && EXTENSIONS.contains(&extension)).then_some(project)
 }
 
 fn copy_files(root: &Path, copy: &Path, files: &[tree::File]) -> std::io::Result<()> {
@@ -94,15 +81,14 @@ mod tests {
     use crate::tidy::tree::File;
 
     #[test]
-    fn each_project_is_signed_with_its_own_items_alone() {
+    fn each_project_is_signed_by_itself() {
         let paths =
-            ["a/.ai/directives/x/y.md", "a/.ai/config/z.json", "b/.ai/tools/t.yaml", "b/README.md"];
+            ["a/.ai/directives/x/y.md", "a/.ai/tools/t.yaml", "b/.ai/tools/t.yaml", "c/README.md"];
         let files = paths.map(|path| File { path: path.to_owned(), text: String::new() });
         assert_eq!(projects(&files), ["a", "b"]);
         assert_eq!(
-            sign_arguments(Path::new("R"), Path::new("C"), "a", &files).join(" "),
-            "sign --key R/examples/keys/example-signing-key.pem --project C/a --at 2026-11-20T00:00:00Z \
-             C/a/.ai/directives/x/y.md"
+            sign_arguments(Path::new("R"), Path::new("C"), "a").join(" "),
+            "sign --project C/a --key R/examples/keys/example-signing-key.pem --at 2026-11-20T00:00:00Z C/a/.ai"
         );
     }
 }
