@@ -97,6 +97,15 @@ fn attributes_and_descriptions_are_placed() {
 }
 
 #[test]
+fn other_arguments_of_the_operation_are_placed() {
+    let load = r#"<load item_type="directive" item_id="a/b" destination="{input:text}"/>"#;
+    let steps = placed(load, json!({"text": "project"}));
+    let options =
+        steps.first().and_then(|step| step.actions.first()).map(|action| &action.value.options);
+    assert_eq!(options.cloned().map(Value::Object), Some(json!({"destination": "project"})));
+}
+
+#[test]
 fn a_call_in_markdown_is_placed_at_any_depth_but_not_in_keys() {
     let call = r#"`rye_execute(item_type="tool", item_id="x/{input:text}", parameters={"{input:text}": [{"n": "{input:count}", "t": "<{input:text}>"}]})`"#;
     let directive = with_inputs(

@@ -48,6 +48,19 @@ fn the_five_placeholders() {
 }
 
 #[test]
+fn a_call_shows_every_argument() {
+    let load = r#"<load item_type="directive" item_id="a/b" destination="project"/>"#;
+    let directive = directive("", &format!("<process><step name=\"a\">{load}</step></process>"));
+    let facts = SystemFacts {
+        leaf: Link::new("t", &directive),
+        inputs: &Inputs::default(),
+        tool_names: &[],
+    };
+    let call = r#"{"arguments":{"destination":"project","item_id":"a/b","item_type":"directive"},"name":"rye_load"}"#;
+    assert_eq!(system("{directive_steps}", &facts), Ok(format!("1. a\n{call}")));
+}
+
+#[test]
 fn other_braces_are_text() {
     for template in [
         "",
