@@ -5,7 +5,7 @@ use std::fs;
 use cargo_metadata::{DependencyKind, Package};
 
 /// Libraries that belong to tests; as ordinary dependencies they would reach every user.
-const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "tempfile", "trybuild", "wiremock"];
+const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild", "wiremock"];
 
 const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
