@@ -1,1 +1,81 @@
 //! Finds the one verified item that an id means here.
+//!
+//! Items live in *spaces*: the project's `.ai` folder, the operator's, extra system roots and the
+//! files shipped inside the program. The nearest space that has an id decides: if its file is
+//! unsigned, tampered with or unparseable, that is the answer, and no farther space is asked.
+//!
+//! ```
+//! use rye_resolve::{ItemKind, Library, ShippedFile, Space, Spaces, trust_store};
+//! use rye_sign::{Policy, Timestamp};
+//!
+//! static SHIPPED: &[ShippedFile] = &[ShippedFile {
+//!     path: "knowledge/rye/identity.md",
+//!     text: "```yaml\nname: identity\ntitle: Identity\n```\n\nYou are careful.\n",
+//! }];
+//!
+//! let spaces = Spaces::new().with_shipped(SHIPPED);
+//! let now = Timestamp::from_unix(1_800_000_000);
+//! let (trust, _notes) = trust_store(&spaces, &[], now)?;
+//! let library = Library::new(spaces, trust, Policy::default(), now);
+//!
+//! let identity = library.knowledge(&"rye/identity".parse()?)?;
+//! assert_eq!(identity.location.space, Space::Builtin);
+//! assert_eq!(identity.content.value().body.value, "You are careful.");
+//!
+//! let error = library.text(ItemKind::Knowledge, &"rye/identty".parse()?).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "knowledge `rye/identty` not found; did you mean `rye/identity`? looked in `builtin:knowledge`"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it does not do
+//!
+//! It discovers no root but the project's, and that only when asked: roots, keys, policy and time
+//! are given. It writes nothing and remembers nothing. What settings mean, and who may only tighten
+//! them, is for their readers.
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod error;
+mod id;
+mod kind;
+
+mod disk;
+mod root;
+mod spaces;
+
+mod decide;
+mod listing;
+mod place;
+mod suggest;
+mod walk;
+
+mod chain;
+mod config;
+mod declared;
+mod grant;
+mod item;
+mod library;
+mod trust;
+
+pub use chain::ExtendsChain;
+pub use config::Config;
+pub use decide::Located;
+pub use declared::{DeclaredProblem, declared_problems};
+pub use error::{PermissionProblem, ResolveError};
+pub use grant::permission_problems;
+pub use id::{ItemId, ItemIdError};
+pub use item::Item;
+pub use kind::{ItemKind, ItemKindError};
+pub use library::Library;
+pub use listing::{Listed, Survey};
+pub use place::{item_at, project_root};
+pub use spaces::{Location, ShippedFile, Space, Spaces};
+pub use trust::{TrustNote, TrustRemark, trust_store};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

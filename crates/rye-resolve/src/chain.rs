@@ -1,0 +1,168 @@
+//! A directive with everything that it extends.
+
+use rye_caps::Grant;
+use rye_parse::Directive;
+
+use crate::{Item, ItemId, ResolveError, grant};
+
+/// A directive, the one it extends, and so on to the root; each is verified (SPEC 7.1).
+#[derive(Clone, Debug)]
+pub struct ExtendsChain {
+    /// Leaf first. Invariant: never empty.
+    links: Vec<Item<Directive>>,
+}
+
+impl ExtendsChain {
+    /// The most directives that a chain may have, the leaf counted.
+    pub const MAX_LINKS: usize = 32;
+
+    /// Follows `extends` from `leaf`, getting each directive from `load`.
+    pub(crate) fn walk(
+        leaf: Item<Directive>,
+        load: impl Fn(&ItemId) -> Result<Item<Directive>, ResolveError>,
+    ) -> Result<Self, ResolveError> {
+        let links = follow(
+            leaf,
+            |link| &link.id,
+            parent,
+            |child, id| {
+                load(id).map_err(|source| {
+                    let (id, parent) = (child.clone(), id.clone());
+                    ResolveError::Extends { id, parent, source: Box::new(source) }
+                })
+            },
+        )?;
+        Ok(Self { links })
+    }
+
+    /// The directive that the chain starts from.
+    pub fn leaf(&self) -> &Item<Directive> {
+        self.links.first().expect("because a chain starts with its leaf")
+    }
+
+    /// The directives in the order that their context is composed in.
+    pub fn root_first(&self) -> impl DoubleEndedIterator<Item = &Item<Directive>> {
+        self.links.iter().rev()
+    }
+
+    /// The nearest directive, from the leaf on, with a `<permissions>` block, be it empty (SPEC D5).
+    pub fn declaring(&self) -> Option<&Item<Directive>> {
+        self.links.iter().find(|link| link.content.value().permissions.is_some())
+    }
+
+    /// What the declaring directive grants; nothing when none in the chain declares (SPEC D5, 9.2).
+    ///
+    /// The grants of several directives are never merged.
+    ///
+    /// # Errors
+    ///
+    /// Every entry of the block that is no capability pattern.
+    pub fn grant(&self) -> Result<Grant, ResolveError> {
+        let Some(declaring) = self.declaring() else { return Ok(Grant::nothing()) };
+        let permissions = declaring.content.value().permissions.as_ref();
+        let entries = permissions.map_or(&[][..], |block| &block.value.entries);
+        grant::grant(entries).map_err(|problems| ResolveError::InvalidPermissions {
+            id: declaring.id.clone(),
+            location: declaring.location.clone(),
+            problems,
+        })
+    }
+}
+
+fn parent(link: &Item<Directive>) -> Result<Option<ItemId>, ResolveError> {
+    let Some(extends) = &link.content.value().extends else { return Ok(None) };
+    extends.value.parse().map(Some).map_err(|source| ResolveError::InvalidExtends {
+        id: link.id.clone(),
+        extends: extends.value.clone(),
+        span: extends.span.clone(),
+        source,
+    })
+}
+
+/// The walk without its directives: `T` is a link, `load` gets the parent of a child.
+fn follow<T>(
+    leaf: T,
+    id_of: impl Fn(&T) -> &ItemId,
+    parent: impl Fn(&T) -> Result<Option<ItemId>, ResolveError>,
+    load: impl Fn(&ItemId, &ItemId) -> Result<T, ResolveError>,
+) -> Result<Vec<T>, ResolveError> {
+    let mut seen = vec![id_of(&leaf).clone()];
+    let mut next = parent(&leaf)?;
+    let mut links = vec![leaf];
+    while let Some(id) = next {
+        let repeats = seen.contains(&id);
+        seen.push(id.clone());
+        if repeats {
+            return Err(ResolveError::Circular { id, chain: seen });
+        }
+        if seen.len() > ExtendsChain::MAX_LINKS {
+            return Err(too_long(&seen));
+        }
+        let link = load(&seen[seen.len() - 2], &id)?;
+        next = parent(&link)?;
+        links.push(link);
+    }
+    Ok(links)
+}
+
+fn too_long(seen: &[ItemId]) -> ResolveError {
+    let leaf = seen[0].clone();
+    ResolveError::ChainTooLong { leaf, limit: ExtendsChain::MAX_LINKS }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Walks from `leaf` over rows of `child parent`; an id without a row is a root.
+    fn walked(leaf: &str, rows: &[(&str, &str)]) -> Result<Vec<ItemId>, ResolveError> {
+        let id = |text: &str| text.parse::<ItemId>().unwrap();
+        let parents: BTreeMap<ItemId, ItemId> = rows.iter().map(|(c, p)| (id(c), id(p))).collect();
+        let parent = |link: &ItemId| Ok(parents.get(link).cloned());
+        follow(id(leaf), |link| link, parent, |_, id| Ok(id.clone()))
+    }
+
+    #[track_caller]
+    fn check(leaf: &str, rows: &[(&str, &str)], expected: &str) {
+        let text = match walked(leaf, rows) {
+            Ok(links) => links.iter().map(ItemId::as_str).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn alone() {
+        check("leaf", &[], "leaf");
+    }
+
+    #[test]
+    fn leaf_first() {
+        check("leaf", &[("leaf", "mid"), ("mid", "root")], "leaf mid root");
+    }
+
+    #[test]
+    fn a_cycle_below_the_leaf() {
+        check(
+            "leaf",
+            &[("leaf", "a"), ("a", "b"), ("b", "a")],
+            "Circular extends chain: a (chain: leaf → a → b → a)",
+        );
+    }
+
+    #[test]
+    fn a_directive_that_extends_itself() {
+        check("leaf", &[("leaf", "leaf")], "Circular extends chain: leaf (chain: leaf → leaf)");
+    }
+
+    #[test]
+    fn thirty_two_links_and_one_more() {
+        let names: Vec<String> = (0..33).map(|n| format!("d{n}")).collect();
+        let rows: Vec<(&str, &str)> =
+            names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+        assert_eq!(walked("d1", &rows).unwrap().len(), 32);
+        check("d0", &rows, "the extends chain of `d0` has more than 32 links; merge some of them");
+    }
+}

@@ -1,0 +1,262 @@
+//! Everything that can stand between an id and the item that it means.
+
+use std::{error::Error, io, ops::Range, path::PathBuf, slice};
+
+use rye_caps::PatternError;
+use rye_parse::ParseError;
+
+use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
+
+/// Why an id does not give an item here; every variant is an answer, none is a reason to look in a
+/// lower space (SPEC 1.4).
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// No space has the id.
+    #[error("{kind} `{id}` not found; {}looked in {}", did_you_mean(suggestion.as_ref()), listed(looked))]
+    NotFound {
+        /// What was asked for.
+        kind: ItemKind,
+        /// The id that was asked for.
+        id: ItemId,
+        /// The nearest id that does exist.
+        suggestion: Option<ItemId>,
+        /// The folders that were searched, nearest first.
+        looked: Vec<Location>,
+    },
+    /// One space holds several files for the id (SPEC 1.4).
+    #[error("{kind} `{id}` is ambiguous in the {space} space: {}; keep one of them", listed(files))]
+    Ambiguous {
+        /// What was asked for.
+        kind: ItemKind,
+        /// The id that was asked for.
+        id: ItemId,
+        /// The space that holds the files.
+        space: Space,
+        /// The files that share the id.
+        files: Vec<Location>,
+    },
+    /// A link leads out of the space that the file was found in (SPEC 1.3).
+    #[error("`{}` is a link out of its space, to `{}`; copy the file into the space", .path.display(), .target.display())]
+    LeavesSpace {
+        /// The path inside the space.
+        path: PathBuf,
+        /// Where the link leads.
+        target: PathBuf,
+    },
+    /// A folder, a device or a pipe stands where an item should be.
+    #[error("`{}` is not a plain file; move it away or give it another name", .path.display())]
+    NotAFile {
+        /// The path inside the space.
+        path: PathBuf,
+    },
+    /// The file is longer than may be read.
+    #[error("`{}` is longer than {limit} bytes; split it", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are read.
+        limit: u64,
+    },
+    /// The file's bytes are not UTF-8.
+    #[error("`{}` is not UTF-8 text; save it as UTF-8", .path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused a read.
+    #[error("cannot read `{}`", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file or folder has a name that no id can have, so nothing can ask for it.
+    #[error("`{}` has a name that no item id can have; rename it", .path.display())]
+    Misnamed {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with the name.
+        source: ItemIdError,
+    },
+    /// A folder holds more entries than are listed.
+    #[error("`{}` holds more than {limit} entries; move what is not an item elsewhere", .path.display())]
+    TooManyFiles {
+        /// The kind's folder.
+        path: PathBuf,
+        /// The most entries that are looked at.
+        limit: usize,
+    },
+    /// A text that should be an id is none.
+    #[error("`{}` is not the name of a {kind}", .text.escape_debug())]
+    InvalidId {
+        /// What was asked for.
+        kind: ItemKind,
+        /// The text as given.
+        text: String,
+        /// What is wrong with it.
+        source: ItemIdError,
+    },
+    /// The item's signature does not vouch for it here (SPEC 2.5).
+    #[error("`{location}` is not verified")]
+    Unverified {
+        /// The file that was refused.
+        location: Location,
+        /// What is wrong, and how to fix it.
+        source: Box<rye_sign::Error>,
+    },
+    /// The file's type has no comments, so it cannot carry a signature line (SPEC 2.1).
+    #[error(
+        "`{location}` cannot carry a signature, as its file type has no comments; write it as YAML or TOML and sign that"
+    )]
+    Unsignable {
+        /// The file that was refused.
+        location: Location,
+    },
+    /// The file is verified, but does not parse.
+    #[error("`{location}` cannot be parsed")]
+    Unparseable {
+        /// The file that was refused.
+        location: Location,
+        /// The whole text of the file, which the problems' spans index.
+        text: String,
+        /// Every problem in the file.
+        source: ParseError,
+    },
+    /// A directive extends something that is no id.
+    #[error("directive `{id}` extends `{}`, which is no item id", .extends.escape_debug())]
+    InvalidExtends {
+        /// The directive that says so.
+        id: ItemId,
+        /// The attribute's value.
+        extends: String,
+        /// The bytes of the value in the directive's file.
+        span: Range<usize>,
+        /// What is wrong with the value.
+        source: ItemIdError,
+    },
+    /// A directive extends one that cannot be had.
+    #[error("directive `{id}` extends `{parent}`, which cannot be used")]
+    Extends {
+        /// The directive that says so.
+        id: ItemId,
+        /// The directive that it extends.
+        parent: ItemId,
+        /// Why that one cannot be had.
+        source: Box<ResolveError>,
+    },
+    /// A directive extends itself, at some distance (SPEC 7.1).
+    #[error("Circular extends chain: {id} (chain: {})", arrows(chain))]
+    Circular {
+        /// The directive that occurs twice.
+        id: ItemId,
+        /// The chain from the leaf to the second occurrence.
+        chain: Vec<ItemId>,
+    },
+    /// The chain has more directives than [`ExtendsChain::MAX_LINKS`](crate::ExtendsChain::MAX_LINKS).
+    #[error("the extends chain of `{leaf}` has more than {limit} links; merge some of them")]
+    ChainTooLong {
+        /// The directive that the chain starts from.
+        leaf: ItemId,
+        /// The most directives that a chain may have.
+        limit: usize,
+    },
+    /// A `<permissions>` block holds entries that are no capability patterns.
+    #[error("directive `{id}` declares permissions that cannot be granted: {}", joined(problems))]
+    InvalidPermissions {
+        /// The directive that declares them.
+        id: ItemId,
+        /// The directive's file.
+        location: Location,
+        /// Every bad entry, in document order.
+        problems: Vec<PermissionProblem>,
+    },
+    /// A trust document that the operator named for this run does not count.
+    #[error("trust document {number} of this run does not count")]
+    RunTrust {
+        /// Which of the documents, counted from one.
+        number: usize,
+        /// Why it does not count.
+        source: Box<rye_sign::TrustError>,
+    },
+    /// Several of the above at once.
+    #[error("{} problems: {}", .problems.len(), joined(problems))]
+    Several {
+        /// Every problem; at least two.
+        problems: Vec<ResolveError>,
+    },
+}
+
+impl ResolveError {
+    /// The single problems: itself, or those that it gathers.
+    pub fn problems(&self) -> &[ResolveError] {
+        match self {
+            Self::Several { problems } => problems,
+            _ => slice::from_ref(self),
+        }
+    }
+
+    /// Whether trust is what is missing, so that the caller refuses instead of fails (SPEC 12.1).
+    pub fn is_unverified(&self) -> bool {
+        match self {
+            Self::Unverified { .. } | Self::Unsignable { .. } | Self::RunTrust { .. } => true,
+            Self::Extends { source, .. } => source.is_unverified(),
+            Self::Several { problems } => problems.iter().any(Self::is_unverified),
+            _ => false,
+        }
+    }
+
+    /// `Ok` for no problem, the problem itself for one, [`ResolveError::Several`] for more.
+    pub(crate) fn gather(mut problems: Vec<Self>) -> Result<(), Self> {
+        match problems.len() {
+            0 => Ok(()),
+            1 => Err(problems.remove(0)),
+            _ => Err(Self::Several { problems }),
+        }
+    }
+}
+
+/// One entry of a `<permissions>` block that is no capability pattern.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct PermissionProblem {
+    /// The bytes of the entry in the directive's file.
+    pub span: Range<usize>,
+    /// The pattern that the entry stands for, what is wrong with it, and what to write instead.
+    pub reason: PatternError,
+}
+
+fn did_you_mean(suggestion: Option<&ItemId>) -> String {
+    suggestion.map(|id| format!("did you mean `{id}`? ")).unwrap_or_default()
+}
+
+fn listed(locations: &[Location]) -> String {
+    if locations.is_empty() {
+        return "no space at all".to_owned();
+    }
+    let quoted: Vec<String> = locations.iter().map(|location| format!("`{location}`")).collect();
+    quoted.join(", ")
+}
+
+fn arrows(chain: &[ItemId]) -> String {
+    let ids: Vec<&str> = chain.iter().map(ItemId::as_str).collect();
+    ids.join(" → ")
+}
+
+/// Every problem with its causes: where several are gathered, none can be the one `source`.
+fn joined<E: Error>(problems: &[E]) -> String {
+    problems.iter().map(|problem| with_causes(problem)).collect::<Vec<_>>().join("; ")
+}
+
+/// The message of `error` and of everything that led to it, on one line.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

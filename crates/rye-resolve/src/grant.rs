@@ -1,0 +1,32 @@
+//! From the entries of a `<permissions>` block to capability patterns.
+
+use rye_caps::{Grant, PatternError};
+use rye_parse::{PermissionEntry, Permissions, Spanned};
+
+use crate::PermissionProblem;
+
+/// The grant that `entries` declare, or every entry that is no capability pattern.
+pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<PermissionProblem>> {
+    let (mut grant, mut problems) = (Grant::nothing(), Vec::new());
+    for entry in entries {
+        match granted(&entry.value) {
+            Ok(more) => grant = grant.union(&more),
+            Err(reason) => problems.push(PermissionProblem { span: entry.span.clone(), reason }),
+        }
+    }
+    if problems.is_empty() { Ok(grant) } else { Err(problems) }
+}
+
+/// Every entry of a `<permissions>` block that is no capability pattern, for authors who check before they sign.
+pub fn permission_problems(permissions: &Permissions) -> Vec<PermissionProblem> {
+    grant(&permissions.entries).err().unwrap_or_default()
+}
+
+fn granted(entry: &PermissionEntry) -> Result<Grant, PatternError> {
+    match entry {
+        PermissionEntry::Everything => Ok(Grant::everything()),
+        PermissionEntry::Primary { primary } => Grant::of_primary(primary),
+        PermissionEntry::Item { primary, kind, pattern } => Grant::of_items(primary, kind, pattern),
+        PermissionEntry::Literal { pattern } => Ok([pattern.parse()?].into_iter().collect()),
+    }
+}

@@ -1,0 +1,116 @@
+//! What sorts of files live in an `.ai` folder, and how each is spelled on disk.
+
+use std::{fmt, str::FromStr};
+
+use crate::ItemId;
+
+/// The kind of an item, which fixes its folder and its file types (SPEC 1.2).
+#[expect(clippy::exhaustive_enums, reason = "SPEC 1.2 names exactly these four folders")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    /// A workflow that an agent follows, in Markdown.
+    Directive,
+    /// Text or metadata that is composed into prompts or loaded on request.
+    Knowledge,
+    /// Something a thread may call: a manifest, or a script that holds one.
+    Tool,
+    /// A settings file, merged over the spaces instead of won by one (SPEC 4.4).
+    Config,
+}
+
+impl ItemKind {
+    /// Every kind, in the order that SPEC 1.2 names their folders.
+    pub const ALL: [Self; 4] = [Self::Directive, Self::Knowledge, Self::Tool, Self::Config];
+
+    /// The word that signatures and messages use, for example `directive`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Directive => "directive",
+            Self::Knowledge => "knowledge",
+            Self::Tool => "tool",
+            Self::Config => "config",
+        }
+    }
+
+    /// The name of the folder below `.ai`, for example `directives`.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Directive => "directives",
+            Self::Knowledge => "knowledge",
+            Self::Tool => "tools",
+            Self::Config => "config",
+        }
+    }
+
+    /// The file extensions that make a file an item of this kind, without their dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Directive => &["md"],
+            Self::Knowledge => &["md", "yaml", "yml"],
+            Self::Tool => &["yaml", "yml", "py", "sh", "js", "ts", "rb"],
+            Self::Config => &["yaml", "yml", "toml", "json"],
+        }
+    }
+
+    /// Whether `id` names something else than an item although it lies in this kind's folder:
+    /// `config/keys` holds keys and trust documents, which have rules of their own (SPEC 2.6, 2.7).
+    pub(crate) fn reserves(self, id: &ItemId) -> bool {
+        self == Self::Config && (id.as_str() == "keys" || id.as_str().starts_with("keys/"))
+    }
+}
+
+impl fmt::Display for ItemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ItemKind {
+    type Err = ItemKindError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
+        known.ok_or_else(|| ItemKindError { word: word.to_owned() })
+    }
+}
+
+/// A word that names no kind of item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is no kind of item; use `directive`, `knowledge`, `tool` or `config`", .word.escape_debug())]
+pub struct ItemKindError {
+    word: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_round_trips() {
+        for kind in ItemKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_names_the_known_ones() {
+        let error = "directives".parse::<ItemKind>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`directives` is no kind of item; use `directive`, `knowledge`, `tool` or `config`"
+        );
+    }
+
+    #[test]
+    fn only_configs_keys_are_reserved() {
+        #[track_caller]
+        fn check(kind: ItemKind, id: &str, expected: bool) {
+            assert_eq!(kind.reserves(&id.parse().unwrap()), expected);
+        }
+        check(ItemKind::Config, "keys", true);
+        check(ItemKind::Config, "keys/trusted/4b987fd4e40303ac", true);
+        check(ItemKind::Config, "keyset", false);
+        check(ItemKind::Config, "agent/keys", false);
+        check(ItemKind::Knowledge, "keys/rotation", false);
+    }
+}

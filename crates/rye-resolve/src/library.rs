@@ -1,0 +1,237 @@
+//! The hub: ids in, the one verified item of each out.
+
+use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
+use rye_sign::{CommentStyle, Error, ItemName, Policy, Timestamp, TrustStore, Verified, accept};
+use serde_json::Value;
+
+use crate::{
+    Config, ExtendsChain, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces,
+    Survey,
+    decide::decide,
+    listing,
+    root::{Root, Text},
+    suggest::suggest,
+    walk::walk,
+};
+
+/// What ids mean, given the spaces, the trusted keys, the policy and the time.
+///
+/// Nothing is remembered between calls: each one looks at the files as they are then.
+#[derive(Clone, Debug)]
+pub struct Library {
+    spaces: Spaces,
+    trust: TrustStore,
+    policy: Policy,
+    now: Timestamp,
+}
+
+impl Library {
+    /// A library over `spaces`, in which keys expire as of `now`.
+    ///
+    /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
+    pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
+        Self { spaces, trust, policy, now }
+    }
+
+    /// The spaces that are looked in.
+    pub fn spaces(&self) -> &Spaces {
+        &self.spaces
+    }
+
+    /// The keys that signatures are checked against.
+    pub fn trust(&self) -> &TrustStore {
+        &self.trust
+    }
+
+    /// Which of the weaker signatures are accepted.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The time that keys are judged at.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The file that `id` means and those that it hides, by their names alone: none is read.
+    ///
+    /// # Errors
+    ///
+    /// No space has the id, the nearest that has it has it twice, or a folder cannot be looked in.
+    pub fn locate(&self, kind: ItemKind, id: &ItemId) -> Result<Located, ResolveError> {
+        self.find(kind, id).map(|(_, located)| located)
+    }
+
+    /// The verified text of the file that `id` means, signature line included.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`locate`](Self::locate); the winner is no plain UTF-8 file of at most 4 MiB inside
+    /// its space; or its signature does not vouch for it. No farther space is asked then.
+    pub fn text(&self, kind: ItemKind, id: &ItemId) -> Result<Item<String>, ResolveError> {
+        let (root, located) = self.find(kind, id)?;
+        self.read(&root, kind, id, located.winner)
+    }
+
+    /// The verified directive that `id` means.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`text`](Self::text), and every problem of a file that does not parse.
+    pub fn directive(&self, id: &ItemId) -> Result<Item<Directive>, ResolveError> {
+        let text = self.text(ItemKind::Directive, id)?;
+        parse(text, |source, _| rye_parse::directive(source))
+    }
+
+    /// The verified knowledge entry that `id` means; a YAML file is metadata with an empty body.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`directive`](Self::directive).
+    pub fn knowledge(&self, id: &ItemId) -> Result<Item<Knowledge>, ResolveError> {
+        let text = self.text(ItemKind::Knowledge, id)?;
+        parse(text, |source, extension| match extension {
+            "md" => rye_parse::knowledge(source),
+            _ => rye_parse::knowledge_yaml(source),
+        })
+    }
+
+    /// The verified manifest of the tool that `id` means, from its own file or its script's header.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`directive`](Self::directive); a script without a header is no tool.
+    pub fn tool(&self, id: &ItemId) -> Result<Item<ToolManifest>, ResolveError> {
+        parse(self.text(ItemKind::Tool, id)?, rye_parse::tool)
+    }
+
+    /// `leaf` and everything that it extends, each found and verified like any directive.
+    ///
+    /// # Errors
+    ///
+    /// A directive of the chain cannot be had or repeats, or there are too many (SPEC 7.1).
+    pub fn chain(&self, leaf: Item<Directive>) -> Result<ExtendsChain, ResolveError> {
+        ExtendsChain::walk(leaf, |id| self.directive(id))
+    }
+
+    /// Every id of `kind` with its winner, sorted.
+    ///
+    /// # Errors
+    ///
+    /// Everything that keeps the list from being complete; [`survey`](Self::survey) gives what there
+    /// is all the same.
+    pub fn list(&self, kind: ItemKind) -> Result<Vec<Listed>, ResolveError> {
+        let Survey { items, problems } = self.survey(kind);
+        ResolveError::gather(problems).map(|()| items)
+    }
+
+    /// Every id of `kind` that can be listed, beside every problem met on the way.
+    pub fn survey(&self, kind: ItemKind) -> Survey {
+        let holdings = self.spaces.roots().iter().map(|root| walk(root, kind)).collect();
+        listing::survey(kind, holdings)
+    }
+
+    /// The configuration `name`, for example `agent/resilience`, from every space that has it.
+    ///
+    /// `None` when no space has it.
+    ///
+    /// # Errors
+    ///
+    /// The name is no id, or a layer is unsigned, tampered with, ambiguous or unreadable: one refuses
+    /// the whole, and all are reported (SPEC 4.3).
+    pub fn config(&self, name: &str) -> Result<Option<Config>, ResolveError> {
+        let kind = ItemKind::Config;
+        let id: ItemId = name.parse().map_err(|source| {
+            let text = name.to_owned();
+            ResolveError::InvalidId { kind, text, source }
+        })?;
+        let (mut layers, mut problems) = (Vec::new(), Vec::new());
+        for root in self.spaces.roots() {
+            match self.layer(&root, &id) {
+                Ok(layer) => layers.extend(layer),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        ResolveError::gather(problems).map(|()| Config::new(layers))
+    }
+
+    fn layer(&self, root: &Root, id: &ItemId) -> Result<Option<Item<Value>>, ResolveError> {
+        let kind = ItemKind::Config;
+        let candidates = root.candidates(kind, id)?;
+        let Some((_, located)) = decide(kind, id, vec![candidates])? else { return Ok(None) };
+        let text = self.read(root, kind, id, located.winner)?;
+        parse(text, rye_parse::config).map(Some)
+    }
+
+    fn find(&self, kind: ItemKind, id: &ItemId) -> Result<(Root, Located), ResolveError> {
+        let mut roots = self.spaces.roots();
+        let candidates: Result<Vec<_>, _> =
+            roots.iter().map(|root| root.candidates(kind, id)).collect();
+        match decide(kind, id, candidates?)? {
+            Some((index, located)) => Ok((roots.swap_remove(index), located)),
+            None => Err(self.not_found(kind, id, &roots)),
+        }
+    }
+
+    fn not_found(&self, kind: ItemKind, id: &ItemId, roots: &[Root]) -> ResolveError {
+        let items = self.survey(kind).items;
+        let suggestion = suggest(kind, id, items.iter().map(|item| &item.id)).cloned();
+        let looked = roots.iter().map(|root| root.location(kind.folder())).collect();
+        ResolveError::NotFound { kind, id: id.clone(), suggestion, looked }
+    }
+
+    fn read(
+        &self,
+        root: &Root,
+        kind: ItemKind,
+        id: &ItemId,
+        location: Location,
+    ) -> Result<Item<String>, ResolveError> {
+        let content = match root.read(&location)? {
+            Text::Shipped(text) => Verified::builtin(text).to_owned_text(),
+            Text::Disk(text) => self.verify(&text, kind, id, &location)?,
+        };
+        Ok(Item::new(kind, id.clone(), location, content))
+    }
+
+    fn verify(
+        &self,
+        text: &str,
+        kind: ItemKind,
+        id: &ItemId,
+        location: &Location,
+    ) -> Result<Verified<String>, ResolveError> {
+        let item = ItemName::new(kind.as_str(), id.as_str())
+            .expect("because an item id is one line of plain text");
+        let style = CommentStyle::of_extension(location.extension());
+        let signable = style.is_some();
+        let style = style.unwrap_or(STYLE_OF_THE_UNSIGNABLE);
+        let accepted = accept(text, style, &item, &self.trust, &self.policy, self.now);
+        accepted.map(Verified::to_owned_text).map_err(|error| {
+            let location = location.clone();
+            match error {
+                Error::Unsigned if !signable => ResolveError::Unsignable { location },
+                error => ResolveError::Unverified { location, source: Box::new(error) },
+            }
+        })
+    }
+}
+
+/// A file type without comments has no place for a signature, so its files are never signed; a line
+/// that looks like one is checked like any other.
+const STYLE_OF_THE_UNSIGNABLE: CommentStyle = CommentStyle::Slash;
+
+/// Reads the text of an item with `read`, which is given the file's extension too.
+fn parse<T>(
+    text: Item<String>,
+    read: impl FnOnce(&str, &str) -> Result<T, ParseError>,
+) -> Result<Item<T>, ResolveError> {
+    let location = text.location.clone();
+    text.try_map(|source| {
+        read(&source, location.extension()).map_err(|problems| ResolveError::Unparseable {
+            location: location.clone(),
+            text: source,
+            source: problems,
+        })
+    })
+}

@@ -1,0 +1,61 @@
+//! The other direction: from a path to the id that it answers to.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{ItemId, ItemKind, Space, Spaces, root::Root, walk::stem};
+
+/// The id that the file at `path` answers to in `spaces`, or `None` when it is no item of theirs.
+///
+/// The path is taken as written, and if that leads nowhere and it is absolute, with its folder's
+/// links followed. The file itself need not exist. That the id *wins* there is not said: ask
+/// [`Library::locate`](crate::Library::locate).
+pub fn item_at(spaces: &Spaces, path: &Path) -> Option<(ItemKind, ItemId, Space)> {
+    let disks = || {
+        spaces.roots().into_iter().filter_map(|root| match root {
+            Root::Disk { space, ai } => Some((space, ai)),
+            Root::Shipped(_) => None,
+        })
+    };
+    let as_written = || disks().find_map(|(space, ai)| place(&ai, path, space));
+    let resolved = || {
+        let real = real(path)?;
+        disks().find_map(|(space, ai)| place(&fs::canonicalize(ai).ok()?, &real, space))
+    };
+    as_written().or_else(resolved)
+}
+
+/// The nearest folder from `start` upward that holds an `.ai` folder and is not `user`'s (SPEC 1.1).
+pub fn project_root(start: &Path, user: Option<&Path>) -> Option<PathBuf> {
+    let is_user = |folder: &Path| user.is_some_and(|user| same(folder, user));
+    let is_project = |folder: &&Path| folder.join(".ai").is_dir() && !is_user(folder);
+    start.ancestors().find(is_project).map(Path::to_owned)
+}
+
+fn place(ai: &Path, path: &Path, space: Space) -> Option<(ItemKind, ItemId, Space)> {
+    let mut segments = Vec::new();
+    for component in path.strip_prefix(ai).ok()?.components() {
+        let Component::Normal(segment) = component else { return None };
+        segments.push(segment.to_str()?);
+    }
+    let (folder, below) = segments.split_first()?;
+    let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == *folder)?;
+    let id: ItemId = stem(kind, &below.join("/"))?.parse().ok()?;
+    (!kind.reserves(&id)).then_some((kind, id, space))
+}
+
+/// `path` with the links of its folder followed, its last segment kept.
+fn real(path: &Path) -> Option<PathBuf> {
+    // A relative path would be completed by the working directory, which is the caller's to read.
+    let folder = path.parent().filter(|folder| folder.is_absolute())?;
+    Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+}
+
+fn same(left: &Path, right: &Path) -> bool {
+    match (fs::canonicalize(left), fs::canonicalize(right)) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => left == right,
+    }
+}

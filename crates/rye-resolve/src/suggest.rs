@@ -1,0 +1,69 @@
+//! "Did you mean": the id that exists and is nearest to one that does not.
+
+use crate::{ItemId, ItemKind};
+
+/// The id among `known` that was probably meant by `wanted`.
+///
+/// A written extension or folder mistake is a likelier slip than several wrong letters, so those
+/// are tried first.
+pub(crate) fn suggest<'a>(
+    kind: ItemKind,
+    wanted: &ItemId,
+    known: impl Iterator<Item = &'a ItemId> + Clone,
+) -> Option<&'a ItemId> {
+    let stem = wanted.as_str().rsplit_once('.').filter(|(_, e)| kind.extensions().contains(e));
+    let bare = stem.map_or(wanted.as_str(), |(stem, _)| stem);
+    let name = bare.rsplit_once('/').map_or(bare, |(_, name)| name);
+    let same_id = known.clone().find(|id| id.as_str() == bare);
+    let same_name = || known.clone().find(|id| id.name() == name);
+    same_id.or_else(same_name).or_else(|| nearest(bare, known))
+}
+
+fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a ItemId>) -> Option<&'a ItemId> {
+    let likeness = |id: &ItemId| strsim::normalized_damerau_levenshtein(wanted, id.as_str());
+    let mut best: Option<(f64, &ItemId)> = None;
+    for (score, id) in known.map(|id| (likeness(id), id)) {
+        // Strictly better, so that equal scores give the first by name.
+        if score >= WORTH_SAYING && best.is_none_or(|(top, _)| score > top) {
+            best = Some((score, id));
+        }
+    }
+    best.map(|(_, id)| id)
+}
+
+const WORTH_SAYING: f64 = 0.6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(wanted: &str, expected: Option<&str>) {
+        let known: Vec<ItemId> = ["base", "deploy/rollback", "deploy/staging", "report/weekly"]
+            .iter()
+            .map(|id| id.parse().unwrap())
+            .collect();
+        let found = suggest(ItemKind::Directive, &wanted.parse().unwrap(), known.iter());
+        assert_eq!(found.map(ItemId::as_str), expected);
+    }
+
+    #[test]
+    fn a_wrong_letter() {
+        check("deploy/stagign", Some("deploy/staging"));
+    }
+
+    #[test]
+    fn a_written_extension() {
+        check("deploy/staging.md", Some("deploy/staging"));
+    }
+
+    #[test]
+    fn a_missing_folder() {
+        check("weekly", Some("report/weekly"));
+    }
+
+    #[test]
+    fn nothing_near() {
+        check("translate", None);
+    }
+}
