@@ -1,0 +1,104 @@
+//! Settings over the spaces; each layer is verified (SPEC 4.3, 4.4).
+
+use rye_resolve::Space;
+use serde_json::json;
+
+use crate::world::{World, signed_text};
+
+const NAME: &str = "agent/resilience";
+const FILE: &str = "config/agent/resilience.yaml";
+
+#[test]
+fn no_space_has_it() {
+    assert!(World::new().library().config("agent/nothing").unwrap().is_none());
+}
+
+#[test]
+fn mappings_merge_and_the_nearest_wins() {
+    let world = World::new();
+    world.signed("user", FILE, "limits:\n  turns: 20\nmodels: [a, b]\n");
+    world.signed(
+        "project",
+        "config/agent/resilience.toml",
+        "models = [\"c\"]\n[limits]\ndepth = 2\n",
+    );
+    let config = world.library().config(NAME).unwrap().unwrap();
+    assert_eq!(config.merged(), json!({"limits": {"turns": 20, "depth": 2}, "models": ["c"]}));
+    let spaces: Vec<Space> = config.layers().iter().map(|layer| layer.location.space).collect();
+    assert_eq!(spaces, [Space::Project, Space::User, Space::Builtin]);
+}
+
+#[track_caller]
+fn refuses(world: &World, message: &str) {
+    let error = world.library().config(NAME).unwrap_err();
+    assert_eq!(world.told(&error), message);
+}
+
+#[test]
+fn an_unsigned_layer_refuses_the_whole() {
+    let world = World::new();
+    world.write("project", FILE, "limits:\n  turns: 1000\n");
+    refuses(
+        &world,
+        "`project/.ai/config/agent/resilience.yaml` is not verified\nunsigned: there is no signature; \
+         review the file and sign it with `rye sign`",
+    );
+}
+
+#[test]
+fn a_tampered_layer_below_a_good_one_refuses_the_whole() {
+    let world = World::new();
+    world.signed("project", FILE, "limits:\n  turns: 3\n");
+    let signed = signed_text(&world.operator, FILE, "limits:\n  turns: 4\n");
+    world.write("user", FILE, &signed.replace('4', "9"));
+    assert!(world.library().config(NAME).unwrap_err().is_unverified());
+}
+
+#[test]
+fn a_signed_layer_that_does_not_parse_refuses_the_whole() {
+    let world = World::new();
+    world.signed("project", FILE, "- a list\n");
+    let error = world.library().config(NAME).unwrap_err();
+    assert_eq!(
+        world.named(&error.to_string()),
+        "`project/.ai/config/agent/resilience.yaml` cannot be parsed"
+    );
+}
+
+#[test]
+fn json_cannot_be_signed() {
+    let world = World::new();
+    world.write("project", "config/agent/resilience.json", "{}");
+    refuses(
+        &world,
+        "`project/.ai/config/agent/resilience.json` cannot carry a signature, as its file type has no \
+         comments; write it as YAML or TOML and sign that",
+    );
+}
+
+#[test]
+fn every_bad_layer_is_reported() {
+    let world = World::new();
+    world.write("project", FILE, "a: 1\n");
+    world.write("project", "config/agent/resilience.toml", "a = 1\n");
+    world.write("user", "config/agent/resilience.json", "{}");
+    let error = world.library().config(NAME).unwrap_err();
+    assert_eq!(error.problems().len(), 2);
+    assert!(error.is_unverified());
+}
+
+#[test]
+fn a_name_that_is_no_id() {
+    refuses_name(
+        "../agent",
+        "`../agent` is not the name of a config\nitem id `../agent` has a `..` segment; write the path \
+         below the kind's folder",
+    );
+}
+
+#[track_caller]
+fn refuses_name(name: &str, message: &str) {
+    let world = World::new();
+    let error = world.library().config(name).unwrap_err();
+    assert_eq!(world.told(&error), message);
+}

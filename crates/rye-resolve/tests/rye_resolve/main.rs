@@ -1,0 +1,13 @@
+//! The crate's public behaviour, on real files in temporary folders.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+
+mod chains;
+mod configs;
+mod finding;
+mod links;
+mod listing;
+mod placing;
+mod trusting;
+mod verifying;
+mod world;

@@ -1,0 +1,157 @@
+//! Whose documents count (SPEC 2.7, 2.8).
+
+use std::fs;
+
+use rye_resolve::{ResolveError, trust_store};
+use rye_sign::{KeyId, SigningKey, TrustDocument};
+
+use crate::world::{World, directive, document, id, key_id, now, signed_text, trusted};
+
+/// The notes, and who is trusted of the operator and the stranger.
+fn trust(world: &World) -> (Vec<String>, Vec<&'static str>) {
+    let (store, notes) = trust_store(&world.spaces(), &[], now()).unwrap();
+    let notes = notes.iter().map(|note| world.named(&note.to_string())).collect();
+    let has = |key: &SigningKey| store.find(&key_id(key).parse::<KeyId>().unwrap()).is_some();
+    let people = [("operator", &world.operator), ("stranger", &world.stranger)];
+    (notes, people.into_iter().filter(|(_, key)| has(key)).map(|(name, _)| name).collect())
+}
+
+const UNSIGNED: &str = "trust document `user/.ai/config/keys/trusted/OPERATOR.toml`: it is unsigned; \
+                        it counts because you put it here";
+
+#[test]
+fn an_unsigned_document_of_the_user_counts_with_a_note() {
+    assert_eq!(trust(&World::new()), (vec![UNSIGNED.to_owned()], vec!["operator"]));
+}
+
+#[test]
+fn a_system_root_is_the_operator_s_too() {
+    let world = World::new();
+    world.write("system", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    assert_eq!(trust(&world).1, ["operator", "stranger"]);
+}
+
+#[test]
+fn a_project_cannot_vouch_for_itself() {
+    let world = World::new();
+    let file = trusted(&world.stranger);
+    for text in [
+        document("stranger", &world.stranger),
+        signed_text(&world.stranger, &file, &document("stranger", &world.stranger)),
+    ] {
+        world.write("project", &file, &text);
+        world.signed_by(&world.stranger, "project", "directives/a.md", &directive("a", "", ""));
+        let (notes, people) = trust(&world);
+        assert_eq!((notes.len(), people), (2, vec!["operator"]));
+        assert!(notes[1].starts_with(
+            "trust document `project/.ai/config/keys/trusted/STRANGER.toml`: a project cannot vouch for itself"
+        ));
+        assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
+    }
+}
+
+#[test]
+fn a_project_passes_on_whom_the_operator_signed() {
+    let world = World::new();
+    world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    world.signed_by(&world.stranger, "project", "directives/a.md", &directive("a", "", ""));
+    assert_eq!(trust(&world), (vec![UNSIGNED.to_owned()], vec!["operator", "stranger"]));
+    assert_eq!(world.library().directive(&id("a")).unwrap().id.as_str(), "a");
+}
+
+#[test]
+fn a_project_s_key_vouches_for_nobody() {
+    let world = World::new();
+    world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    let third = SigningKey::generate().unwrap();
+    world.signed_by(&world.stranger, "project", &trusted(&third), &document("third", &third));
+    let (store, _) = trust_store(&world.spaces(), &[], now()).unwrap();
+    assert_eq!(store.key_ids().len(), 2);
+}
+
+#[test]
+fn a_run_s_document_counts_and_vouches_for_nobody() {
+    let world = World::new();
+    let third = SigningKey::generate().unwrap();
+    world.signed_by(
+        &third,
+        "project",
+        &trusted(&world.stranger),
+        &document("stranger", &world.stranger),
+    );
+    let run = document("third", &third);
+    let (store, notes) = trust_store(&world.spaces(), &[&run], now()).unwrap();
+    assert!(store.find(third.public().key_id()).is_some());
+    assert!(store.find(world.stranger.public().key_id()).is_none());
+    assert_eq!(
+        notes.last().unwrap().to_string(),
+        "trust document of this run: it is unsigned; it counts because you put it here"
+    );
+}
+
+#[test]
+fn a_run_s_document_that_does_not_count_is_an_error() {
+    let world = World::new();
+    let good = document("stranger", &world.stranger);
+    let error = trust_store(&world.spaces(), &[&good, "owner = 1"], now()).unwrap_err();
+    assert!(matches!(error, ResolveError::RunTrust { number: 2, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "trust document 2 of this run does not count");
+}
+
+#[test]
+fn a_signer_is_read_before_what_it_signed_whatever_the_names() {
+    // With two random keys, either name may come first; eight rounds meet both orders.
+    for _ in 0..8 {
+        let world = World::new();
+        world.signed("user", &trusted(&world.stranger), &document("stranger", &world.stranger));
+        assert_eq!(trust(&world), (vec![UNSIGNED.to_owned()], vec!["operator", "stranger"]));
+    }
+}
+
+#[test]
+fn a_tampered_document_counts_nowhere_and_hides_a_farther_one() {
+    let world = World::new();
+    let file = trusted(&world.stranger);
+    let revoking = TrustDocument::new("stranger", world.stranger.public()).with_revoked(now());
+    let signed = signed_text(&world.operator, &file, &revoking.to_toml());
+    world.write("user", &file, &signed.replace("owner = \"stranger\"", "owner = \"friend\""));
+    world.write("system", &file, &document("stranger", &world.stranger));
+    let (notes, people) = trust(&world);
+    assert_eq!(people, ["operator"]);
+    let notes: Vec<&str> =
+        notes.iter().filter(|n| n.contains("STRANGER")).map(String::as_str).collect();
+    assert!(notes[0].starts_with(
+        "trust document `user/.ai/config/keys/trusted/STRANGER.toml`: the trust document for the key \
+         `STRANGER` fails verification: tampered: "
+    ));
+    assert_eq!(
+        notes[1],
+        "trust document `system/.ai/config/keys/trusted/STRANGER.toml`: it does not count, because \
+         `user/.ai/config/keys/trusted/STRANGER.toml` for the same key was refused; repair that one"
+    );
+}
+
+#[test]
+fn an_unreadable_document_is_a_note() {
+    let world = World::new();
+    let file = trusted(&world.stranger);
+    world.write("user", &file, "");
+    fs::write(world.path("user/.ai").join(&file), [0xff]).unwrap();
+    world.write("system", &file, &document("stranger", &world.stranger));
+    let (notes, people) = trust(&world);
+    assert_eq!(people, ["operator"]);
+    assert_eq!(
+        notes[0],
+        "trust document `user/.ai/config/keys/trusted/STRANGER.toml`: \
+         `user/.ai/config/keys/trusted/STRANGER.toml` is not UTF-8 text; save it as UTF-8"
+    );
+}
+
+#[test]
+fn what_a_revoked_key_signed_is_refused() {
+    let world = World::new();
+    world.directive("project", "a", "");
+    let revoked = TrustDocument::new("operator", world.operator.public()).with_revoked(now());
+    world.write("system", &trusted(&world.operator), &revoked.to_toml());
+    assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
+}
