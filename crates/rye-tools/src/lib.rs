@@ -1,1 +1,27 @@
-//! Gives a thread its tools: confined files first.
+//! Gives a thread its tools.
+//!
+//! The file tools ([`fs`]) see one folder, the project, and nothing else: no `..`, no absolute path, no link that leads
+//! out, no device, and no key or transcript that is not theirs to change. [`builtin`] hands them out behind
+//! [`rye_thread::Tool`], so that a call takes a permit and its result is a JSON object.
+//!
+//! ```
+//! use rye_tools::fs::{self, FirstLines, Lines, Root};
+//!
+//! let project = tempfile::tempdir()?;
+//! let root = Root::open(project.path())?;
+//!
+//! fs::write(&root, "notes/groceries.md", "# Groceries for the week\n\n- flour\n")?;
+//! assert_eq!(fs::ls(&root, "notes", FirstLines::Read)?.listing(), "- groceries.md: Groceries for the week");
+//! assert_eq!(fs::read(&root, "notes/groceries.md", Lines::all())?.content, "# Groceries for the week\n\n- flour\n");
+//!
+//! let refused = fs::read(&root, "../secret", Lines::all()).unwrap_err();
+//! assert!(refused.is_refusal());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod builtin;
+pub mod fs;
+
+pub use builtin::{builtin, builtins, effect};

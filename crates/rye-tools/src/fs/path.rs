@@ -1,0 +1,137 @@
+use super::{Error, PathFault};
+
+/// A path as a caller asks for it: relative, below the root by its text alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    parts: Vec<String>,
+}
+
+impl Asked {
+    pub(super) fn parse(path: &str) -> Result<Self, Error> {
+        match fault(path) {
+            Some(fault) => Err(Error::Malformed { path: shown(path), fault }),
+            None => Ok(Self {
+                parts: path
+                    .split('/')
+                    .filter(|part| !part.is_empty() && *part != ".")
+                    .map(str::to_owned)
+                    .collect(),
+            }),
+        }
+    }
+
+    pub(super) fn parts(&self) -> &[String] {
+        &self.parts
+    }
+
+    /// The path with `/` between its parts, `.` for the root itself.
+    pub(super) fn text(&self) -> String {
+        if self.parts.is_empty() { ".".to_owned() } else { self.parts.join("/") }
+    }
+}
+
+fn fault(path: &str) -> Option<PathFault> {
+    let mut parts = path.split('/');
+    if path.is_empty() {
+        Some(PathFault::Empty)
+    } else if path.len() > 4096 || path.split('/').any(|part| part.len() > 255) {
+        Some(PathFault::TooLong)
+    } else if path.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        Some(PathFault::Control)
+    } else if path.starts_with('/') {
+        Some(PathFault::Absolute)
+    } else if path.contains('\\') {
+        Some(PathFault::Backslash)
+    } else if path.contains("://") || path.starts_with("file:") {
+        Some(PathFault::Url)
+    } else if has_drive(path) {
+        Some(PathFault::Drive)
+    } else if parts.next() == Some("~") {
+        Some(PathFault::Home)
+    } else if path.split('/').any(climbs) {
+        Some(PathFault::Parent)
+    } else {
+        None
+    }
+}
+
+fn has_drive(path: &str) -> bool {
+    let mut characters = path.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
+}
+
+/// `..`, and what becomes `..` where trailing dots and spaces are dropped.
+fn climbs(part: &str) -> bool {
+    let trimmed = part.trim_matches(' ');
+    trimmed.len() > 1 && trimmed.chars().all(|c| matches!(c, '.' | ' '))
+}
+
+/// A path that may go into a message: short, on one line.
+pub(super) fn shown(path: &str) -> String {
+    let mut text: String = path.chars().take(120).flat_map(escaped).collect();
+    if path.chars().nth(120).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+fn escaped(c: char) -> Vec<char> {
+    if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+        c.escape_default().collect()
+    } else {
+        vec![c]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: Result<&str, PathFault>) {
+        let actual = match Asked::parse(path) {
+            Ok(asked) => Ok(asked.text()),
+            Err(Error::Malformed { fault, .. }) => Err(fault),
+            Err(other) => panic!("unexpected {other}"),
+        };
+        assert_eq!(actual, expected.map(str::to_owned), "{path:?}");
+    }
+
+    #[test]
+    fn paths_below_the_root_are_normalised() {
+        check("a.md", Ok("a.md"));
+        check("a//b/./c/", Ok("a/b/c"));
+        check(".", Ok("."));
+        check("./.hidden", Ok(".hidden"));
+        check("naïve/日本 語.md", Ok("naïve/日本 語.md"));
+        check("notes 12:30.md", Ok("notes 12:30.md"));
+        check("a..b/..c/d..", Ok("a..b/..c/d.."));
+        check("%2e%2e/x", Ok("%2e%2e/x"));
+    }
+
+    #[test]
+    fn every_fault_has_its_own_name() {
+        check("", Err(PathFault::Empty));
+        check(&"a/".repeat(3000), Err(PathFault::TooLong));
+        check(&"a".repeat(256), Err(PathFault::TooLong));
+        check("a\0b", Err(PathFault::Control));
+        check("a\nb", Err(PathFault::Control));
+        check("a\u{2028}b", Err(PathFault::Control));
+        check("/etc/passwd", Err(PathFault::Absolute));
+        check("a\\b", Err(PathFault::Backslash));
+        check("file:///etc/passwd", Err(PathFault::Url));
+        check("http://x/y", Err(PathFault::Url));
+        check("C:/x", Err(PathFault::Drive));
+        check("~/x", Err(PathFault::Home));
+        check("..", Err(PathFault::Parent));
+        check("a/../b", Err(PathFault::Parent));
+        check("a/.. /b", Err(PathFault::Parent));
+        check("a/... /b", Err(PathFault::Parent));
+    }
+
+    #[test]
+    fn a_message_shows_a_path_on_one_line_and_short() {
+        assert_eq!(shown("a\nb\u{7}"), "a\\nb\\u{7}");
+        assert_eq!(shown(&"x".repeat(121)), format!("{}…", "x".repeat(120)));
+    }
+}

@@ -1,0 +1,204 @@
+use std::io::Read;
+
+use cap_std::fs::{Dir, Metadata};
+
+use super::protected::{Access, Guard};
+use super::root::open_file;
+use super::walk::{Parents, Place, prepare, walk};
+use super::{Error, Root};
+
+/// The largest file that is read at all, in bytes.
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The most content that one call returns, in bytes.
+pub const MAX_CONTENT_BYTES: usize = 256 * 1024;
+
+/// Which lines of a file are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lines {
+    /// The first line, counted from 1.
+    pub offset: u64,
+    /// How many at most; `None` for all that fit.
+    pub limit: Option<u64>,
+}
+
+impl Lines {
+    /// Every line, as far as [`MAX_CONTENT_BYTES`] allows.
+    pub fn all() -> Self {
+        Self::from(1)
+    }
+
+    /// The lines from one on, counted from 1; 0 is read as 1.
+    pub fn from(offset: u64) -> Self {
+        Self { offset: offset.max(1), limit: None }
+    }
+
+    /// At most so many of them.
+    #[must_use]
+    pub fn at_most(self, limit: u64) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+}
+
+/// What was read, and how it relates to the whole file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileText {
+    /// The path as asked, with `/` between its parts.
+    pub path: String,
+    /// The wanted lines, with their line ends as they are in the file.
+    pub content: String,
+    /// The size of the whole file in bytes.
+    pub bytes: u64,
+    /// The number of lines of the whole file; a last line needs no line end.
+    pub lines: u64,
+    /// Whether text after `content` was left out, by the limit or by [`MAX_CONTENT_BYTES`].
+    pub truncated: bool,
+}
+
+/// Reads lines of a UTF-8 file below the root.
+///
+/// # Errors
+///
+/// Refused outside of the root, for `.ai/config/keys/signing` and for what is no regular file (SPEC 5.5); fails for folders,
+/// for files over [`MAX_FILE_BYTES`] or that are not UTF-8, and for a first line past the end.
+pub fn read(root: &Root, path: &str, lines: Lines) -> Result<FileText, Error> {
+    let (asked, guard) = prepare(root, path, Access::Read)?;
+    let path = asked.text();
+    match walk(root, &asked, &guard, Parents::Required)? {
+        Place::Folder(_) => Err(Error::IsFolder { path }),
+        Place::Missing { .. } => Err(Error::NotFound { path }),
+        Place::File { folder, name, metadata } => {
+            let source = Source { folder: &folder, name: &name, guard: &guard, path: &path };
+            let text = whole(&source, &metadata)?;
+            select(&text, path, lines)
+        }
+    }
+}
+
+/// A file that was found, not yet opened.
+pub(super) struct Source<'a> {
+    pub(super) folder: &'a Dir,
+    pub(super) name: &'a std::ffi::OsStr,
+    pub(super) guard: &'a Guard,
+    pub(super) path: &'a str,
+}
+
+impl Source<'_> {
+    /// At most `maximum` bytes of the file, once it is known to be a regular one that may be read.
+    pub(super) fn bytes(&self, maximum: u64) -> Result<Vec<u8>, Error> {
+        let io = |action| move |source| Error::Io { action, path: self.path.to_owned(), source };
+        let file = open_file(self.folder, self.name).map_err(io("open"))?;
+        let metadata = file.metadata().map_err(io("look at"))?;
+        if !metadata.is_file() {
+            return Err(Error::Special { path: self.path.to_owned() });
+        }
+        if let Some(area) = self.guard.by_file(&metadata) {
+            return Err(Error::Protected { path: self.path.to_owned(), area });
+        }
+        let mut bytes = Vec::new();
+        file.take(maximum).read_to_end(&mut bytes).map_err(io("read"))?;
+        Ok(bytes)
+    }
+}
+
+fn whole(source: &Source<'_>, metadata: &Metadata) -> Result<String, Error> {
+    let too_large =
+        |bytes| Error::TooLarge { path: source.path.to_owned(), bytes, maximum: MAX_FILE_BYTES };
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(too_large(metadata.len()));
+    }
+    let bytes = source.bytes(MAX_FILE_BYTES + 1)?;
+    let n_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if n_bytes > MAX_FILE_BYTES {
+        return Err(too_large(n_bytes));
+    }
+    String::from_utf8(bytes).map_err(|_| Error::NotText { path: source.path.to_owned() })
+}
+
+fn select(text: &str, path: String, wanted: Lines) -> Result<FileText, Error> {
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let n_lines = count(text.split_inclusive('\n').count());
+    if wanted.offset > n_lines.max(1) {
+        return Err(Error::PastEnd { path, offset: wanted.offset, lines: n_lines });
+    }
+    let position = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let limit = wanted.limit.map_or(usize::MAX, position);
+    let start = length_of(text.split_inclusive('\n').take(position(wanted.offset - 1)));
+    let rest = text.get(start..).unwrap_or_default();
+    let end = length_of(rest.split_inclusive('\n').take(limit));
+    let content = fitting(rest.get(..end).unwrap_or_default());
+    Ok(FileText {
+        path,
+        content: content.to_owned(),
+        bytes: count(text.len()),
+        lines: n_lines,
+        truncated: content.len() < rest.len(),
+    })
+}
+
+fn length_of<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    lines.map(str::len).sum()
+}
+
+/// As many whole lines as may be returned; of a single line that is too long, its beginning.
+fn fitting(text: &str) -> &str {
+    if text.len() <= MAX_CONTENT_BYTES {
+        return text;
+    }
+    let cut =
+        (0..=MAX_CONTENT_BYTES).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0);
+    let head = text.get(..cut).unwrap_or_default();
+    head.rfind('\n').and_then(|end| head.get(..=end)).unwrap_or(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, wanted: Lines, expected: Result<(&str, u64, bool), &str>) {
+        let actual = select(text, "a.txt".to_owned(), wanted);
+        let actual = actual
+            .map(|text| (text.content, text.lines, text.truncated))
+            .map_err(|error| error.to_string());
+        let expected =
+            expected.map(|(content, lines, truncated)| (content.to_owned(), lines, truncated));
+        assert_eq!(actual, expected.map_err(str::to_owned), "{text:?} {wanted:?}");
+    }
+
+    #[test]
+    fn lines_are_counted_from_one_and_keep_their_ends() {
+        check("", Lines::all(), Ok(("", 0, false)));
+        check("a\nb\n", Lines::all(), Ok(("a\nb\n", 2, false)));
+        check("a\r\nb", Lines::all(), Ok(("a\r\nb", 2, false)));
+        check("a\nb\nc\n", Lines::from(2), Ok(("b\nc\n", 3, false)));
+        check("a\nb\nc\n", Lines::from(2).at_most(1), Ok(("b\n", 3, true)));
+        check("a\nb\nc", Lines::from(3).at_most(9), Ok(("c", 3, false)));
+        check("a\nb", Lines::all().at_most(0), Ok(("", 2, true)));
+    }
+
+    #[test]
+    fn a_start_past_the_end_says_how_long_the_file_is() {
+        check("a\nb\n", Lines::from(3), Err("`a.txt` has 2 lines, so there is no line 3"));
+        check("", Lines::from(1), Ok(("", 0, false)));
+    }
+
+    #[test]
+    fn too_much_content_is_cut_after_a_whole_line() {
+        let line = "é".repeat(1000) + "\n";
+        let text = line.repeat(200);
+        let cut = fitting(&text);
+        assert_eq!(
+            (cut.len() % line.len(), cut.len() / line.len()),
+            (0, MAX_CONTENT_BYTES / line.len())
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut_between_characters() {
+        let text = format!("x{}", "é".repeat(MAX_CONTENT_BYTES));
+        assert_eq!(fitting(&text).len(), MAX_CONTENT_BYTES - 1);
+    }
+}

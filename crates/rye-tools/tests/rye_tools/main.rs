@@ -1,0 +1,8 @@
+//! The file tools as a caller meets them: what they do, and what they refuse.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+
+mod escapes;
+mod files;
+mod project;
+mod tools;

@@ -1,0 +1,135 @@
+//! The tools as a thread calls them: arguments in, a JSON object out.
+
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_thread::ToolStatus;
+use rye_tools::{builtin, builtins};
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+fn permit() -> Permit {
+    let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
+    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
+        .permit(&capability)
+        .unwrap()
+}
+
+#[track_caller]
+fn check(function: &str, arguments: Value, status: ToolStatus, content: Value) {
+    let project = Project::new();
+    project.file("project/notes/groceries.md", "# Groceries for the week\n\n- flour\n");
+    let tool = builtin(function, &project.root).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let output = runtime.block_on(tool.call(&permit(), arguments));
+    assert_eq!((output.status, output.content), (status, content));
+}
+
+#[test]
+fn the_registry_knows_its_functions_and_no_other() {
+    let names: Vec<&str> = builtins().collect();
+    assert_eq!(names, ["file-system/ls", "file-system/read", "file-system/write"]);
+    let project = Project::new();
+    assert!(names.iter().all(|name| builtin(name, &project.root).is_some()));
+    assert!(builtin("file-system/delete", &project.root).is_none());
+}
+
+#[test]
+fn read_gives_content_and_size() {
+    let content = json!({
+        "path": "notes/groceries.md",
+        "content": "- flour\n",
+        "bytes": 34,
+        "lines": 3,
+        "truncated": false,
+    });
+    check(
+        "file-system/read",
+        json!({ "path": "notes/groceries.md", "offset": 3 }),
+        ToolStatus::Ok,
+        content,
+    );
+}
+
+#[test]
+fn read_says_that_more_follows() {
+    let content = json!({
+        "path": "notes/groceries.md",
+        "content": "# Groceries for the week\n",
+        "bytes": 34,
+        "lines": 3,
+        "truncated": true,
+    });
+    let arguments = json!({ "path": "notes/groceries.md", "offset": 1, "limit": 1 });
+    check("file-system/read", arguments, ToolStatus::Ok, content);
+}
+
+#[test]
+fn write_gives_the_size() {
+    let content = json!({ "path": "summary/week.md", "bytes_written": 3 });
+    let arguments = json!({ "path": "./summary/week.md", "content": "ok\n" });
+    check("file-system/write", arguments, ToolStatus::Ok, content);
+}
+
+#[test]
+fn ls_gives_entries_and_a_text() {
+    let content = json!({
+        "path": "notes",
+        "count": 1,
+        "entries": [
+            { "name": "groceries.md", "kind": "file", "bytes": 34, "first_line": "Groceries for the week" },
+        ],
+        "listing": "- groceries.md: Groceries for the week",
+    });
+    check(
+        "file-system/ls",
+        json!({ "path": "notes", "first_lines": true }),
+        ToolStatus::Ok,
+        content,
+    );
+}
+
+#[test]
+fn ls_lists_the_root_by_default() {
+    let content = json!({
+        "path": ".",
+        "count": 1,
+        "entries": [{ "name": "notes", "kind": "folder" }],
+        "listing": "- notes",
+    });
+    check("file-system/ls", json!({}), ToolStatus::Ok, content);
+}
+
+#[test]
+fn confinement_is_a_refusal_with_its_reason() {
+    let message =
+        "the path `../x` is refused: it has a `..` part; give it from the project folder downward";
+    let content = json!({ "error": message });
+    check("file-system/read", json!({ "path": "../x" }), ToolStatus::Refused, content.clone());
+    check(
+        "file-system/write",
+        json!({ "path": "../x", "content": "" }),
+        ToolStatus::Refused,
+        content.clone(),
+    );
+    check("file-system/ls", json!({ "path": "../x" }), ToolStatus::Refused, content);
+}
+
+#[test]
+fn a_failure_is_an_error_that_can_be_read() {
+    let content = json!({ "error": "`none.md` does not exist" });
+    check("file-system/read", json!({ "path": "none.md" }), ToolStatus::Error, content);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_an_error() {
+    let content = json!({ "error": "the arguments do not fit: missing field `content`" });
+    check("file-system/write", json!({ "path": "a" }), ToolStatus::Error, content);
+    let message =
+        "the arguments do not fit: unknown field `mode`, expected one of `path`, `offset`, `limit`";
+    check(
+        "file-system/read",
+        json!({ "path": "a", "mode": 1 }),
+        ToolStatus::Error,
+        json!({ "error": message }),
+    );
+}
