@@ -1,0 +1,73 @@
+//! The attributes of a start tag.
+
+use std::ops::Range;
+
+use quick_xml::events::BytesStart;
+
+use super::{
+    Attribute,
+    escape::{Space, unescape},
+};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::place_in};
+
+/// The greatest number of attributes of one element.
+const MOST: usize = 64;
+
+/// Reads the attributes of the tag that stands at `place`.
+pub(super) fn read(
+    report: &mut Report<'_>,
+    tag: &BytesStart<'_>,
+    place: &Range<usize>,
+) -> Vec<Attribute> {
+    let element = tag.name().0;
+    let mut attributes: Vec<Attribute> = Vec::new();
+    let mut malformed = false;
+    for attribute in tag.attributes().with_checks(false) {
+        let Ok(attribute) = attribute else {
+            malformed = true;
+            continue;
+        };
+        let Some((name, value)) = places(report.source, attribute.key.0, &attribute.value) else {
+            continue;
+        };
+        let name = Spanned::new(attribute.key.0.to_owned(), name);
+        if attributes.len() == MOST {
+            let kind = ProblemKind::TooMany { what: "attributes".to_owned(), limit: MOST };
+            report.error(Problem::new(kind, name.span, "one too many"));
+            break;
+        }
+        malformed |= !is_name(&name.value);
+        if attributes.iter().any(|known| known.name.value == name.value) {
+            let kind =
+                ProblemKind::DuplicateAttribute { element: element.to_owned(), name: name.value };
+            report.error(Problem::new(kind, name.span, "given before"));
+            continue;
+        }
+        let value = Spanned::new(unescape(report, value.clone(), Space::Attribute), value);
+        attributes.push(Attribute { name, value });
+    }
+    if malformed {
+        let kind = ProblemKind::MalformedAttribute { element: element.to_owned() };
+        let problem = Problem::new(kind, place.clone(), "not `name=\"value\"`");
+        report.error(
+            problem.help("quote every value; if this is text, write `<` as `&lt;` or use CDATA"),
+        );
+    }
+    attributes
+}
+
+/// Whether this can be the name of an element or attribute.
+pub(super) fn is_name(name: &str) -> bool {
+    name.starts_with(is_name_start)
+        && name.chars().all(|c| is_name_start(c) || c.is_numeric() || matches!(c, '-' | '.'))
+}
+
+/// Whether a name can begin with this.
+pub(super) fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || matches!(c, '_' | ':')
+}
+
+/// Where a name and a value stand in the file.
+fn places(source: &str, name: &str, value: &str) -> Option<(Range<usize>, Range<usize>)> {
+    Some((place_in(source, name)?, place_in(source, value)?))
+}

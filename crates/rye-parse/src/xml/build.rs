@@ -1,0 +1,193 @@
+//! From events to a tree.
+
+use std::ops::Range;
+
+use quick_xml::events::BytesStart;
+
+use super::{
+    Element, Node, attributes,
+    escape::{Space, check_characters, unescape},
+};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
+
+/// The greatest depth of elements (SPEC 3.8).
+const DEPTH: usize = 64;
+
+/// The greatest number of elements (SPEC 3.8).
+const ELEMENTS: usize = 10_000;
+
+/// The elements that are open, and what is known so far.
+pub(super) struct Builder<'r, 's> {
+    pub(super) report: &'r mut Report<'s>,
+    /// Root first.
+    open: Vec<Element>,
+    root: Option<Element>,
+    /// Text that is read but not yet put into its element.
+    text: Option<Range<usize>>,
+    elements: usize,
+    /// Whether the tags fit together so far.
+    sound: bool,
+}
+
+/// More elements, or deeper ones, than are read; it is reported.
+pub(super) struct TooMuch;
+
+impl<'r, 's> Builder<'r, 's> {
+    /// No element yet.
+    pub(super) fn new(report: &'r mut Report<'s>) -> Self {
+        Self { report, open: Vec::new(), root: None, text: None, elements: 0, sound: true }
+    }
+
+    /// Opens an element and reads its attributes.
+    pub(super) fn open(
+        &mut self,
+        tag: &BytesStart<'_>,
+        place: Range<usize>,
+    ) -> Result<(), TooMuch> {
+        let name = tag.name().0;
+        let name = Spanned::new(name.to_owned(), place.start + 1..place.start + 1 + name.len());
+        self.elements += 1;
+        if ELEMENTS < self.elements {
+            return Err(self.stop(
+                ProblemKind::TooMany { what: "elements".to_owned(), limit: ELEMENTS },
+                name.span,
+            ));
+        }
+        if self.open.len() == DEPTH {
+            return Err(self.stop(
+                ProblemKind::TooDeep { what: "elements".to_owned(), limit: DEPTH },
+                name.span,
+            ));
+        }
+        if self.open.is_empty() && self.root.is_some() {
+            self.outside(place.clone());
+        }
+        if !attributes::is_name(&name.value) {
+            let kind = ProblemKind::MalformedAttribute { element: name.value.clone() };
+            let problem = Problem::new(kind, name.span.clone(), "not a name");
+            self.report
+                .error(problem.help("write `<` in text as `&lt;`, or put the text in CDATA"));
+        }
+        let attributes = attributes::read(self.report, tag, &place);
+        self.open.push(Element { name, attributes, children: Vec::new(), span: place });
+        Ok(())
+    }
+
+    /// Closes the innermost element of this name, and with a problem those inside it.
+    pub(super) fn end(&mut self, name: &str, place: Range<usize>) {
+        if !self.open.iter().any(|element| element.name.value == name) {
+            self.sound = false;
+            let kind = ProblemKind::UnexpectedClose { name: name.to_owned() };
+            self.report.error(Problem::new(kind, place, "no open element of this name"));
+            return;
+        }
+        while let Some(innermost) = self.open.last() {
+            let fits = innermost.name.value == name;
+            if !fits {
+                let innermost = innermost.name.clone();
+                self.unclosed(innermost);
+            }
+            self.close(place.end);
+            if fits {
+                return;
+            }
+        }
+    }
+
+    /// Puts the innermost open element into its parent.
+    pub(super) fn close(&mut self, end: usize) {
+        let Some(mut element) = self.open.pop() else { return };
+        element.span.end = end;
+        if self.open.is_empty() {
+            self.root.get_or_insert(element);
+        } else {
+            self.push(Node::Element(element));
+        }
+    }
+
+    /// Takes the innermost open element away.
+    pub(super) fn pop(&mut self) -> Option<Element> {
+        self.open.pop()
+    }
+
+    /// The text of an opaque element, as it is.
+    pub(super) fn opaque(&mut self, place: Range<usize>) {
+        check_characters(self.report, place.clone());
+        let value = self.report.text(&place).replace("\r\n", "\n");
+        self.push(Node::Text(Spanned::new(value, place)));
+    }
+
+    /// The text of a CDATA section.
+    pub(super) fn cdata(&mut self, place: Range<usize>) {
+        let inside = place.start + "<![CDATA[".len()..place.end.saturating_sub("]]>".len());
+        if self.open.is_empty() {
+            self.outside(place);
+        } else {
+            self.opaque(inside);
+        }
+    }
+
+    /// Adds a piece that follows the pieces added before it.
+    pub(super) fn add_text(&mut self, place: Range<usize>) {
+        match &mut self.text {
+            Some(text) => text.end = place.end,
+            None => self.text = Some(place),
+        }
+    }
+
+    /// Puts the added pieces into their element as one.
+    pub(super) fn flush_text(&mut self) {
+        let Some(place) = self.text.take() else { return };
+        if !self.open.is_empty() {
+            let value = unescape(self.report, place.clone(), Space::Text);
+            self.push(Node::Text(Spanned::new(value, place)));
+        } else if !self.report.text(&place).trim().is_empty() {
+            self.outside(trimmed(self.report.source, place));
+        }
+    }
+
+    /// Reports a start tag without its end tag.
+    pub(super) fn unclosed(&mut self, name: Spanned<String>) {
+        self.sound = false;
+        let help = format!("write `</{}>`", name.value);
+        let kind = ProblemKind::UnclosedElement { name: name.value };
+        self.report.error(Problem::new(kind, name.span, "opened here").help(help));
+    }
+
+    /// Forgets what is open, so that it is not reported: the rest cannot be understood.
+    pub(super) fn give_up(&mut self) {
+        self.sound = false;
+        self.open.clear();
+    }
+
+    /// The root, when the tags fit together.
+    pub(super) fn finish(mut self) -> Option<Element> {
+        self.flush_text();
+        while let Some(innermost) = self.open.pop() {
+            self.unclosed(innermost.name);
+        }
+        self.root.filter(|_| self.sound)
+    }
+
+    fn push(&mut self, node: Node) {
+        let Some(parent) = self.open.last_mut() else { return };
+        match (parent.children.last_mut(), node) {
+            (Some(Node::Text(before)), Node::Text(text)) => {
+                before.value.push_str(&text.value);
+                before.span.end = text.span.end;
+            }
+            (_, node) => parent.children.push(node),
+        }
+    }
+
+    fn outside(&mut self, place: Range<usize>) {
+        let problem = Problem::new(ProblemKind::OutsideRoot, place, "outside of the directive");
+        self.report.error(problem.help("move it behind the fence"));
+    }
+
+    fn stop(&mut self, kind: ProblemKind, place: Range<usize>) -> TooMuch {
+        self.report.error(Problem::new(kind, place, "one too many"));
+        self.give_up();
+        TooMuch
+    }
+}

@@ -1,0 +1,237 @@
+//! What an element must be like; everything else is reported.
+
+use std::str::FromStr;
+
+use super::{Element, Node};
+use crate::{Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed};
+
+/// Reports attributes with other names than these.
+pub(crate) fn attributes(report: &mut Report<'_>, element: &Element, known: &[&str]) {
+    for attribute in &element.attributes {
+        let given = &attribute.name.value;
+        if !known.contains(&given.as_str()) {
+            let kind = ProblemKind::UnknownAttribute {
+                element: element.name.value.clone(),
+                name: given.clone(),
+            };
+            let problem =
+                Problem::new(kind, attribute.name.span.clone(), "not an attribute of this element");
+            report.error(match known {
+                [] => problem.help(format!("`<{}>` has no attributes", element.name.value)),
+                known => problem.help(name::suggestion(given, known)),
+            });
+        }
+    }
+}
+
+/// Reports a child element that its parent does not have.
+pub(crate) fn unknown_child(
+    report: &mut Report<'_>,
+    parent: &Element,
+    child: &Element,
+    known: &[&str],
+) {
+    let given = &child.name.value;
+    let kind =
+        ProblemKind::UnknownElement { parent: parent.name.value.clone(), name: given.clone() };
+    let problem = Problem::new(kind, child.name.span.clone(), "not an element of this place");
+    report.error(match known {
+        [] => problem.help("write `<` as `&lt;`, or put the text in CDATA or `<raw>`"),
+        known => problem.help(name::suggestion(given, known)),
+    });
+}
+
+/// Reports text in an element that only holds elements.
+pub(crate) fn no_text(report: &mut Report<'_>, element: &Element) {
+    for text in element.texts() {
+        let kind = ProblemKind::UnexpectedText { element: element.name.value.clone() };
+        report.error(Problem::new(
+            kind,
+            trimmed(report.source, text.span.clone()),
+            "text is not read here",
+        ));
+    }
+}
+
+/// The trimmed text of an element that holds no elements but opaque ones.
+pub(crate) fn text(report: &mut Report<'_>, element: &Element) -> Spanned<String> {
+    let mut value = String::new();
+    let mut span = None;
+    for node in &element.children {
+        match node {
+            Node::Text(text) => extend(&mut value, &mut span, text),
+            Node::Element(child) if child.is_opaque() => {
+                for text in child.texts() {
+                    extend(&mut value, &mut span, text);
+                }
+            }
+            Node::Element(child) => unknown_child(report, element, child, &[]),
+        }
+    }
+    let span = span.map_or(element.span.clone(), |span| trimmed(report.source, span));
+    Spanned::new(value.trim().to_owned(), span)
+}
+
+/// The trimmed text of an element, which must be more than white space.
+pub(crate) fn some_text(report: &mut Report<'_>, element: &Element) -> Option<Spanned<String>> {
+    let text = text(report, element);
+    if text.value.is_empty() {
+        report.error(empty_element(element));
+        return None;
+    }
+    Some(text)
+}
+
+/// An attribute that must be there and hold more than white space.
+pub(crate) fn required(
+    report: &mut Report<'_>,
+    element: &Element,
+    attribute: &str,
+) -> Option<Spanned<String>> {
+    if element.attribute(attribute).is_some() {
+        return optional(report, element, attribute);
+    }
+    let kind = ProblemKind::MissingAttribute {
+        element: element.name.value.clone(),
+        name: attribute.to_owned(),
+    };
+    let problem =
+        Problem::new(kind, element.name.span.clone(), format!("`{attribute}` is missing"));
+    report.error(problem.help(format!("add `{attribute}=\"…\"`")));
+    None
+}
+
+/// An attribute that must hold more than white space where it is given, trimmed.
+pub(crate) fn optional(
+    report: &mut Report<'_>,
+    element: &Element,
+    attribute: &str,
+) -> Option<Spanned<String>> {
+    let value = element.attribute(attribute)?;
+    let span = trimmed(report.source, value.span.clone());
+    if value.value.trim().is_empty() {
+        let kind =
+            ProblemKind::Empty { what: format!("`{attribute}` of `<{}>`", element.name.value) };
+        report.error(Problem::new(kind, element.name.span.clone(), "a value is missing"));
+        return None;
+    }
+    Some(Spanned::new(value.value.trim().to_owned(), span))
+}
+
+/// An attribute that is `true` or `false`; false when it is not given.
+pub(crate) fn flag(report: &mut Report<'_>, element: &Element, attribute: &str) -> bool {
+    let Some(value) = optional(report, element, attribute) else { return false };
+    match value.value.as_str() {
+        "true" => true,
+        "false" => false,
+        _ => {
+            bad_value(report, attribute, &value, "`true` or `false`");
+            false
+        }
+    }
+}
+
+/// A number without sign, fraction or separators.
+pub(crate) fn whole_number(
+    report: &mut Report<'_>,
+    what: &str,
+    text: &Spanned<String>,
+) -> Option<u64> {
+    let digits = text.value.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.value.parse().ok().filter(|_| digits);
+    if number.is_none() {
+        bad_value(report, what, text, "a whole number such as `4096`");
+    }
+    number
+}
+
+/// A word of a closed list.
+pub(crate) fn word<T: FromStr>(
+    report: &mut Report<'_>,
+    what: &str,
+    text: &Spanned<String>,
+    valid: &[&str],
+) -> Option<T> {
+    let word = text.value.parse().ok();
+    if word.is_none() {
+        unknown_word(report, what, text, valid);
+    }
+    word
+}
+
+/// Reports a word that is not of a closed list.
+pub(crate) fn unknown_word(
+    report: &mut Report<'_>,
+    what: &str,
+    text: &Spanned<String>,
+    valid: &[&str],
+) {
+    let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shortened(&text.value) };
+    let problem = Problem::new(kind, text.span.clone(), format!("not a known {what}"));
+    report.error(problem.help(name::suggestion(&text.value, valid)));
+}
+
+/// Text that has the shape of an item id (SPEC 1.3).
+pub(crate) fn item_id(
+    report: &mut Report<'_>,
+    what: &str,
+    text: Spanned<String>,
+) -> Option<Spanned<String>> {
+    if name::is_item_id(&text.value) {
+        return Some(text);
+    }
+    bad_value(report, what, &text, "an item id such as `project/rules`");
+    None
+}
+
+/// Reports a value of the wrong form.
+pub(crate) fn bad_value(
+    report: &mut Report<'_>,
+    what: &str,
+    text: &Spanned<String>,
+    expected: &str,
+) {
+    let kind = ProblemKind::BadValue {
+        what: format!("`{what}`"),
+        value: shortened(&text.value),
+        expected: expected.to_owned(),
+    };
+    report.error(Problem::new(kind, text.span.clone(), format!("not {expected}")));
+}
+
+/// Reports a second element of which one is allowed; true for the first.
+pub(crate) fn first(report: &mut Report<'_>, element: &Element, seen: &mut Vec<String>) -> bool {
+    let name = &element.name.value;
+    if seen.contains(name) {
+        let kind = ProblemKind::Duplicate { what: format!("`<{name}>`") };
+        report.error(
+            Problem::new(kind, element.name.span.clone(), "declared before")
+                .help("keep one of them"),
+        );
+        return false;
+    }
+    seen.push(name.clone());
+    true
+}
+
+/// The problem of an element that holds nothing.
+pub(crate) fn empty_element(element: &Element) -> Problem {
+    let kind = ProblemKind::Empty { what: format!("`<{}>`", element.name.value) };
+    Problem::new(kind, element.span.clone(), "nothing in it")
+}
+
+/// The first forty characters, for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+        None => text.to_owned(),
+    }
+}
+
+fn extend(value: &mut String, span: &mut Option<std::ops::Range<usize>>, text: &Spanned<String>) {
+    value.push_str(&text.value);
+    match span {
+        Some(span) => span.end = text.span.end,
+        None => *span = Some(text.span.clone()),
+    }
+}

@@ -1,0 +1,216 @@
+//! From text to events, and what cannot be an event.
+
+use std::ops::Range;
+
+use quick_xml::{
+    Error, Reader,
+    errors::SyntaxError,
+    events::{BytesStart, Event},
+};
+
+use super::{
+    Element, OPAQUE,
+    attributes::is_name_start,
+    build::{Builder, TooMuch},
+    escape::check_characters,
+};
+use crate::{Problem, ProblemKind, problem::Report, span::char_at};
+
+/// Reads the one element that `range` of the file holds.
+///
+/// Problems go to the report. The element is returned when its tags fit together, so that a reader of the tree does
+/// not report what only follows from a tag that is not closed.
+pub(crate) fn read(report: &mut Report<'_>, range: Range<usize>) -> Option<Element> {
+    let mut document = Document { builder: Builder::new(report), end: range.end };
+    let mut from = range.start;
+    while let Some(next) = document.events(from) {
+        from = next;
+    }
+    document.builder.finish()
+}
+
+/// Reads the start tag that `range` of the file is, as an element without content.
+pub(crate) fn read_tag(report: &mut Report<'_>, range: Range<usize>) -> Option<Element> {
+    let mut reader = Reader::from_str(report.text(&range));
+    let (Event::Start(tag) | Event::Empty(tag)) = reader.read_event().ok()? else { return None };
+    let mut builder = Builder::new(report);
+    builder.open(&tag, range).ok()?;
+    builder.pop()
+}
+
+/// The text that is read, and the tree so far.
+struct Document<'r, 's> {
+    builder: Builder<'r, 's>,
+    /// Where the text ends.
+    end: usize,
+}
+
+/// What follows an event.
+enum Next {
+    /// The next event.
+    Event,
+    /// Reading starts anew behind something that was read by hand.
+    Restart(usize),
+    /// Nothing: the rest cannot be understood.
+    Stop,
+}
+
+impl<'s> Document<'_, 's> {
+    /// Reads events until the end, or up to the offset where reading must start anew.
+    fn events(&mut self, from: usize) -> Option<usize> {
+        let text = self.text(from);
+        // A new reader would drop a byte order mark without counting it.
+        if text.starts_with('\u{feff}') {
+            let after = from + '\u{feff}'.len_utf8();
+            self.builder.add_text(from..after);
+            return Some(after);
+        }
+        let mut reader = Reader::from_str(text);
+        let config = reader.config_mut();
+        config.check_end_names = false;
+        config.allow_unmatched_ends = true;
+        config.allow_dangling_amp = true;
+        loop {
+            let start = from + offset(reader.buffer_position());
+            if is_bare(self.text(start)) {
+                self.bare(start);
+                return Some(start + 1);
+            }
+            let event = reader.read_event();
+            let place = start..from + offset(reader.buffer_position());
+            let next = match event {
+                Ok(Event::Eof) => Next::Stop,
+                Ok(event) => self.event(&event, place),
+                Err(error) => self.broken(&error, from + offset(reader.error_position())),
+            };
+            match next {
+                Next::Event => {}
+                Next::Restart(at) => return Some(at),
+                Next::Stop => return None,
+            }
+        }
+    }
+
+    fn text(&self, from: usize) -> &'s str {
+        self.builder.report.source.get(from..self.end).unwrap_or("")
+    }
+
+    fn event(&mut self, event: &Event<'s>, place: Range<usize>) -> Next {
+        if let Event::Text(_) | Event::GeneralRef(_) = event {
+            self.builder.add_text(place);
+            return Next::Event;
+        }
+        self.builder.flush_text();
+        match event {
+            Event::Start(tag) => return self.start(tag, place),
+            Event::Empty(tag) => {
+                let behind = place.end;
+                let Ok(()) = self.builder.open(tag, place) else { return Next::Stop };
+                self.builder.close(behind);
+            }
+            Event::End(tag) => self.builder.end(tag.name().0, place),
+            Event::CData(_) => self.builder.cdata(place),
+            Event::Comment(_) => check_characters(self.builder.report, place),
+            Event::DocType(_) => self.forbidden("a DOCTYPE", place),
+            Event::PI(_) => self.forbidden("a processing instruction", place),
+            Event::Decl(_) => self.forbidden("an XML declaration", place),
+            Event::Text(_) | Event::GeneralRef(_) | Event::Eof => {}
+        }
+        Next::Event
+    }
+
+    /// A start tag; behind that of an opaque element, its text up to its end tag is read at once.
+    fn start(&mut self, tag: &BytesStart<'s>, place: Range<usize>) -> Next {
+        let behind = place.end;
+        if let Err(TooMuch) = self.builder.open(tag, place) {
+            return Next::Stop;
+        }
+        let name = tag.name().0;
+        if !OPAQUE.contains(&name) {
+            return Next::Event;
+        }
+        match end_tag(self.text(behind), name) {
+            Some(end) => {
+                self.builder.opaque(behind..behind + end.start);
+                self.builder.close(behind + end.end);
+                Next::Restart(behind + end.end)
+            }
+            None => {
+                // Everything behind it is its text, so that its ancestors are not at fault.
+                if let Some(element) = self.builder.pop() {
+                    self.builder.unclosed(element.name);
+                }
+                self.builder.give_up();
+                Next::Stop
+            }
+        }
+    }
+
+    fn bare(&mut self, start: usize) {
+        let problem = Problem::new(ProblemKind::BareLessThan, start..start + 1, "not a tag");
+        self.builder.report.error(problem.help("write `&lt;`, or put the text in CDATA"));
+        self.builder.add_text(start..start + 1);
+    }
+
+    fn forbidden(&mut self, what: &str, place: Range<usize>) {
+        let kind = ProblemKind::ForbiddenMarkup { what: what.to_owned() };
+        let problem = Problem::new(kind, place, "not allowed here");
+        self.builder.report.error(problem.help("remove it"));
+    }
+
+    /// Reports markup that runs to the end of the text.
+    fn broken(&mut self, error: &Error, at: usize) -> Next {
+        let kind = ProblemKind::UnclosedMarkup { what: unclosed_markup(error).to_owned() };
+        let place = char_at(self.builder.report.source, at.min(self.end));
+        self.builder.report.error(Problem::new(kind, place, "opened here"));
+        self.builder.give_up();
+        Next::Stop
+    }
+}
+
+fn unclosed_markup(error: &Error) -> &'static str {
+    match error {
+        Error::Syntax(SyntaxError::UnclosedComment) => "a comment",
+        Error::Syntax(SyntaxError::UnclosedCData) => "a CDATA section",
+        Error::Syntax(SyntaxError::UnclosedPI | SyntaxError::UnclosedXmlDecl) => {
+            "a processing instruction"
+        }
+        Error::Syntax(SyntaxError::UnclosedDoctype) => "a DOCTYPE",
+        Error::Syntax(
+            SyntaxError::UnclosedSingleQuotedAttributeValue
+            | SyntaxError::UnclosedDoubleQuotedAttributeValue,
+        ) => "a quoted attribute value",
+        _ => "a tag",
+    }
+}
+
+/// Where the end tag of `name` stands in `text`.
+fn end_tag(text: &str, name: &str) -> Option<Range<usize>> {
+    text.match_indices("</").find_map(|(start, _)| {
+        let rest = text.get(start + 2..)?.strip_prefix(name)?;
+        let after = rest.trim_start().strip_prefix('>')?;
+        Some(start..text.len() - after.len())
+    })
+}
+
+/// Whether the text begins with a `<` that starts no markup.
+fn is_bare(rest: &str) -> bool {
+    let Some(after) = rest.strip_prefix('<') else { return false };
+    let known = |prefix: &str| {
+        after.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    match after.chars().next() {
+        Some('!') => !(known("!--") || known("![CDATA[") || known("!DOCTYPE")),
+        Some('?') => false,
+        Some('/') => {
+            !after.get(1..).and_then(|name| name.chars().next()).is_some_and(is_name_start)
+        }
+        Some(c) => !is_name_start(c),
+        None => true,
+    }
+}
+
+/// An offset of quick-xml, which fits because the text is in memory.
+fn offset(position: u64) -> usize {
+    usize::try_from(position).unwrap_or(usize::MAX)
+}
