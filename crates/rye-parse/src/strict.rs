@@ -1,0 +1,173 @@
+//! From any serde format to a JSON object, without losing a key, a digit or a place.
+//!
+//! Plain deserialisation lets the last of two equal keys win and turns an infinite number into null. Here both are
+//! refused, and keys and texts that stand in the source as they are keep their places.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    ops::Range,
+};
+
+use serde_json::{Map, Value};
+
+use crate::{Problem, ProblemKind, problem::Report, span::place_in};
+
+mod field;
+mod visit;
+
+/// What all values of a document may weigh: one each, and their texts. It bounds what aliases expand to.
+const BUDGET: usize = 1024 * 1024;
+
+/// How deep places are kept.
+const PLACED_DEPTH: usize = 4;
+
+/// A mapping with the places of its keys.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// The mapping, in document order.
+    pub(crate) value: Map<String, Value>,
+    places: BTreeMap<Vec<String>, Range<usize>>,
+    whole: Range<usize>,
+}
+
+impl Document {
+    /// A mapping without keys.
+    pub(crate) fn empty() -> Self {
+        Self { value: Map::new(), places: BTreeMap::new(), whole: 0..0 }
+    }
+
+    /// The place of a key, else of the nearest key around it, else of the whole document.
+    pub(crate) fn place(&self, path: &[&str]) -> Range<usize> {
+        (1..=path.len())
+            .rev()
+            .filter_map(|length| path.get(..length))
+            .find_map(|path| {
+                self.places.get(&path.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+            })
+            .unwrap_or(&self.whole)
+            .clone()
+    }
+}
+
+/// What is gathered while a document is read.
+pub(crate) struct Collector<'t> {
+    text: &'t str,
+    /// Where `text` stands in the file.
+    base: usize,
+    format: &'static str,
+    path: RefCell<Vec<String>>,
+    places: RefCell<BTreeMap<Vec<String>, Range<usize>>>,
+    duplicates: RefCell<Vec<(String, Option<Range<usize>>)>>,
+    /// Why reading was broken off, where the format's own error does not say.
+    refusal: RefCell<Option<ProblemKind>>,
+    weight: Cell<usize>,
+}
+
+impl<'t> Collector<'t> {
+    /// Starts on a text of a format, which stands at `base` in the file.
+    pub(crate) fn new(text: &'t str, base: usize, format: &'static str) -> Self {
+        Self {
+            text,
+            base,
+            format,
+            path: RefCell::default(),
+            places: RefCell::default(),
+            duplicates: RefCell::default(),
+            refusal: RefCell::default(),
+            weight: Cell::new(0),
+        }
+    }
+
+    /// A seed that reads one value.
+    pub(crate) fn seed(&self) -> visit::Seed<'_, 't> {
+        visit::Seed(self)
+    }
+
+    /// Reports what is wrong with the value that was read, or returns the mapping.
+    ///
+    /// An error comes with the format's message and its place in the text.
+    pub(crate) fn finish(
+        self,
+        report: &mut Report<'_>,
+        result: Result<Value, (String, Option<Range<usize>>)>,
+    ) -> Option<Document> {
+        let whole = crate::span::trimmed(report.source, self.base..self.base + self.text.len());
+        for (key, place) in self.duplicates.take() {
+            let problem = Problem::new(
+                ProblemKind::DuplicateKey { key },
+                place.unwrap_or(whole.clone()),
+                "given before",
+            );
+            report.error(problem.help("keep one of them"));
+        }
+        match result {
+            Ok(Value::Object(value)) => Some(Document { value, places: self.places.take(), whole }),
+            Ok(value) => {
+                let kind = ProblemKind::WrongType {
+                    what: format!("the {} document", self.format),
+                    found: type_name(&value).to_owned(),
+                    expected: "a mapping".to_owned(),
+                };
+                report.error(
+                    Problem::new(kind, whole, "not a mapping").help("write `key: value` pairs"),
+                );
+                None
+            }
+            Err((message, place)) => {
+                let place =
+                    place.map_or(whole, |place| self.base + place.start..self.base + place.end);
+                let syntax = ProblemKind::Syntax { format: self.format.to_owned(), message };
+                let kind = self.refusal.take().unwrap_or(syntax);
+                report.error(Problem::new(kind, place, "read up to here"));
+                None
+            }
+        }
+    }
+
+    fn place(&self, slice: &str) -> Option<Range<usize>> {
+        place_in(self.text, slice).map(|place| self.base + place.start..self.base + place.end)
+    }
+
+    /// Notes a key that was just read; it is the innermost of the path until `leave`.
+    fn enter(&self, key: &str, place: Option<Range<usize>>) {
+        let mut path = self.path.borrow_mut();
+        path.push(key.to_owned());
+        if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
+            self.places.borrow_mut().entry(path.clone()).or_insert(place);
+        }
+    }
+
+    fn leave(&self) {
+        self.path.borrow_mut().pop();
+    }
+
+    fn duplicate(&self, key: &str, place: Option<Range<usize>>) {
+        self.duplicates.borrow_mut().push((key.to_owned(), place));
+    }
+
+    /// Adds to the weight; the reason to stop when it is too much.
+    fn weigh(&self, text: usize) -> Result<(), ProblemKind> {
+        self.weight.set(self.weight.get().saturating_add(text).saturating_add(1));
+        if self.weight.get() <= BUDGET {
+            return Ok(());
+        }
+        Err(ProblemKind::TooLarge {
+            what: "document with its aliases expanded".to_owned(),
+            bytes: self.weight.get(),
+            limit: BUDGET,
+        })
+    }
+}
+
+/// The type of a value, with its article.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}

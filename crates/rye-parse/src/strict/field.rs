@@ -1,0 +1,139 @@
+//! Typed values out of a document, each wrong one reported at its key.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Document, type_name};
+use crate::{Problem, ProblemKind, name::suggestion, problem::Report};
+
+impl Document {
+    /// Text; empty text counts as absent.
+    pub(crate) fn text(&self, report: &mut Report<'_>, key: &str) -> Option<String> {
+        match self.value.get(key)? {
+            Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Value::Null => None,
+            other => {
+                self.wrong(report, &[key], other, "text");
+                None
+            }
+        }
+    }
+
+    /// Text that must be there.
+    pub(crate) fn required_text(&self, report: &mut Report<'_>, key: &str) -> Option<String> {
+        let text = self.text(report, key);
+        if matches!(self.value.get(key), None | Some(Value::Null | Value::String(_)))
+            && text.is_none()
+        {
+            self.missing(report, key);
+        }
+        text
+    }
+
+    /// A list of texts; a single text is a list of one.
+    pub(crate) fn texts(&self, report: &mut Report<'_>, key: &str) -> Vec<String> {
+        match self.value.get(key) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(values)) => {
+                values.iter().filter_map(|value| self.one_text(report, &[key], value)).collect()
+            }
+            Some(other) => {
+                self.wrong(report, &[key], other, "a list of texts");
+                Vec::new()
+            }
+        }
+    }
+
+    /// A mapping of texts.
+    pub(crate) fn text_map(&self, report: &mut Report<'_>, key: &str) -> BTreeMap<String, String> {
+        let Some(mapping) = self.mapping(report, key) else { return BTreeMap::new() };
+        mapping
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((name.clone(), self.one_text(report, &[key, name], value)?))
+            })
+            .collect()
+    }
+
+    /// A mapping of anything.
+    pub(crate) fn mapping(
+        &self,
+        report: &mut Report<'_>,
+        key: &str,
+    ) -> Option<&Map<String, Value>> {
+        match self.value.get(key)? {
+            Value::Object(mapping) => Some(mapping),
+            Value::Null => None,
+            other => {
+                self.wrong(report, &[key], other, "a mapping");
+                None
+            }
+        }
+    }
+
+    /// A whole number.
+    pub(crate) fn number(&self, report: &mut Report<'_>, key: &str) -> Option<u64> {
+        let value = self.value.get(key)?;
+        if value.as_u64().is_none() {
+            self.wrong(report, &[key], value, "a whole number");
+        }
+        value.as_u64()
+    }
+
+    /// `true` or `false`; false when absent.
+    pub(crate) fn flag(&self, report: &mut Report<'_>, key: &str) -> bool {
+        let Some(value) = self.value.get(key) else { return false };
+        if value.as_bool().is_none() {
+            self.wrong(report, &[key], value, "`true` or `false`");
+        }
+        value.as_bool().unwrap_or(false)
+    }
+
+    /// Reports a key that must be there.
+    pub(crate) fn missing(&self, report: &mut Report<'_>, key: &str) {
+        let place = self.place(&[key]);
+        let kind = ProblemKind::MissingKey { key: key.to_owned() };
+        report.error(
+            Problem::new(kind, place, format!("`{key}` is missing"))
+                .help(format!("add `{key}: …`")),
+        );
+    }
+
+    /// Reports a key that nothing reads.
+    pub(crate) fn unknown(&self, report: &mut Report<'_>, key: &str, known: &[&str]) {
+        let kind = ProblemKind::UnknownKey { key: key.to_owned() };
+        let problem = Problem::new(kind, self.place(&[key]), "nothing reads this");
+        report.error(problem.help(suggestion(key, known)));
+    }
+
+    /// Reports a value of the wrong type.
+    pub(crate) fn wrong(
+        &self,
+        report: &mut Report<'_>,
+        path: &[&str],
+        value: &Value,
+        expected: &str,
+    ) {
+        let kind = ProblemKind::WrongType {
+            what: format!("`{}`", path.join(".")),
+            found: type_name(value).to_owned(),
+            expected: expected.to_owned(),
+        };
+        let problem = Problem::new(kind, self.place(path), format!("not {expected}"));
+        let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+        report.error(match expected {
+            "text" if scalar => problem.help(format!("quote it: `\"{value}\"`")),
+            _ => problem,
+        });
+    }
+
+    fn one_text(&self, report: &mut Report<'_>, path: &[&str], value: &Value) -> Option<String> {
+        let text = value.as_str().map(str::to_owned);
+        if text.is_none() {
+            self.wrong(report, path, value, "text");
+        }
+        text
+    }
+}
