@@ -1,0 +1,146 @@
+//! `<context>`: what is put around a directive's prompt.
+
+use crate::{
+    Spanned,
+    name::is_item_id,
+    problem::Report,
+    span::trimmed,
+    xml::{Element, Node, expect},
+};
+
+/// One piece of context at one position (SPEC 3.6, D7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextEntry {
+    /// Where it goes.
+    pub position: ContextPosition,
+    /// Whether a reference that cannot be found is skipped instead of refused (SPEC D14).
+    pub optional: bool,
+    /// Text, or the id of a knowledge entry; always an id for `Suppress`.
+    pub content: ContextContent,
+}
+
+/// Where a piece of context goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
+pub enum ContextPosition {
+    /// Into the system message.
+    System,
+    /// Before the directive's prompt.
+    Before,
+    /// After the directive's prompt.
+    After,
+    /// Nowhere: takes inherited references of the same id away.
+    Suppress,
+}
+
+impl ContextPosition {
+    /// The name of its element.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Before => "before",
+            Self::After => "after",
+            Self::Suppress => "suppress",
+        }
+    }
+}
+
+/// What a piece of context is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a piece is text or a reference (SPEC D7)")]
+pub enum ContextContent {
+    /// Text, trimmed.
+    Inline(String),
+    /// The id of a knowledge entry.
+    Knowledge(String),
+}
+
+/// Reads `<context>`.
+pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<ContextEntry>> {
+    expect::attributes(report, element, &[]);
+    expect::no_text(report, element);
+    let mut entries = Vec::new();
+    for child in element.elements() {
+        match child.name.value.as_str() {
+            "system" => pieces(report, child, ContextPosition::System, &mut entries),
+            "before" => pieces(report, child, ContextPosition::Before, &mut entries),
+            "after" => pieces(report, child, ContextPosition::After, &mut entries),
+            "suppress" => entries.extend(suppress(report, child)),
+            _ => expect::unknown_child(
+                report,
+                element,
+                child,
+                &["system", "before", "after", "suppress"],
+            ),
+        }
+    }
+    entries
+}
+
+/// The pieces of one position, in order (SPEC D7).
+fn pieces(
+    report: &mut Report<'_>,
+    element: &Element,
+    position: ContextPosition,
+    entries: &mut Vec<Spanned<ContextEntry>>,
+) {
+    expect::attributes(report, element, &["optional"]);
+    let optional = expect::flag(report, element, "optional");
+    let before = entries.len();
+    for node in &element.children {
+        let piece = match node {
+            Node::Text(text) => piece_of_text(report, text),
+            Node::Element(child) if child.is_opaque() => opaque(report, child),
+            Node::Element(child) if child.name.value == "knowledge" => {
+                expect::attributes(report, child, &["optional"]);
+                let optional = optional | expect::flag(report, child, "optional");
+                let content = knowledge(report, child);
+                entries.extend(
+                    content
+                        .map(|id| id.map(|content| ContextEntry { position, optional, content })),
+                );
+                continue;
+            }
+            Node::Element(child) => {
+                expect::unknown_child(report, element, child, &[]);
+                continue;
+            }
+        };
+        entries.extend(
+            piece.map(|piece| piece.map(|content| ContextEntry { position, optional, content })),
+        );
+    }
+    if entries.len() == before {
+        report.note(expect::empty_element(element));
+    }
+}
+
+fn piece_of_text(report: &Report<'_>, text: &Spanned<String>) -> Option<Spanned<ContextContent>> {
+    let value = text.value.trim();
+    let content = match value {
+        "" => return None,
+        id if is_item_id(id) => ContextContent::Knowledge(id.to_owned()),
+        text => ContextContent::Inline(text.to_owned()),
+    };
+    Some(Spanned::new(content, trimmed(report.source, text.span.clone())))
+}
+
+/// The text of an opaque element, which is never an id.
+fn opaque(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextContent>> {
+    expect::attributes(report, element, &[]);
+    let text = expect::text(report, element);
+    (!text.value.is_empty()).then(|| text.map(ContextContent::Inline))
+}
+
+fn knowledge(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextContent>> {
+    let id = expect::some_text(report, element)?;
+    expect::item_id(report, &element.name.value, id).map(|id| id.map(ContextContent::Knowledge))
+}
+
+fn suppress(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextEntry>> {
+    expect::attributes(report, element, &[]);
+    let content = knowledge(report, element)?;
+    let position = ContextPosition::Suppress;
+    Some(content.map(|content| ContextEntry { position, optional: false, content }))
+}

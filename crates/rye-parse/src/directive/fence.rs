@@ -1,0 +1,149 @@
+//! Where the directive stands in its Markdown file (SPEC 3.1).
+
+use std::ops::Range;
+
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
+
+/// The longest fence that is read (SPEC 3.8).
+const LONGEST: usize = 1024 * 1024;
+
+/// The fence that holds the directive.
+pub(super) struct Fence {
+    /// The XML between the two fence lines.
+    pub(super) content: Range<usize>,
+    /// The trimmed text after the fence.
+    pub(super) body: Range<usize>,
+    /// The first `#` heading above the fence.
+    pub(super) title: Option<Spanned<String>>,
+}
+
+/// Finds the first XML fence at column 0 that is in no other fence and starts with `<directive`.
+pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
+    let source = report.source;
+    let mut title = None;
+    let mut open: Option<Opening<'_>> = None;
+    let mut next = 0;
+    for line in source.split_inclusive('\n') {
+        let start = next;
+        next += line.len();
+        if let Some(opening) = &open {
+            if opening.is_closed_by(line) {
+                if opening.directive {
+                    let content = opening.content..start;
+                    let body = trimmed(source, next..source.len());
+                    return sized(report, &content).then_some(Fence { content, body, title });
+                }
+                open = None;
+            }
+        } else if let Some(opening) = Opening::read(source, line, next) {
+            open = Some(opening);
+        } else if title.is_none() {
+            title = heading(line, start);
+        }
+    }
+    match open {
+        Some(opening) if opening.directive => unclosed(report, &opening),
+        Some(_) | None => missing(report),
+    }
+    None
+}
+
+/// A line that opens a fence.
+struct Opening<'s> {
+    marker: char,
+    length: usize,
+    language: &'s str,
+    /// Where the line after it starts.
+    content: usize,
+    /// Whether it opens the directive.
+    directive: bool,
+}
+
+impl<'s> Opening<'s> {
+    /// Reads a fence line; `content` is where the next line starts.
+    fn read(source: &'s str, line: &'s str, content: usize) -> Option<Self> {
+        let (indent, marker, length, info) = fence_line(line)?;
+        if marker == '`' && info.contains('`') {
+            return None;
+        }
+        let language = info.split_whitespace().next().unwrap_or("");
+        let inside = source.get(content..).unwrap_or("");
+        let directive =
+            indent == 0 && marker == '`' && language == "xml" && starts_directive(inside);
+        Some(Self { marker, length, language, content, directive })
+    }
+
+    /// The directive's own fence ends at column 0; another one may end as Markdown allows.
+    fn is_closed_by(&self, line: &str) -> bool {
+        fence_line(line).is_some_and(|(indent, marker, length, info)| {
+            marker == self.marker
+                && self.length <= length
+                && info.is_empty()
+                && (indent == 0 || !self.directive)
+        })
+    }
+}
+
+/// The indent, marker, length and trimmed rest of a fence line.
+fn fence_line(line: &str) -> Option<(usize, char, usize, &str)> {
+    let text = line.trim_start_matches(' ');
+    let indent = line.len() - text.len();
+    let marker = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let info = text.trim_start_matches(marker);
+    let length = text.len() - info.len();
+    (indent < 4 && 3 <= length).then(|| (indent, marker, length, info.trim()))
+}
+
+/// Whether text begins, after white space, with a `<directive` tag.
+fn starts_directive(text: &str) -> bool {
+    text.trim_start()
+        .strip_prefix("<directive")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/')))
+}
+
+fn heading(line: &str, start: usize) -> Option<Spanned<String>> {
+    let text = line.strip_prefix("# ")?;
+    let title = text.trim();
+    let at = start + line.len() - text.trim_start().len();
+    (!title.is_empty()).then(|| Spanned::new(title.to_owned(), at..at + title.len()))
+}
+
+/// Reports a fence that is too long; true when it is not.
+fn sized(report: &mut Report<'_>, content: &Range<usize>) -> bool {
+    let fits = content.len() <= LONGEST;
+    if !fits {
+        let kind = ProblemKind::TooLarge {
+            what: "fence".to_owned(),
+            bytes: content.len(),
+            limit: LONGEST,
+        };
+        report.error(Problem::new(kind, content.start..content.start, "this fence"));
+    }
+    fits
+}
+
+fn unclosed(report: &mut Report<'_>, opening: &Opening<'_>) {
+    let end = trimmed(report.source, 0..opening.content).end;
+    let line =
+        report.source.get(..end).and_then(|text| text.rfind('\n')).map_or(0, |newline| newline + 1);
+    let kind = ProblemKind::UnclosedFence { language: opening.language.to_owned() };
+    let problem = Problem::new(kind, line..end, "opened here");
+    let fence = "`".repeat(opening.length.min(16));
+    report.error(
+        problem.help(format!("write {fence} at the start of the line after `</directive>`")),
+    );
+}
+
+fn missing(report: &mut Report<'_>) {
+    let tag = "<directive";
+    let mut found = report.source.match_indices(tag).map(|(start, _)| start);
+    let start = found.find(|start| report.source.get(*start..).is_some_and(starts_directive));
+    let place = start.map_or(0..0, |start| start..start + tag.len());
+    let label =
+        if place.is_empty() { "nothing to read" } else { "not at the start of an `xml` fence" };
+    let problem = Problem::new(ProblemKind::NoDirective, place, label);
+    report.error(
+        problem
+            .help("put `<directive name=\"…\">` into a fence that starts with ```xml at column 0"),
+    );
+}

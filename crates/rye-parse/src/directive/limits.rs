@@ -1,0 +1,156 @@
+//! `<limits>`: how much a run may use.
+
+use crate::{
+    Problem, ProblemKind, Spanned,
+    name::suggestion,
+    problem::Report,
+    xml::{Attribute, Element, expect},
+};
+
+/// The limits that the directive sets (SPEC D8); an absent one is left to configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Requests to the model.
+    pub turns: Option<Spanned<u64>>,
+    /// Tokens in and out, together.
+    pub tokens: Option<Spanned<u64>>,
+    /// Money.
+    pub spend: Option<Spanned<Spend>>,
+    /// Wall time in seconds.
+    pub duration_seconds: Option<Spanned<u64>>,
+    /// Child threads.
+    pub spawns: Option<Spanned<u64>>,
+    /// How deep children may nest.
+    pub depth: Option<Spanned<u64>>,
+    /// The currency of `spend`, as written.
+    pub spend_currency: Option<Spanned<String>>,
+}
+
+/// An amount of money that may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an amount is bounded or it is not")]
+pub enum Spend {
+    /// `unlimited`.
+    Unlimited,
+    /// Thousand-millionths of the currency unit, exactly as the decimal text says.
+    Nanos(u64),
+}
+
+/// The canonical names.
+const NAMES: [&str; 7] =
+    ["turns", "tokens", "spend", "duration_seconds", "spawns", "depth", "spend_currency"];
+
+/// Reads `<limits>`.
+pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Limits {
+    expect::no_text(report, element);
+    for child in element.elements() {
+        nested(report, element, child);
+    }
+    let mut limits = Limits::default();
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for attribute in &element.attributes {
+        let written = attribute.name.value.as_str();
+        let name = canonical(written);
+        if !NAMES.contains(&name) {
+            unknown(report, attribute);
+            continue;
+        }
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == name) {
+            let kind =
+                ProblemKind::LimitTwice { name: written.to_owned(), other: (*other).to_owned() };
+            report.error(
+                Problem::new(kind, attribute.name.span.clone(), "the same limit again")
+                    .help("keep one of them"),
+            );
+            continue;
+        }
+        seen.push((name, written));
+        set(report, &mut limits, name, attribute);
+    }
+    limits
+}
+
+/// The name that an older spelling stands for.
+fn canonical(name: &str) -> &str {
+    match name {
+        "max_turns" => "turns",
+        "max_tokens" => "tokens",
+        "max_spend" => "spend",
+        name => name,
+    }
+}
+
+fn set(report: &mut Report<'_>, limits: &mut Limits, name: &str, attribute: &Attribute) {
+    let text = Spanned::new(attribute.value.value.trim().to_owned(), attribute.value.span.clone());
+    let written = attribute.name.value.as_str();
+    let place = text.span.clone();
+    match name {
+        "spend" => {
+            limits.spend = spend(report, written, &text).map(|spend| Spanned::new(spend, place))
+        }
+        "spend_currency" if text.value.is_empty() => {
+            expect::bad_value(report, written, &text, "a currency such as `USD`");
+        }
+        "spend_currency" => limits.spend_currency = Some(text),
+        _ => {
+            let number = expect::whole_number(report, written, &text)
+                .map(|number| Spanned::new(number, place));
+            match name {
+                "turns" => limits.turns = number,
+                "tokens" => limits.tokens = number,
+                "duration_seconds" => limits.duration_seconds = number,
+                "spawns" => limits.spawns = number,
+                _ => limits.depth = number,
+            }
+        }
+    }
+}
+
+fn spend(report: &mut Report<'_>, name: &str, text: &Spanned<String>) -> Option<Spend> {
+    if text.value == "unlimited" {
+        return Some(Spend::Unlimited);
+    }
+    let nanos = nanos(&text.value);
+    if nanos.is_none() {
+        expect::bad_value(
+            report,
+            name,
+            text,
+            "an amount such as `0.50` (at most 9 decimals) or `unlimited`",
+        );
+    }
+    nanos.map(Spend::Nanos)
+}
+
+/// Decimal text as thousand-millionths, exactly; `None` for anything else, and for more than fits.
+pub(super) fn nanos(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || 9 < fraction.len() {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
+    whole.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+fn unknown(report: &mut Report<'_>, attribute: &Attribute) {
+    let name = &attribute.name.value;
+    let problem = Problem::new(
+        ProblemKind::UnknownLimit { name: name.clone() },
+        attribute.name.span.clone(),
+        "not a limit",
+    );
+    report.error(problem.help(suggestion(name, &NAMES)));
+}
+
+/// Reports a limit that is written as an element.
+fn nested(report: &mut Report<'_>, element: &Element, child: &Element) {
+    let kind = ProblemKind::UnknownElement {
+        parent: element.name.value.clone(),
+        name: child.name.value.clone(),
+    };
+    let problem = Problem::new(kind, child.name.span.clone(), "not an element of this place");
+    report.error(problem.help("write limits as attributes, such as `<limits turns=\"6\"/>`"));
+}

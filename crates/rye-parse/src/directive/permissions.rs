@@ -1,0 +1,163 @@
+//! `<permissions>`: what a directive declares that it needs.
+
+use std::ops::Range;
+
+use crate::{
+    Problem, ProblemKind, Spanned,
+    problem::Report,
+    span::trimmed,
+    xml::{Element, expect},
+};
+
+/// A declaration of permissions. Whether a pattern is well-formed and what it covers is not decided here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Permissions {
+    /// The element byte for byte, from `<permissions` to the end of its end tag (SPEC D3).
+    pub raw: String,
+    /// What is asked for, in document order; empty means nothing.
+    pub entries: Vec<Spanned<PermissionEntry>>,
+    /// The risks that the author accepts, in document order.
+    pub acknowledged: Vec<Spanned<Acknowledge>>,
+}
+
+/// One permission, as declared (SPEC 3.5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a reader that skipped a form would misjudge authority"
+)]
+pub enum PermissionEntry {
+    /// `*` as the whole content of `<permissions>`.
+    Everything,
+    /// `*` as the whole content of a primary, such as `<search>*</search>`.
+    Primary {
+        /// `execute`, `search`, `load`, `sign` or `fetch`.
+        primary: String,
+    },
+    /// A pattern for one kind of item below a primary.
+    Item {
+        /// `execute`, `search`, `load`, `sign` or `fetch`.
+        primary: String,
+        /// `tool`, `directive` or `knowledge`.
+        kind: String,
+        /// The pattern over item ids, as written.
+        pattern: String,
+    },
+    /// The old `<cap>`: a whole capability pattern, as written.
+    Literal {
+        /// The pattern, such as `rye.execute.tool.x`.
+        pattern: String,
+    },
+}
+
+/// `<acknowledge risk="…">reason</acknowledge>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acknowledge {
+    /// The name of the accepted risk, as written.
+    pub risk: String,
+    /// Why the author accepts it; never empty.
+    pub reason: String,
+}
+
+/// What may stand below `<permissions>`.
+const CHILDREN: [&str; 6] = ["execute", "search", "load", "sign", "fetch", "acknowledge"];
+
+/// What may stand below a primary.
+const KINDS: [&str; 3] = ["tool", "directive", "knowledge"];
+
+/// Reads `<permissions>`.
+pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Permissions> {
+    expect::attributes(report, element, &[]);
+    let mut permissions = Permissions {
+        raw: report.text(&element.span).to_owned(),
+        entries: Vec::new(),
+        acknowledged: Vec::new(),
+    };
+    if let Some(place) = wildcard(report, element) {
+        permissions.entries.push(Spanned::new(PermissionEntry::Everything, place));
+        if element.elements().any(|child| child.name.value != "acknowledge") {
+            beside(report, element);
+        }
+    }
+    for child in element.elements() {
+        match child.name.value.as_str() {
+            "acknowledge" => permissions.acknowledged.extend(acknowledge(report, child)),
+            "cap" => permissions.entries.extend(capability(report, child)),
+            name if CHILDREN.contains(&name) => primary(report, child, &mut permissions.entries),
+            _ => expect::unknown_child(report, element, child, &CHILDREN),
+        }
+    }
+    Spanned::new(permissions, element.span.clone())
+}
+
+/// The place of `*` as text; other text is reported.
+fn wildcard(report: &mut Report<'_>, element: &Element) -> Option<Range<usize>> {
+    let mut place = None;
+    for text in element.texts() {
+        if text.value.trim() == "*" {
+            place = Some(trimmed(report.source, text.span.clone()));
+        } else {
+            let kind = ProblemKind::UnexpectedText { element: element.name.value.clone() };
+            let problem =
+                Problem::new(kind, trimmed(report.source, text.span.clone()), "not a permission");
+            report.error(problem.help("write `*` alone, or elements"));
+        }
+    }
+    place
+}
+
+fn primary(
+    report: &mut Report<'_>,
+    element: &Element,
+    entries: &mut Vec<Spanned<PermissionEntry>>,
+) {
+    expect::attributes(report, element, &[]);
+    let primary = element.name.value.clone();
+    let mut children = element.elements().peekable();
+    if let Some(place) = wildcard(report, element) {
+        if children.peek().is_some() {
+            beside(report, element);
+        }
+        entries.push(Spanned::new(PermissionEntry::Primary { primary: primary.clone() }, place));
+    } else if children.peek().is_none() && element.texts().next().is_none() {
+        report.error(
+            expect::empty_element(element)
+                .help("write `*`, or `<tool>`, `<directive>`, `<knowledge>`"),
+        );
+    }
+    for child in children {
+        let kind = child.name.value.clone();
+        if !KINDS.contains(&kind.as_str()) {
+            expect::unknown_child(report, element, child, &KINDS);
+            continue;
+        }
+        expect::attributes(report, child, &[]);
+        if let Some(pattern) = expect::some_text(report, child) {
+            let primary = primary.clone();
+            entries.push(pattern.map(|pattern| PermissionEntry::Item { primary, kind, pattern }));
+        }
+    }
+}
+
+fn capability(report: &mut Report<'_>, element: &Element) -> Option<Spanned<PermissionEntry>> {
+    expect::attributes(report, element, &[]);
+    let problem = Problem::new(ProblemKind::OldCapability, element.span.clone(), "old form");
+    report.note(problem.help("write `<execute><tool>…</tool></execute>` and the like"));
+    Some(expect::some_text(report, element)?.map(|pattern| PermissionEntry::Literal { pattern }))
+}
+
+fn acknowledge(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Acknowledge>> {
+    expect::attributes(report, element, &["risk"]);
+    let risk = expect::required(report, element, "risk");
+    let reason = expect::some_text(report, element);
+    let acknowledge = Acknowledge { risk: risk?.value, reason: reason?.value };
+    Some(Spanned::new(acknowledge, element.span.clone()))
+}
+
+fn beside(report: &mut Report<'_>, element: &Element) {
+    let kind = ProblemKind::WildcardBeside { element: element.name.value.clone() };
+    let problem = Problem::new(kind, element.name.span.clone(), "`*` already covers the rest");
+    report.error(problem.help("keep `*`, or take it away to grant only the rest"));
+}

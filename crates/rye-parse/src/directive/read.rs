@@ -1,0 +1,181 @@
+//! From the root element to a directive.
+
+use super::{
+    Directive, context, cost,
+    fence::{self, Fence},
+    hooks, limits, model, permissions, ports,
+};
+use crate::{
+    Problem, ProblemKind, Spanned,
+    name::nearest,
+    problem::Report,
+    steps,
+    xml::{self, Element, expect},
+};
+
+/// The longest file that is read (SPEC 3.8).
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// The children of `<directive>`.
+const CHILDREN: [&str; 7] =
+    ["metadata", "inputs", "outputs", "permissions", "description", "process", "success_criteria"];
+
+/// The children of `<metadata>` that are read.
+const METADATA: [&str; 10] = [
+    "description",
+    "category",
+    "author",
+    "model",
+    "limits",
+    "permissions",
+    "context",
+    "hooks",
+    "cost",
+    "continuation_directive",
+];
+
+/// Reads the file; without a directive, the report says why.
+pub(super) fn read(report: &mut Report<'_>) -> Option<Directive> {
+    let bytes = report.source.len();
+    if LONGEST < bytes {
+        let kind = ProblemKind::TooLarge { what: "file".to_owned(), bytes, limit: LONGEST };
+        report.error(Problem::new(kind, 0..0, "this file"));
+        return None;
+    }
+    let fence = fence::find(report)?;
+    let root = xml::read(report, fence.content.clone())?;
+    root_element(report, &root, fence)
+}
+
+fn root_element(report: &mut Report<'_>, root: &Element, fence: Fence) -> Option<Directive> {
+    expect::attributes(report, root, &["name", "version", "extends"]);
+    expect::no_text(report, root);
+    let name = expect::required(report, root, "name");
+    let version = expect::optional(report, root, "version");
+    let extends = expect::optional(report, root, "extends");
+    let extends = extends.and_then(|id| expect::item_id(report, "extends", id));
+    let mut directive =
+        empty(name.unwrap_or_else(|| Spanned::new(String::new(), root.name.span.clone())));
+    directive.title = fence.title;
+    directive.version = version;
+    directive.extends = extends;
+    let mut seen = Vec::new();
+    let mut inside = Vec::new();
+    for child in root.elements() {
+        match child.name.value.as_str() {
+            name if !CHILDREN.contains(&name) => {
+                expect::unknown_child(report, root, child, &CHILDREN)
+            }
+            "process" | "success_criteria" => inside.push(body_in_fence(report, child)),
+            _ if !expect::first(report, child, &mut seen) => {}
+            "metadata" => metadata(report, child, &mut directive, &mut seen),
+            "inputs" => directive.inputs = ports::inputs(report, child),
+            "outputs" => directive.outputs = ports::outputs(report, child),
+            _ => metadatum(report, child, &mut directive),
+        }
+    }
+    directive.body = body(report, &fence.body, &inside);
+    directive.steps = steps::read(report, &fence.body, &inside);
+    Some(directive)
+}
+
+/// Reads `<metadata>`; what stands below the root in old files is one with it.
+fn metadata(
+    report: &mut Report<'_>,
+    element: &Element,
+    directive: &mut Directive,
+    seen: &mut Vec<String>,
+) {
+    expect::attributes(report, element, &[]);
+    expect::no_text(report, element);
+    for child in element.elements() {
+        let name = child.name.value.as_str();
+        if !METADATA.contains(&name) {
+            let kind = ProblemKind::UnknownMetadata { name: name.to_owned() };
+            let problem = Problem::new(kind, child.name.span.clone(), "nothing reads this");
+            report.note(match nearest(name, &METADATA) {
+                Some(known) => problem.help(format!("did you mean `{known}`?")),
+                None => problem,
+            });
+        } else if expect::first(report, child, seen) {
+            metadatum(report, child, directive);
+        }
+    }
+}
+
+fn metadatum(report: &mut Report<'_>, element: &Element, directive: &mut Directive) {
+    match element.name.value.as_str() {
+        "description" => directive.description = simple(report, element),
+        "category" => directive.category = simple(report, element),
+        "author" => directive.author = simple(report, element),
+        "model" => directive.model = Some(model::read(report, element)),
+        "limits" => directive.limits = limits::read(report, element),
+        "permissions" => directive.permissions = Some(permissions::read(report, element)),
+        "context" => directive.context = context::read(report, element),
+        "hooks" => directive.hooks = hooks::read(report, element),
+        "cost" => directive.cost = Some(cost::read(report, element)),
+        _ => {
+            expect::attributes(report, element, &[]);
+            directive.continuation_directive = expect::some_text(report, element)
+                .and_then(|id| expect::item_id(report, "continuation_directive", id));
+        }
+    }
+}
+
+/// Text that counts as absent when it is empty.
+fn simple(report: &mut Report<'_>, element: &Element) -> Option<Spanned<String>> {
+    expect::attributes(report, element, &[]);
+    let text = expect::text(report, element);
+    (!text.value.is_empty()).then_some(text)
+}
+
+/// The place of a part of the body that stands inside the fence.
+fn body_in_fence(report: &mut Report<'_>, element: &Element) -> std::ops::Range<usize> {
+    let kind = ProblemKind::BodyInFence { element: element.name.value.clone() };
+    let problem = Problem::new(kind, element.name.span.clone(), "better after the fence");
+    report.note(problem.help("move it behind the fence"));
+    element.span.clone()
+}
+
+/// The text after the fence, then the parts inside it, joined by line feeds.
+fn body(
+    report: &Report<'_>,
+    after: &std::ops::Range<usize>,
+    inside: &[std::ops::Range<usize>],
+) -> Spanned<String> {
+    let places: Vec<_> =
+        std::iter::once(after).filter(|place| !place.is_empty()).chain(inside).collect();
+    let value = places.iter().map(|place| report.text(place)).collect::<Vec<_>>().join("\n");
+    let span = match (after.is_empty(), inside) {
+        (true, [first, .., last]) => first.start..last.end,
+        (true, [only]) => only.clone(),
+        _ => after.clone(),
+    };
+    Spanned::new(value, span)
+}
+
+/// A directive that declares nothing but its name.
+fn empty(name: Spanned<String>) -> Directive {
+    let place = name.span.clone();
+    Directive {
+        title: None,
+        name,
+        version: None,
+        extends: None,
+        description: None,
+        category: None,
+        author: None,
+        model: None,
+        limits: limits::Limits::default(),
+        permissions: None,
+        context: Vec::new(),
+        hooks: Vec::new(),
+        cost: None,
+        continuation_directive: None,
+        inputs: Vec::new(),
+        outputs: ports::Outputs::None,
+        body: Spanned::new(String::new(), place),
+        steps: Vec::new(),
+        notes: Vec::new(),
+    }
+}

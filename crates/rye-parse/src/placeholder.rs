@@ -1,0 +1,129 @@
+//! The one scanner for placeholders in bodies, action tags and permissions.
+
+use crate::Spanned;
+
+/// A place in text that takes a value at rendering or between two steps (SPEC 6.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the grammar is closed: a third form would change what existing text means"
+)]
+pub enum Placeholder {
+    /// `{input:name}`, `{input:name?}`, `{input:name:default}`, `{input:name|default}` or `${inputs.name}`.
+    Input {
+        /// The input's name.
+        name: String,
+        /// What stands in when no value was given.
+        fallback: Fallback,
+    },
+    /// `${steps.STEP.key.key}`: a part of an earlier step's result, in action parameters only.
+    Step {
+        /// The step's name.
+        name: String,
+        /// The keys to follow into its result; empty means all of it.
+        path: Vec<String>,
+    },
+}
+
+/// What a placeholder becomes when its input has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the grammar is closed")]
+pub enum Fallback {
+    /// Nothing is given: the declaration decides.
+    None,
+    /// `?`: the empty text.
+    Empty,
+    /// The text after `:` or `|`, as written.
+    Default(String),
+}
+
+/// Every placeholder of a text, in order; spans index `text`.
+///
+/// What only resembles a placeholder (an unclosed brace, a name with a space) is text and is not reported.
+///
+/// ```
+/// use rye_parse::{Fallback, Placeholder, placeholders};
+///
+/// let found = placeholders("Deploy {input:target|staging} now");
+/// assert_eq!(found[0].span, 7..29);
+/// assert_eq!(
+///     found[0].value,
+///     Placeholder::Input { name: "target".into(), fallback: Fallback::Default("staging".into()) },
+/// );
+/// ```
+pub fn placeholders(text: &str) -> Vec<Spanned<Placeholder>> {
+    // Nothing closes behind the last brace: without this bound, each opening one would search to the end.
+    let closable = text.rfind('}').map_or("", |last| text.split_at(last + 1).0);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(brace) = closable.get(at..).and_then(|rest| rest.find('{')) {
+        let brace = at + brace;
+        match read(closable, brace) {
+            Some(placeholder) => {
+                at = placeholder.span.end;
+                found.push(placeholder);
+            }
+            None => at = brace + 1,
+        }
+    }
+    found
+}
+
+/// Reads the placeholder whose `{` stands at `brace`.
+fn read(text: &str, brace: usize) -> Option<Spanned<Placeholder>> {
+    let inside = text.get(brace + 1..)?;
+    let dollar = text.get(..brace)?.ends_with('$');
+    let (value, length) = match (dollar, inside) {
+        (true, inside) if inside.starts_with("inputs.") => dotted_input(inside)?,
+        (true, inside) if inside.starts_with("steps.") => step(inside)?,
+        (_, inside) if inside.starts_with("input:") => input(inside)?,
+        _ => return None,
+    };
+    let start = if inside.starts_with("input:") { brace } else { brace - 1 };
+    Some(Spanned::new(value, start..brace + 1 + length))
+}
+
+/// `input:name…}`, and its length with the closing brace.
+fn input(inside: &str) -> Option<(Placeholder, usize)> {
+    let rest = inside.strip_prefix("input:")?;
+    let (name, rest) = take_name(rest)?;
+    let (fallback, rest) = match rest.chars().next()? {
+        '}' => (Fallback::None, rest),
+        '?' => (Fallback::Empty, rest.get(1..)?),
+        ':' | '|' => {
+            let text = rest.get(1..)?;
+            let end = text.find('}')?;
+            (Fallback::Default(text.get(..end)?.to_owned()), text.get(end..)?)
+        }
+        _ => return None,
+    };
+    let rest = rest.strip_prefix('}')?;
+    Some((Placeholder::Input { name: name.to_owned(), fallback }, inside.len() - rest.len()))
+}
+
+/// `inputs.name}`, and its length with the closing brace.
+fn dotted_input(inside: &str) -> Option<(Placeholder, usize)> {
+    let (name, rest) = take_name(inside.strip_prefix("inputs.")?)?;
+    let rest = rest.strip_prefix('}')?;
+    let value = Placeholder::Input { name: name.to_owned(), fallback: Fallback::None };
+    Some((value, inside.len() - rest.len()))
+}
+
+/// `steps.STEP.key.key}`, and its length with the closing brace.
+fn step(inside: &str) -> Option<(Placeholder, usize)> {
+    let (name, mut rest) = take_name(inside.strip_prefix("steps.")?)?;
+    let mut path = Vec::new();
+    while let Some(after) = rest.strip_prefix('.') {
+        let (key, left) = take_name(after)?;
+        path.push(key.to_owned());
+        rest = left;
+    }
+    let rest = rest.strip_prefix('}')?;
+    Some((Placeholder::Step { name: name.to_owned(), path }, inside.len() - rest.len()))
+}
+
+/// Splits a leading name from what follows it.
+fn take_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !crate::name::is_name_char(c)).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}

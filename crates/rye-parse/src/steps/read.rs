@@ -1,0 +1,236 @@
+//! From a body to its steps.
+
+use std::ops::Range;
+
+use super::{
+    Primary, Step, action, call,
+    token::{Kind, Token, tokens},
+};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed, xml};
+
+/// The steps of the text after the fence, then those of the parts inside the fence.
+///
+/// `<step>` elements are the steps where there are any; else every section with a call in it is one.
+pub(crate) fn read(
+    report: &mut Report<'_>,
+    after: &Range<usize>,
+    inside: &[Range<usize>],
+) -> Vec<Spanned<Step>> {
+    let mut steps = Vec::new();
+    for range in std::iter::once(after).chain(inside) {
+        let tokens = tokens(report.source, range.clone());
+        let marked = tokens
+            .iter()
+            .any(|token| matches!(token.kind, Kind::Open("step") | Kind::Empty("step")));
+        let reader = Reader { report, steps: Vec::new(), step: None, element: None };
+        steps.extend(if marked {
+            reader.elements(&tokens, range.end)
+        } else {
+            reader.sections(&tokens, range)
+        });
+    }
+    steps
+}
+
+/// A step that is being read.
+struct Open {
+    step: Step,
+    /// Where it starts.
+    start: usize,
+    /// Where its text starts.
+    text: usize,
+    /// The parts of its text that are no description: calls and their elements.
+    calls: Vec<Range<usize>>,
+    /// The text of its `<description>`.
+    description: Option<Range<usize>>,
+    /// Whether it names a call, even one that cannot be read.
+    calling: bool,
+}
+
+/// The steps as far as they are read.
+struct Reader<'r, 's> {
+    report: &'r mut Report<'s>,
+    steps: Vec<Spanned<Step>>,
+    step: Option<Open>,
+    /// An element inside the step whose end is not yet read.
+    element: Option<(&'s str, Range<usize>)>,
+}
+
+impl<'s> Reader<'_, 's> {
+    /// The `<step>` elements.
+    fn elements(mut self, tokens: &[Token<'s>], end: usize) -> Vec<Spanned<Step>> {
+        for token in tokens {
+            match token.kind {
+                Kind::Open("step") => {
+                    self.unclosed(token.span.start);
+                    self.open_element(&token.span);
+                }
+                Kind::Empty("step") => {
+                    self.unclosed(token.span.start);
+                    self.open_element(&token.span);
+                    self.close(token.span.end, token.span.end);
+                }
+                Kind::Close("step") => {
+                    self.drop_element();
+                    self.close(token.span.start, token.span.end);
+                }
+                Kind::Close("process") => self.unclosed(token.span.start),
+                _ if self.step.is_some() => self.inside(token),
+                _ => {}
+            }
+        }
+        self.unclosed(end);
+        self.steps
+    }
+
+    /// The sections under headings and bold lines.
+    fn sections(mut self, tokens: &[Token<'s>], range: &Range<usize>) -> Vec<Spanned<Step>> {
+        self.open(None, range.start, range.start);
+        for token in tokens {
+            match token.kind {
+                Kind::Heading(heading) => {
+                    self.close_section(token.span.start);
+                    self.open(Some(heading.to_owned()), token.span.start, token.span.end);
+                }
+                Kind::Code(_) => self.inside(token),
+                Kind::Open(_) | Kind::Empty(_) | Kind::Close(_) => {}
+            }
+        }
+        self.close_section(range.end);
+        self.steps
+    }
+
+    /// A token inside a step.
+    fn inside(&mut self, token: &Token<'s>) {
+        match (token.kind, &self.element) {
+            (Kind::Close(name), Some((open, start))) if name == *open => {
+                let start = start.clone();
+                self.element = None;
+                self.element(name, start, &token.span);
+            }
+            (Kind::Open(name), None)
+                if name == "description" || self.has_attributes(&token.span) =>
+            {
+                self.element = Some((name, token.span.clone()));
+            }
+            (Kind::Empty(name), None) => self.element(name, token.span.clone(), &token.span),
+            (Kind::Code(code), None | Some(("description", _))) => self.call(code, &token.span),
+            _ => {}
+        }
+    }
+
+    /// An element whose end is read: a description or a call.
+    fn element(&mut self, name: &str, start: Range<usize>, end: &Range<usize>) {
+        let Some(open) = &mut self.step else { return };
+        let Ok(primary) = name.parse::<Primary>() else {
+            if name == "description" && start.end <= end.start {
+                open.description.get_or_insert(start.end..end.start);
+            }
+            return;
+        };
+        let span = start.start..end.end;
+        open.calls.push(span.clone());
+        open.calling = true;
+        // The element is XML by itself or it is no call; its problems are one note.
+        let mut scratch = Report::new(self.report.source);
+        let action = xml::read(&mut scratch, span.clone())
+            .map(|element| action::read(&mut scratch, &element, primary));
+        match (scratch.finish(), action) {
+            (Ok(_), Some(action)) => open.step.actions.push(action),
+            (Err(error), _) => {
+                let why = error.problems().first().map(ToString::to_string);
+                self.unreadable(format!("`<{name}>`"), span, why);
+            }
+            (Ok(_), None) => self.unreadable(format!("`<{name}>`"), span, None),
+        }
+    }
+
+    fn call(&mut self, code: &str, span: &Range<usize>) {
+        let (Some(open), Some((primary, arguments))) = (&mut self.step, call::start(code)) else {
+            return;
+        };
+        open.calls.push(span.clone());
+        open.calling = true;
+        match call::read(primary, arguments) {
+            Ok(action) => open.step.actions.push(Spanned::new(action, span.clone())),
+            Err(why) => self.unreadable(format!("`rye_{primary}(…)`"), span.clone(), Some(why)),
+        }
+    }
+
+    fn open(&mut self, name: Option<String>, start: usize, text: usize) {
+        let step = Step { name, ..Step::default() };
+        self.step =
+            Some(Open { step, start, text, calls: Vec::new(), description: None, calling: false });
+    }
+
+    fn open_element(&mut self, tag: &Range<usize>) {
+        let mut scratch = Report::new(self.report.source);
+        let element = xml::read_tag(&mut scratch, tag.clone());
+        let name = element.as_ref().and_then(|element| element.attribute("name"));
+        let name = name.map(|name| name.value.trim().to_owned()).filter(|name| !name.is_empty());
+        self.open(name, tag.start, tag.end);
+    }
+
+    /// Whether a tag like `<execute>` is a call and not a word in a sentence.
+    fn has_attributes(&self, tag: &Range<usize>) -> bool {
+        let mut scratch = Report::new(self.report.source);
+        xml::read_tag(&mut scratch, tag.clone())
+            .is_some_and(|element| !element.attributes.is_empty())
+    }
+
+    /// Ends the open step; `text` is where its text ends, `end` where it ends itself.
+    fn close(&mut self, text: usize, end: usize) {
+        let Some(open) = self.step.take() else { return };
+        let mut step = open.step;
+        step.description = match open.description {
+            Some(place) => self.report.text(&trimmed(self.report.source, place)).to_owned(),
+            None => prose(self.report, open.text..text, &open.calls),
+        };
+        self.steps.push(Spanned::new(step, open.start..end));
+    }
+
+    /// Ends the open section, which is a step only when it names a call.
+    fn close_section(&mut self, end: usize) {
+        if self.step.as_ref().is_some_and(|open| open.calling) {
+            let end = trimmed(self.report.source, 0..end).end;
+            self.close(end, end);
+        }
+        self.step = None;
+    }
+
+    /// Ends a step that has no end tag, with a note.
+    fn unclosed(&mut self, end: usize) {
+        self.drop_element();
+        let Some(open) = &self.step else { return };
+        let place = open.start..open.text;
+        self.unreadable("`<step>`".to_owned(), place, Some("its `</step>` is missing".to_owned()));
+        let end = trimmed(self.report.source, 0..end).end;
+        self.close(end, end);
+    }
+
+    /// Gives up an element whose end did not come before that of its step.
+    fn drop_element(&mut self) {
+        let Some((name, start)) = self.element.take() else { return };
+        self.unreadable(format!("`<{name}>`"), start, Some(format!("its `</{name}>` is missing")));
+    }
+
+    fn unreadable(&mut self, what: String, place: Range<usize>, why: Option<String>) {
+        let problem = Problem::new(ProblemKind::UnreadableStep { what }, place, "left as text");
+        self.report.note(match why {
+            Some(why) => problem.help(why),
+            None => problem,
+        });
+    }
+}
+
+/// The text of a step without its calls, trimmed.
+fn prose(report: &Report<'_>, range: Range<usize>, calls: &[Range<usize>]) -> String {
+    let mut prose = String::new();
+    let mut at = range.start;
+    for call in calls {
+        prose.push_str(report.text(&(at..call.start)));
+        at = call.end;
+    }
+    prose.push_str(report.text(&(at..range.end.max(at))));
+    prose.trim().to_owned()
+}

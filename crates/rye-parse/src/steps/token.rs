@@ -1,0 +1,255 @@
+//! What matters in a body: tags, headings and code spans, outside of everything that is only shown.
+//!
+//! A body is pseudo-XML inside Markdown. Fenced blocks, comments, CDATA and opaque elements hide what is in them; what
+//! is not closed hides nothing. Each search for an end that fails is remembered, so that the whole stays linear.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use crate::xml::OPAQUE;
+
+/// The tags that are seen.
+const TAGS: [&str; 8] =
+    ["process", "step", "description", "execute", "search", "load", "sign", "fetch"];
+
+/// The longest run of backticks or tildes that counts; what bounds the searches that may fail.
+const LONGEST_RUN: usize = 32;
+
+/// The longest start tag that is seen.
+const LONGEST_TAG: usize = 64 * 1024;
+
+/// One thing that matters, with its place in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token<'s> {
+    pub(super) kind: Kind<'s>,
+    pub(super) span: Range<usize>,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'s> {
+    /// A start tag.
+    Open(&'s str),
+    /// A start tag that is its own end.
+    Empty(&'s str),
+    /// An end tag.
+    Close(&'s str),
+    /// An inline code span, with its text.
+    Code(&'s str),
+    /// A line that is a heading or all bold, with its text.
+    Heading(&'s str),
+}
+
+/// The tokens of `range` of the file, in order.
+pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
+    let text = source.get(range.clone()).unwrap_or("");
+    let mut scanner = Scanner {
+        text,
+        base: range.start,
+        failed: BTreeSet::new(),
+        paragraph: 0,
+        tokens: Vec::new(),
+    };
+    let mut at = 0;
+    while at < text.len() {
+        at = scanner.next(at);
+    }
+    scanner.tokens
+}
+
+struct Scanner<'s> {
+    text: &'s str,
+    base: usize,
+    /// The ends that do not come any more; those of code spans are forgotten with their paragraph.
+    failed: BTreeSet<String>,
+    /// Where the paragraph that `failed` speaks of ends.
+    paragraph: usize,
+    tokens: Vec<Token<'s>>,
+}
+
+impl<'s> Scanner<'s> {
+    /// Reads what stands at `at`; returns where to go on.
+    fn next(&mut self, at: usize) -> usize {
+        let rest = self.rest(at);
+        if at == 0 || self.text.get(..at).is_some_and(|before| before.ends_with('\n')) {
+            if let Some(end) = self.fence(at, rest) {
+                return end;
+            }
+            self.heading(at, rest);
+        }
+        match rest.chars().next() {
+            Some('`') => self.code(at, rest),
+            Some('<') => self.markup(at, rest),
+            Some('\n') => at + 1,
+            _ => {
+                let skip = rest.char_indices().skip(1).find(|(_, c)| matches!(c, '`' | '<' | '\n'));
+                match skip {
+                    Some((next, '\n')) => at + next + 1,
+                    Some((next, _)) => at + next,
+                    None => self.text.len(),
+                }
+            }
+        }
+    }
+
+    fn rest(&self, at: usize) -> &'s str {
+        self.text.get(at..).unwrap_or("")
+    }
+
+    /// The end of the fenced block whose first line starts at `at`.
+    fn fence(&mut self, at: usize, rest: &'s str) -> Option<usize> {
+        let (line, inside) = rest.split_once('\n')?;
+        let (marker, length) = run(line.trim_start())?;
+        let info = line.trim_start().get(length..)?;
+        let end = format!("{marker}{length}");
+        if length < 3 || (marker == '`' && info.contains('`')) || self.failed.contains(&end) {
+            return None;
+        }
+        let mut next = at + line.len() + 1;
+        for line in inside.split_inclusive('\n') {
+            next += line.len();
+            let closes = run(line.trim())
+                .is_some_and(|(c, n)| c == marker && length <= n && n == line.trim().len());
+            if closes {
+                return Some(next);
+            }
+        }
+        self.failed.insert(end);
+        None
+    }
+
+    /// Notes a line that is a heading or all bold; what is in it is read all the same.
+    fn heading(&mut self, at: usize, rest: &'s str) {
+        let line = rest.lines().next().unwrap_or("");
+        let text = line.trim();
+        let marks = text.len() - text.trim_start_matches('#').len();
+        let unnumbered = text
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['.', ')', ' ']);
+        let heading = match text.get(marks..) {
+            Some(title) if (1..=6).contains(&marks) && title.starts_with(' ') => Some(title.trim()),
+            _ => unnumbered.strip_prefix("**").and_then(|bold| bold.strip_suffix("**")),
+        };
+        if let Some(heading) =
+            heading.filter(|heading| !heading.is_empty() && !heading.contains("**"))
+        {
+            self.push(Kind::Heading(heading), at..at + line.len());
+        }
+    }
+
+    /// A code span: as many backticks at its end as at its start, in the same paragraph.
+    fn code(&mut self, at: usize, rest: &'s str) -> usize {
+        let length = rest.len() - rest.trim_start_matches('`').len();
+        if self.paragraph <= at {
+            self.paragraph = at + paragraph_end(rest);
+            self.failed.retain(|end| !end.starts_with("code"));
+        }
+        let end = format!("code{length}");
+        if LONGEST_RUN < length || self.failed.contains(&end) {
+            return at + length;
+        }
+        let inside = self.text.get(at + length..self.paragraph).unwrap_or("");
+        let Some(close) = closing_run(inside, length) else {
+            self.failed.insert(end);
+            return at + length;
+        };
+        let span = at..at + length + close + length;
+        self.push(Kind::Code(inside.get(..close).unwrap_or("").trim()), span.clone());
+        span.end
+    }
+
+    /// A comment, CDATA section, opaque element or tag.
+    fn markup(&mut self, at: usize, rest: &'s str) -> usize {
+        let hidden = [("<!--", "-->"), ("<![CDATA[", "]]>")];
+        if let Some((_, end)) = hidden.iter().find(|(start, _)| rest.starts_with(start)) {
+            return at + self.find(rest, end).unwrap_or(1);
+        }
+        let (name, closes) = match rest.strip_prefix("</") {
+            Some(after) => (tag_name(after), true),
+            None => (tag_name(rest.get(1..).unwrap_or("")), false),
+        };
+        if !closes && OPAQUE.contains(&name) {
+            return at + self.find(rest, &format!("</{name}>")).unwrap_or(1);
+        }
+        let Some(name) = TAGS.iter().copied().find(|tag| *tag == name) else { return at + 1 };
+        let Some(length) = tag_length(rest) else { return at + 1 };
+        let empty = rest.get(..length).is_some_and(|tag| tag.ends_with("/>"));
+        let kind = match (closes, empty) {
+            (true, _) => Kind::Close(name),
+            (false, true) => Kind::Empty(name),
+            (false, false) => Kind::Open(name),
+        };
+        self.push(kind, at..at + length);
+        at + length
+    }
+
+    /// Behind the first `end` in `rest`.
+    fn find(&mut self, rest: &str, end: &str) -> Option<usize> {
+        if self.failed.contains(end) {
+            return None;
+        }
+        let found = rest.find(end).map(|start| start + end.len());
+        if found.is_none() {
+            self.failed.insert(end.to_owned());
+        }
+        found
+    }
+
+    fn push(&mut self, kind: Kind<'s>, span: Range<usize>) {
+        self.tokens.push(Token { kind, span: self.base + span.start..self.base + span.end });
+    }
+}
+
+/// The marker and length of a run of backticks or tildes at the start of a line.
+fn run(line: &str) -> Option<(char, usize)> {
+    let marker = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(marker).len();
+    (length <= LONGEST_RUN).then_some((marker, length))
+}
+
+/// Where the first blank line of a text starts.
+fn paragraph_end(text: &str) -> usize {
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+    }
+    end
+}
+
+/// Where the first run of exactly `length` backticks starts.
+fn closing_run(text: &str, length: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(start) = text.get(at..).and_then(|rest| rest.find('`')) {
+        let start = at + start;
+        let rest = text.get(start..)?;
+        let found = rest.len() - rest.trim_start_matches('`').len();
+        if found == length {
+            return Some(start);
+        }
+        at = start + found;
+    }
+    None
+}
+
+/// The letters that a tag begins with.
+fn tag_name(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')));
+    text.get(..end.unwrap_or(text.len())).unwrap_or("")
+}
+
+/// The length of a tag with its `>`; a `<` outside quotes means that it is none.
+fn tag_length(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, c) in text.char_indices().skip(1).take(LONGEST_TAG) {
+        match (quote, c) {
+            (None, '>') => return Some(at + 1),
+            (None, '<') => return None,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
