@@ -1,1 +1,83 @@
-//! Turns a Rye directive, knowledge entry or tool manifest into a value, or into every problem in it.
+//! Turns a Rye directive, knowledge entry, tool manifest or config file into a value, or into *every* problem in it.
+//!
+//! The crate is pure: text in, value or problems out. It reads no file, no clock and no environment. It gives no
+//! meaning to permissions and checks no signature: a leading signature comment is trivia, so every span is a byte
+//! range into the whole file as it was given. No input makes it panic.
+//!
+//! # Example: a directive
+//!
+//! ````
+//! let source = r#"# Greet
+//!
+//! ```xml
+//! <directive name="demo/greet" version="1.0.0">
+//!   <metadata>
+//!     <description>Greets somebody.</description>
+//!     <limits turns="4" spend="0.10"/>
+//!   </metadata>
+//!   <inputs><input name="who" required="true">Whom to greet</input></inputs>
+//! </directive>
+//! ```
+//!
+//! Say hello to {input:who}.
+//! "#;
+//!
+//! let directive = rye_parse::directive(source)?;
+//! assert_eq!(directive.name.value, "demo/greet");
+//! assert_eq!(directive.body.value, "Say hello to {input:who}.");
+//! # Ok::<(), rye_parse::ParseError>(())
+//! ````
+//!
+//! # Example: its problems
+//!
+//! ````
+//! let source = "```xml\n<directive name=\"a\"><metadata><limits turn=\"4\"/></metadata></directive>\n```\n";
+//!
+//! let error = rye_parse::directive(source).unwrap_err();
+//! let problem = &error.problems()[0];
+//! assert_eq!(problem.kind.code(), "unknown-limit");
+//! assert_eq!(&source[problem.span.clone()], "turn");
+//! assert_eq!(rye_parse::position(source, problem.span.start).line, 2);
+//! ````
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod span;
+
+mod problem;
+
+mod name;
+mod placeholder;
+mod xml;
+
+mod directive;
+mod steps;
+
+mod strict;
+mod yaml;
+
+mod config;
+mod knowledge;
+mod tool;
+
+pub use config::config;
+pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
+pub use directive::cost::{Cost, CostContext};
+pub use directive::hooks::{
+    Condition, Hook, HookEvent, Operator, ParseHookEventError, ParseOperatorError,
+};
+pub use directive::limits::{Limits, Spend};
+pub use directive::model::Model;
+pub use directive::permissions::{Acknowledge, PermissionEntry, Permissions};
+pub use directive::ports::{DictOutput, Input, Output, Outputs, ParseValueTypeError, ValueType};
+pub use directive::{Directive, directive};
+pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
+pub use placeholder::{Fallback, Placeholder, placeholders};
+pub use problem::{ParseError, Problem, ProblemKind};
+pub use span::{Position, Spanned, position};
+pub use steps::{Action, ParsePrimaryError, Primary, Step};
+pub use tool::{Executor, ToolManifest, tool};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,123 @@
+//! Where the metadata of a knowledge entry stands in its Markdown file.
+
+use std::ops::Range;
+
+use crate::{Problem, ProblemKind, problem::Report, span::trimmed};
+
+/// The longest Markdown file that is read.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// A run of `key: value` lines is metadata only with one of these.
+const TELLING_KEYS: [&str; 3] = ["id", "name", "title"];
+
+/// The two parts of the file.
+pub(super) struct Block {
+    /// The YAML, without its fence.
+    pub(super) metadata: Option<Range<usize>>,
+    /// What stands below it.
+    pub(super) body: Range<usize>,
+}
+
+/// Finds the metadata; `None` when the report says why it cannot be read.
+pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
+    let source = report.source;
+    let bytes = source.len();
+    if LONGEST < bytes {
+        let kind = ProblemKind::TooLarge { what: "file".to_owned(), bytes, limit: LONGEST };
+        report.error(Problem::new(kind, 0..0, "this file"));
+        return None;
+    }
+    let start = content_start(source);
+    let first = source.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("").trim_end();
+    match first {
+        "```yaml" | "```yml" => fenced(report, start, &["```"], "yaml"),
+        "---" => {
+            old(report, "in front matter", start..start + 3);
+            fenced(report, start, &["---", "..."], "---")
+        }
+        _ => Some(unfenced(report, start).unwrap_or(Block { metadata: None, body: start..bytes })),
+    }
+}
+
+/// Where the text begins, behind a byte order mark, blank lines and signature comments.
+fn content_start(source: &str) -> usize {
+    let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    for line in source.get(start..).unwrap_or("").split_inclusive('\n') {
+        let text = line.trim();
+        let is_signature = text.starts_with("<!-- rye:") && text.ends_with("-->");
+        if !text.is_empty() && !is_signature {
+            break;
+        }
+        start += line.len();
+    }
+    start
+}
+
+/// The metadata between the line at `start` and the next line that closes it.
+fn fenced(report: &mut Report<'_>, start: usize, ends: &[&str], language: &str) -> Option<Block> {
+    let source = report.source;
+    let mut lines = lines_from(source, start);
+    let opening = lines.next().unwrap_or(start..start);
+    let end = lines.find(|line| ends.contains(&report.text(line).trim_end()));
+    let Some(end) = end else {
+        let kind = ProblemKind::UnclosedFence { language: language.to_owned() };
+        let problem = Problem::new(kind, trimmed(source, opening), "opened here");
+        let end = ends.first().unwrap_or(&"");
+        report.error(problem.help(format!("write {end} on the line after the metadata")));
+        return None;
+    };
+    Some(Block { metadata: Some(opening.end..end.start), body: end.end..source.len() })
+}
+
+/// The first run of at least two `key: value` lines above the first heading.
+fn unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
+    let source = report.source;
+    let mut run: Option<Range<usize>> = None;
+    let mut telling = false;
+    let mut count = 0;
+    for line in lines_from(source, start) {
+        let text = report.text(&line);
+        match key_of(text) {
+            Some(key) => {
+                telling |= TELLING_KEYS.contains(&key);
+                count += 1;
+                run = Some(run.map_or(line.start, |run| run.start)..line.end);
+            }
+            None if telling && 1 < count => break,
+            None if text.starts_with('#') || text.starts_with("```") => return None,
+            None => (run, telling, count) = (None, false, 0),
+        }
+    }
+    let run = run.filter(|_| telling && 1 < count)?;
+    let above = trimmed(source, start..run.start);
+    let form = if above.is_empty() {
+        "in plain lines"
+    } else {
+        "in plain lines, and the text above them is left out"
+    };
+    old(report, form, trimmed(source, run.clone()));
+    Some(Block { body: run.end..source.len(), metadata: Some(run) })
+}
+
+/// The key of a line that reads `key: value`.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, value) = line.split_once(':')?;
+    let is_key = key.starts_with(|c: char| c.is_ascii_lowercase())
+        && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    (is_key && value.starts_with(' ') && !value.trim().is_empty()).then_some(key)
+}
+
+fn lines_from(source: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = start;
+    source.get(start..).unwrap_or("").split_inclusive('\n').map(move |line| {
+        let from = next;
+        next += line.len();
+        from..next
+    })
+}
+
+fn old(report: &mut Report<'_>, form: &str, place: Range<usize>) {
+    let problem =
+        Problem::new(ProblemKind::OldMetadata { form: form.to_owned() }, place, "an older form");
+    report.note(problem.help("put it into a ```yaml fence at the start of the file"));
+}
