@@ -1,0 +1,248 @@
+//! What holds for every input.
+
+use proptest::prelude::*;
+use rye_parse::{
+    ParseError, Problem, Spanned, config, directive, knowledge, knowledge_yaml, placeholders,
+    position, tool,
+};
+
+use crate::{file, metadata};
+
+/// Pieces that the grammars know, so that random texts come near to real ones.
+const PIECES: [&str; 64] = [
+    "```xml\n",
+    "```\n",
+    "````\n",
+    "```yaml\n",
+    "---\n",
+    "# T\n",
+    "<directive name=\"a\">",
+    "</directive>",
+    "<directive",
+    "<metadata>",
+    "</metadata>",
+    "<limits turns=\"1\" turn=\"2\"/>",
+    "<permissions>",
+    "</permissions>",
+    "<execute>",
+    "</execute>",
+    "<tool>",
+    "</tool>",
+    "*",
+    "<context>",
+    "</context>",
+    "<before>",
+    "</before>",
+    "<hooks><hook>",
+    "</hook></hooks>",
+    "<inputs>",
+    "</inputs>",
+    "<input name=\"x\"/>",
+    "<process>",
+    "</process>",
+    "<step name=\"s\">",
+    "</step>",
+    "<execute item_id=\"x\">",
+    "<param name=\"p\"/>",
+    "`rye_sign(item_id=\"x\")`",
+    "`rye_load(",
+    "`",
+    "``",
+    "**b**\n",
+    "<raw>",
+    "</raw>",
+    "<![CDATA[",
+    "]]>",
+    "<!--",
+    "-->",
+    "&lt;",
+    "&",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "{input:a",
+    "}",
+    "${steps.a",
+    "key: value\n",
+    "- ",
+    "[",
+    "{",
+    "&a ",
+    "*a",
+    "é",
+    "\r\n",
+    "\u{feff}",
+    "\n",
+];
+
+fn near() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![9 => proptest::sample::select(&PIECES[..]).prop_map(str::to_owned), 1 => "\\PC{0,3}"];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+#[track_caller]
+fn inside(source: &str, span: &std::ops::Range<usize>) {
+    assert!(source.get(span.clone()).is_some(), "{span:?} of {source:?}");
+}
+
+#[track_caller]
+fn placed(source: &str, problems: &[Problem]) {
+    for problem in problems {
+        inside(source, &problem.span);
+        assert!(
+            !problem.to_string().is_empty()
+                && !problem.label.is_empty()
+                && !problem.kind.code().is_empty()
+        );
+        assert!(1 <= position(source, problem.span.start).line);
+    }
+}
+
+#[track_caller]
+fn placed_result<T>(source: &str, result: Result<T, ParseError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            assert!(!error.problems().is_empty());
+            assert!(error.problems().is_sorted_by_key(|problem| problem.span.start));
+            placed(source, error.problems());
+            None
+        }
+    }
+}
+
+/// Parses a text in every way and checks each span.
+#[track_caller]
+fn check(source: &str) {
+    if let Some(directive) = placed_result(source, directive(source)) {
+        placed(source, &directive.notes);
+        inside(source, &directive.body.span);
+        directive.steps.iter().for_each(|step| inside(source, &step.span));
+        directive.context.iter().for_each(|entry| inside(source, &entry.span));
+        assert_eq!(&source[directive.name.span.clone()], directive.name.value);
+        if let Some(Spanned { value, span }) = directive.permissions {
+            assert_eq!(value.raw, source[span]);
+        }
+    }
+    if let Some(knowledge) = placed_result(source, knowledge(source)) {
+        placed(source, &knowledge.notes);
+        assert_eq!(source[knowledge.body.span], knowledge.body.value);
+    }
+    placed_result(source, knowledge_yaml(source));
+    for extension in ["yaml", "py", "js", "none"] {
+        placed_result(source, tool(source, extension));
+    }
+    for extension in ["yaml", "toml", "json"] {
+        placed_result(source, config(source, extension));
+    }
+    let found = placeholders(source);
+    found.iter().for_each(|found| inside(source, &found.span));
+    assert!(found.is_sorted_by_key(|found| found.span.start));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        check(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn any_text(text in "\\PC{0,200}") {
+        check(&text);
+    }
+
+    #[test]
+    fn near_texts(text in near()) {
+        check(&text);
+    }
+
+    #[test]
+    fn near_roots(text in near()) {
+        check(&file(&text));
+    }
+
+    #[test]
+    fn near_metadata(text in near()) {
+        check(&metadata(&text));
+    }
+
+    #[test]
+    fn near_bodies(text in near()) {
+        let source = format!("{}{text}", file(""));
+        check(&source);
+        prop_assert!(directive(&source).is_ok());
+    }
+
+    #[test]
+    fn near_headers(text in near()) {
+        check(&format!("# /// rye\n# {}\n# ///\n", text.replace('\n', "\n# ")));
+        check(&format!("```yaml\n{text}\n```\n"));
+    }
+
+    #[test]
+    fn cut_files(at in 0_usize..900) {
+        let source = whole();
+        let cut = (at..source.len()).find(|at| source.is_char_boundary(*at)).unwrap_or(source.len());
+        check(&source[..cut]);
+        check(&source[cut..]);
+    }
+
+    #[test]
+    fn reading_twice_gives_the_same(text in near()) {
+        prop_assert_eq!(directive(&metadata(&text)), directive(&metadata(&text)));
+    }
+}
+
+/// A file with a bit of everything.
+fn whole() -> String {
+    format!(
+        "# Tïtle\n\n{}\n<process><step name=\"é\">a `rye_sign(item_id=\"x\")`</step></process>\n",
+        file(
+            "<metadata><description>ä &amp; b</description><permissions><execute><tool>x.*</tool></execute></permissions>\
+              <context><before>a/b<raw>ü</raw></before></context><limits turns=\"1\" spend=\"0.5\"/>\
+              <hooks><hook id=\"h\" event=\"limit\"><condition path=\"a\" op=\"eq\" value=\"1\"/><sign item_id=\"x\"/></hook></hooks></metadata>\
+              <inputs><input name=\"n\" type=\"integer\">ñ</input></inputs><outputs><output name=\"o\"/></outputs>"
+        ),
+    )
+}
+
+/// Inputs that make a careless parser take time in the square of their length.
+#[test]
+fn long_inputs_end() {
+    for piece in [
+        "<",
+        "< ",
+        "<a ",
+        "&",
+        "&a;",
+        "`",
+        "``x`",
+        "```a\n",
+        "~~~\n```\n",
+        "<!--",
+        "<![CDATA[",
+        "<raw>",
+        "<step ",
+        "<step \"",
+        "<step>",
+        "<execute item_id=\"x\">",
+        "{input:a:",
+        "${steps.a.",
+        "**a**\n",
+        "`rye_sign(",
+        "a: b\n",
+        "\n",
+        "é",
+        "<before>",
+        "]]>",
+        "<raw",
+        "</",
+    ] {
+        let text = piece.repeat(200_000 / piece.len());
+        check(&text);
+        check(&format!("{}{text}", file("")));
+        check(&file(&text));
+        check(&file(&format!("<process>{text}</process>")));
+    }
+}

@@ -1,0 +1,153 @@
+//! Steps that can be read from a body, and placeholders.
+
+use rye_parse::{Fallback, Placeholder, Step, placeholders};
+
+use crate::{noted, read, rows};
+
+fn with_body(body: &str) -> String {
+    format!("```xml\n<directive name=\"a\"/>\n```\n\n{body}\n")
+}
+
+/// A step in one line: name, description, then each call with what it says.
+fn shown(step: &Step) -> String {
+    let mut shown = format!("{}: {}", step.name.as_deref().unwrap_or("-"), step.description);
+    for action in &step.actions {
+        let action = &action.value;
+        let fields = [&action.item_type, &action.item_id, &action.query, &action.scope];
+        let fields: Vec<_> = fields.map(|field| field.as_deref().unwrap_or("-")).to_vec();
+        let json = |map| serde_json::to_string(map).expect("JSON");
+        shown += &format!(
+            " | {} {} {} {}",
+            action.primary,
+            fields.join(" "),
+            json(&action.parameters),
+            json(&action.options)
+        );
+    }
+    shown
+}
+
+#[track_caller]
+fn steps(body: &str, expected: &[&str]) {
+    let source = with_body(body);
+    let directive = read(&source);
+    assert_eq!(directive.steps.iter().map(|step| shown(&step.value)).collect::<Vec<_>>(), expected);
+    for step in &directive.steps {
+        let inside = directive.body.span.start..=directive.body.span.end;
+        assert!(inside.contains(&step.span.start) && inside.contains(&step.span.end), "{step:?}");
+    }
+}
+
+rows! { steps;
+    prose_has_none: "Just do it, with `code` and <b>tags</b>.", &[];
+    step_of_prose: "<process>\n<step name=\"s\">\n  Do it.\n</step>\n</process>", &["s: Do it."];
+    step_without_process: "<step name=\"s\">a</step> <step>b</step><step name=\"c\"/>", &["s: a", "-: b", "c: "];
+    described_step: "<step name=\"s\"><description>Find.</description><search item_type=\"knowledge\" query=\"{input:t}\" /></step>", &[
+        "s: Find. | search knowledge - {input:t} - {} {}",
+    ];
+    step_with_parameters: "<step name=\"s\">Write.\n<execute item_type=\"tool\" item_id=\"rye/file-system/fs_write\">\n<param name=\"path\" value=\"{input:p}\" />\n<param name=\"content\">a &lt; b</param>\n</execute>\n</step>", &[
+        r#"s: Write. | execute tool rye/file-system/fs_write - - {"path":"{input:p}","content":"a < b"} {}"#,
+    ];
+    other_attributes: "<step><load item_type=\"tool\" item_id=\"x\" destination=\"project\"/></step>", &[
+        r#"-:  | load tool x - - {} {"destination":"project"}"#,
+    ];
+    call_in_step: "<step name=\"s\">Go.\n`rye_fetch(query=\"{input:n}\", scope=\"directive\")`</step>", &[
+        "s: Go. | fetch - - {input:n} directive {} {}",
+    ];
+    call_in_description: "<step name=\"s\"><description>Go `rye_sign(item_type=\"directive\", item_id=\"x\")`</description></step>", &[
+        "s: Go `rye_sign(item_type=\"directive\", item_id=\"x\")` | sign directive x - - {} {}",
+    ];
+    tags_in_code_are_shown: "<step name=\"s\">All go under `<execute><tool>`, in <execute>, and:\n```\n</step>\n```\nthen.</step>", &[
+        "s: All go under `<execute><tool>`, in <execute>, and:\n```\n</step>\n```\nthen.",
+    ];
+    tags_in_comments_are_hidden: "<!-- <step name=\"no\"/> --><step name=\"s\"><example></step></example>x</step>", &[
+        "s: <example></step></example>x",
+    ];
+    fence_word_in_a_line: "<step name=\"s\">A single ```xml fence.</step>\n\n<step name=\"t\">b</step>", &["s: A single ```xml fence.", "t: b"];
+    quoted_angle: "<step name=\"a > b\">x</step>", &["a > b: x"];
+    markdown_calls: "## Process\n\n**Check**\nLook first.\n`rye_fetch(query=\"a\", scope=\"tool\")`\n\n1. **Write**\n`rye_execute(item_type=\"tool\", item_id=\"x/y\", parameters={\"a\": 1, \"b\": [true, null]},)`\n\n### Done\nNothing to call.", &[
+        "Check: Look first. | fetch - - a tool {} {}",
+        r#"Write:  | execute tool x/y - - {"a":1,"b":[true,null]} {}"#,
+    ];
+    markdown_call_without_heading: "First `rye_load(item_type='tool', item_id='x', deep=True, n=None)` it.", &[
+        r#"-: First  it. | load tool x - - {} {"deep":true,"n":null}"#,
+    ];
+    call_over_lines: "`rye_execute(\n  item_type = \"tool\",\n  item_id=\"x\",\n  parameters={\"code\": \"``\"}\n)`", &[
+        r#"-:  | execute tool x - - {"code":"``"} {}"#,
+    ];
+    calls_in_blocks_are_shown: "```\n`rye_sign(item_id=\"x\")`\n```", &[];
+    numbers_and_words: "`rye_load(item_id=\"x\", limit=-5, all=true, none=null)`", &[r#"-:  | load - x - - {} {"limit":-5,"all":true,"none":null}"#];
+    mentions_are_text: "Never write `rye_execute(...)` or `rye_load(…)`.", &[];
+    other_names_are_code: "`rye_run(x=1)` `execute(x=1)` `rye_sign`", &[];
+}
+
+#[track_caller]
+fn body_noted(marked: &str, messages: &[&str]) {
+    noted(&with_body(marked), messages);
+}
+
+rows! { body_noted;
+    unclosed_step: "<process>«<step name=\"s\">» a\n</process>", &["`<step>` cannot be read as a step; its `</step>` is missing"];
+    unclosed_steps: "«<step>»a«<step>»b", &[
+        "`<step>` cannot be read as a step; its `</step>` is missing",
+        "`<step>` cannot be read as a step; its `</step>` is missing",
+    ];
+    unclosed_call: "<step>«<execute item_id=\"x\">»a</step>", &["`<execute>` cannot be read as a step; its `</execute>` is missing"];
+    malformed_call: "<step>«<execute item_id=x/>»</step>", &[
+        "`<execute>` cannot be read as a step; malformed attribute of `<execute>`; quote every value; if this is text, write `<` as `&lt;` or use CDATA",
+    ];
+    unknown_call_child: "<step>«<execute item_id=\"x\"><arg/></execute>»</step>", &[
+        "`<execute>` cannot be read as a step; unknown element `<arg>` in `<execute>`; valid: `param`, `inputs`",
+    ];
+    elided_parameters: "«`rye_execute(item_id=\"x\", parameters={...})`»", &[
+        "`rye_execute(…)` cannot be read as a step; the value of `parameters` is not JSON",
+    ];
+    duplicate_parameter: "«`rye_execute(item_id=\"x\", parameters={\"a\": 1, \"a\": 2})`»", &[
+        "`rye_execute(…)` cannot be read as a step; key `a` is given twice; keep one of them",
+    ];
+    duplicate_argument: "«`rye_sign(item_id=\"x\", item_id=\"y\")`»", &[
+        "`rye_sign(…)` cannot be read as a step; argument `item_id` is given twice",
+    ];
+    number_for_text: "«`rye_sign(item_id=1)`»", &["`rye_sign(…)` cannot be read as a step; `item_id` is not text"];
+    parameters_of_text: "«`rye_sign(parameters=\"x\")`»", &["`rye_sign(…)` cannot be read as a step; `parameters` is not an object"];
+    positional: "«`rye_sign(\"x\")`»", &["`rye_sign(…)` cannot be read as a step; `name=value` is expected"];
+    missing_comma: "«`rye_sign(item_id=\"x\" scope=\"y\")`»", &[
+        "`rye_sign(…)` cannot be read as a step; `,` or `)` is expected after `item_id`",
+    ];
+    more_behind: "«`rye_sign(item_id=\"x\") now`»", &["`rye_sign(…)` cannot be read as a step; the call does not end at its `)`"];
+    unclosed_parenthesis: "«`rye_sign(item_id=\"x\"`»", &["`rye_sign(…)` cannot be read as a step; `,` or `)` is expected after `item_id`"];
+}
+
+#[test]
+fn steps_inside_the_fence() {
+    let source = "```xml\n<directive name=\"a\"><process><step name=\"s\"><sign item_type=\"directive\" item_id=\"{input:n}\"/></step></process></directive>\n```\n\n<step name=\"t\">x</step>";
+    let steps: Vec<_> = read(source).steps.iter().map(|step| shown(&step.value)).collect();
+    assert_eq!(steps, ["t: x", "s:  | sign directive {input:n} - - {} {}"]);
+}
+
+fn input(name: &str, fallback: Fallback) -> Placeholder {
+    Placeholder::Input { name: name.into(), fallback }
+}
+
+#[track_caller]
+fn found(text: &str, expected: &[(&str, Placeholder)]) {
+    let found = placeholders(text);
+    let found: Vec<_> =
+        found.iter().map(|found| (&text[found.span.clone()], found.value.clone())).collect();
+    assert_eq!(found, expected);
+}
+
+rows! { found;
+    plain: "a {input:n} b", &[("{input:n}", input("n", Fallback::None))];
+    optional: "{input:n?}", &[("{input:n?}", input("n", Fallback::Empty))];
+    default_after_colon: "{input:n:a: b}", &[("{input:n:a: b}", input("n", Fallback::Default("a: b".into())))];
+    default_after_bar: "{input:n|}", &[("{input:n|}", input("n", Fallback::Default(String::new())))];
+    dotted: "${inputs.n-1}", &[("${inputs.n-1}", input("n-1", Fallback::None))];
+    dollar_before: "${input:n}", &[("{input:n}", input("n", Fallback::None))];
+    step_result: "${steps.s.a.b}${steps.t}", &[
+        ("${steps.s.a.b}", Placeholder::Step { name: "s".into(), path: vec!["a".into(), "b".into()] }),
+        ("${steps.t}", Placeholder::Step { name: "t".into(), path: vec![] }),
+    ];
+    neighbours: "{{input:a}}{input:b}", &[("{input:a}", input("a", Fallback::None)), ("{input:b}", input("b", Fallback::None))];
+    not_placeholders: "{input:} {input:a b} {input:a {inputs.a} ${inputs.a.b} ${steps.} ${steps.a.} {Input:a} {input:ä} {input:a?x}", &[];
+}
