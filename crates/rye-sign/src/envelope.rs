@@ -137,12 +137,13 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
     fields.strip_suffix(PLACEHOLDER).is_some_and(|time| time.is_empty() || time.ends_with(':'))
 }
 
+/// Bounded in letters and length: the line is shown with the file, and nothing signs this part of it.
 fn owner(claim: &str) -> Result<String, MalformedReason> {
     let refused = || MalformedReason::Owner { text: claim.to_owned() };
     let (provider, user) = claim.split_once('@').ok_or_else(refused)?;
     let is_name = |name: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+');
-        !name.is_empty() && name.chars().all(plain)
+        (1..=64).contains(&name.len()) && name.chars().all(plain)
     };
     if is_name(provider) && is_name(user) { Ok(claim.to_owned()) } else { Err(refused()) }
 }

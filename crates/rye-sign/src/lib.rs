@@ -38,27 +38,32 @@
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
-mod canonical;
-mod comment;
-mod digest;
-mod elsewhere;
-mod envelope;
-mod error;
 mod item_name;
-mod json;
-mod key;
 mod key_id;
-mod layout;
-mod message;
-mod policy;
-mod provenance;
-mod sign;
+mod timestamp;
+
+mod digest;
+mod key;
 mod signature_bytes;
 mod signing_key;
-mod timestamp;
-mod trust;
+
+mod comment;
+mod envelope;
+mod layout;
+mod message;
+mod sign;
+
+mod elsewhere;
+mod error;
+mod policy;
+mod provenance;
 mod unverified;
 mod verified;
+
+mod trust;
+
+mod canonical;
+mod json;
 
 pub mod chain;
 pub mod token;

@@ -52,6 +52,6 @@ fn without_signature(text: &str, line_end: &str) -> String {
 }
 
 fn first_line_end(text: &str) -> &'static str {
-    let first_line = text.split_once('\n').map(|(first_line, _)| first_line);
-    if first_line.is_some_and(|line| line.ends_with('\r')) { "\r\n" } else { "\n" }
+    let first_line = text.split_once('\n').map_or(text, |(first_line, _)| first_line);
+    if first_line.ends_with('\r') { "\r\n" } else { "\n" }
 }

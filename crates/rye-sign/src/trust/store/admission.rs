@@ -91,9 +91,12 @@ pub(crate) fn vouch<'s>(
     };
     let by = signer.as_ref().and_then(|signer| store.find(signer));
     let by_itself = signer.as_ref().is_some_and(|signer| document.key().is_named(signer));
-    let vouches = by.is_some_and(|by| by.origin() != Origin::Project);
-    let notes = verified_notes(document, text, store, by_itself, now)?;
-    if origin == Origin::Project && (by_itself || !vouches) {
+    let notes = if by_itself && origin != Origin::Project {
+        verified_notes(document, text, &of_its_own(document), now)?
+    } else {
+        verified_notes(document, text, store, now)?
+    };
+    if origin == Origin::Project && by.is_none_or(|by| by.origin() == Origin::Project) {
         let signer = signer.map(|signer| if by_itself { key_id.clone() } else { signer });
         return Err(self_vouched(signer));
     }
@@ -101,17 +104,20 @@ pub(crate) fn vouch<'s>(
     Ok(Vouching { by, notes })
 }
 
-/// Verifies a signature as far as its key is known: by the store, or by the document's own key.
+/// A signature of the key in the document shows that its holder wrote it, which is enough where the operator put it.
+fn of_its_own(document: &TrustDocument) -> TrustStore {
+    let mut own = TrustStore::new();
+    own.trust_key(document.owner(), document.key().clone());
+    own
+}
+
+/// Verifies a signature as far as its key is known.
 fn verified_notes(
     document: &TrustDocument,
     text: &str,
-    store: &TrustStore,
-    by_itself: bool,
+    known: &TrustStore,
     now: Timestamp,
 ) -> Result<Vec<AdmissionNote>, TrustError> {
-    let mut own = TrustStore::new();
-    own.trust_key(document.owner(), document.key().clone());
-    let known = if by_itself { &own } else { store };
     let verified = Unverified::locate(text, CommentStyle::Hash).and_then(|unverified| {
         unverified.verify(&document.item_name(), known, &Policy::default(), now)
     });
