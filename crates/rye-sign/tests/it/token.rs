@@ -1,0 +1,230 @@
+//! Chains of capability tokens, and each way in which one is refused.
+
+use proptest::prelude::*;
+use rye_sign::token::{Claims, Token, TokenError, covers_literally, verify_chain};
+use rye_sign::{Digest, Timestamp};
+
+use crate::{at, check_error, key, now};
+
+fn claims(id: &str, capabilities: &[&str]) -> Claims {
+    Claims {
+        token_id: id.to_owned(),
+        thread_id: format!("thread-{id}"),
+        directive_id: "ops/deploy".to_owned(),
+        directive_hash: Digest::of(b"the directive"),
+        capabilities: capabilities.iter().map(|&capability| capability.to_owned()).collect(),
+        issued: at("2026-11-20T17:00:00Z"),
+        expires: at("2026-11-20T19:00:00Z"),
+    }
+}
+
+fn root() -> Token {
+    Token::mint(claims("root", &["rye.load.*", "rye.execute.tool.a"]), &key(1)).expect("minted")
+}
+
+fn child_of(parent: &Token, id: &str) -> Token {
+    parent.child(claims(id, &["rye.load.*"]), &key(1), covers_literally).expect("narrowed")
+}
+
+fn verify(tokens: &[Token], at: Timestamp) -> Result<Token, TokenError> {
+    verify_chain(tokens, &[key(1).public()], at, covers_literally).cloned()
+}
+
+/// The token with one text of its JSON replaced, unsigned as that leaves it.
+fn edited(token: &Token, from: &str, to: &str) -> Token {
+    let json = token.to_json();
+    assert!(json.contains(from), "{json}");
+    Token::parse(&json.replace(from, to)).expect("still a token")
+}
+
+#[test]
+fn a_chain_verifies_to_its_leaf() {
+    let root = root();
+    let child = child_of(&root, "child");
+    let grandchild = child_of(&child, "grandchild");
+    let chain = [root.clone(), child.clone(), grandchild.clone()];
+    assert_eq!(verify(&chain, now()), Ok(grandchild));
+    assert_eq!(verify(&chain[..1], now()), Ok(root.clone()));
+    assert_eq!(child.parent(), Some(&root.digest()));
+}
+
+#[test]
+fn the_json_is_canonical_and_read_again() {
+    let token = root();
+    assert_eq!(Token::parse(&token.to_json()), Ok(token.clone()));
+    let value: serde_json::Value = serde_json::from_str(&token.to_json()).expect("JSON");
+    assert_eq!(rye_sign::canonical_json(&value), token.to_json());
+    assert_eq!(token.claims().capabilities, ["rye.execute.tool.a", "rye.load.*"]);
+}
+
+/// Made with another implementation of Ed25519 and of sorted JSON.
+#[test]
+fn the_json_is_what_another_implementation_writes() {
+    assert_eq!(root().to_json(), PINNED);
+}
+
+const PINNED: &str = r#"{"capabilities":["rye.execute.tool.a","rye.load.*"],"directive_hash":"8fb296cbfd473a56275bbfde2dfdced52dedf85f6b393eca90ab306d90fe0ef8","directive_id":"ops/deploy","expires":"2026-11-20T19:00:00Z","format":"rye-token-v1","issued":"2026-11-20T17:00:00Z","key_id":"3d4c030534b1c1c6","parent":null,"signature":"pNzHwAoTDjsUqaoz-zpVCHujXkeXZfZTCqiWjziwByC_yMhd9ExXWGY7Ni7MF3LSQ5P-jPm8R0tTAOrmBiRHDw","thread_id":"thread-root","token_id":"root"}"#;
+
+#[test]
+fn an_empty_chain() {
+    check_error(verify(&[], now()), "there is no token; a thread without one may do nothing");
+}
+
+#[test]
+fn an_expired_token() {
+    let message = "the token `root` expired at 2026-11-20T19:00:00Z; start the thread again";
+    check_error(verify(&[root()], at("2026-11-20T19:00:00Z")), message);
+    let root = root();
+    let child = child_of(&root, "child");
+    check_error(verify(&[root, child], at("2026-11-20T19:00:00Z")), message);
+}
+
+#[test]
+fn a_token_from_the_future() {
+    check_error(
+        verify(&[root()], at("2026-11-20T16:59:59Z")),
+        "the token `root` holds from 2026-11-20T17:00:00Z on; check the clock of this machine",
+    );
+}
+
+#[test]
+fn a_forged_token() {
+    let forged = edited(&root(), "rye.execute.tool.a", "rye.execute.*");
+    check_error(
+        verify(&[forged], now()),
+        "the token `root` is forged: the key `3d4c030534b1c1c6` did not sign it; start the thread again",
+    );
+}
+
+#[test]
+fn a_token_of_another_key() {
+    let token = Token::mint(claims("root", &["rye.*"]), &key(2)).expect("minted");
+    check_error(
+        verify(std::slice::from_ref(&token), now()),
+        "the token `root` is signed by the key `07097e6443239d36`, which may not sign tokens here",
+    );
+    let claimed = edited(&token, "07097e6443239d36", "3d4c030534b1c1c6");
+    assert!(matches!(verify(&[claimed], now()), Err(TokenError::Forged { .. })));
+}
+
+#[test]
+fn a_re_parented_token() {
+    let root = root();
+    let wide = Token::mint(claims("wide", &["rye.load.*"]), &key(1)).expect("minted");
+    let child = child_of(&root, "child");
+    check_error(
+        verify(&[wide.clone(), child.clone()], now()),
+        &format!(
+            "the token `child` is re-parented: it descends from `{}`, and is presented under `{}`",
+            root.digest().shortened(),
+            wide.digest().shortened()
+        ),
+    );
+    check_error(
+        verify(std::slice::from_ref(&child), now()),
+        &format!(
+            "the token `child` is re-parented: it descends from `{}`, and is presented under none",
+            root.digest().shortened()
+        ),
+    );
+    assert!(matches!(verify(&[child, root], now()), Err(TokenError::Reparented { .. })));
+}
+
+#[test]
+fn a_widened_token() {
+    let wider = claims("child", &["rye.load.*", "rye.execute.*", "rye.sign.*"]);
+    let message = "the token `child` is widened: its parent `root` does not cover `rye.execute.*`, `rye.sign.*`; a child may do no more than its parent";
+    check_error(root().child(wider.clone(), &key(1), covers_literally), message);
+    // Whoever holds the key can sign such a token; verification refuses it nevertheless.
+    let signed = root().child(wider, &key(1), |_, _| true).expect("signed");
+    check_error(verify(&[root(), signed], now()), message);
+}
+
+#[test]
+fn a_child_of_nothing_may_do_nothing() {
+    let root = Token::mint(claims("root", &[]), &key(1)).expect("minted");
+    let child = root.child(claims("child", &[]), &key(1), covers_literally).expect("narrowed");
+    assert!(verify(&[root.clone(), child], now()).is_ok());
+    assert!(root.child(claims("child", &["rye.load.*"]), &key(1), covers_literally).is_err());
+}
+
+#[test]
+fn a_token_that_outlives_its_parent() {
+    let message = "the token `child` holds before or after its parent `root`; a child lasts no longer than its parent";
+    let later = Claims { expires: at("2026-11-20T19:00:01Z"), ..claims("child", &[]) };
+    check_error(root().child(later, &key(1), covers_literally), message);
+    let earlier = Claims { issued: at("2026-11-20T16:59:59Z"), ..claims("child", &[]) };
+    check_error(root().child(earlier, &key(1), covers_literally), message);
+}
+
+#[test]
+fn a_token_that_never_holds() {
+    let claims = Claims { expires: at("2026-11-20T17:00:00Z"), ..claims("root", &[]) };
+    check_error(
+        Token::mint(claims, &key(1)),
+        "the token `root` would expire at 2026-11-20T17:00:00Z, which is not after its issue at 2026-11-20T17:00:00Z",
+    );
+}
+
+#[test]
+fn an_id_of_two_lines() {
+    check_error(
+        Token::mint(Claims { thread_id: "a\nb".to_owned(), ..claims("root", &[]) }, &key(1)),
+        "the thread id \"a\\nb\" is empty or holds a control character; an id is one line of text",
+    );
+}
+
+#[test]
+fn a_chain_without_end() {
+    let tokens: Vec<Token> = std::iter::repeat_with(root).take(65).collect();
+    check_error(verify(&tokens, now()), "the chain has 65 tokens; at most 64 are verified");
+}
+
+#[track_caller]
+fn check_malformed(json: &str, problem: &str) {
+    check_error(Token::parse(json), &format!("not a token: {problem}"));
+}
+
+#[test]
+fn text_that_is_no_token() {
+    let json = root().to_json();
+    check_malformed("", "EOF while parsing a value at line 1 column 0");
+    check_malformed(
+        &json.replace("rye-token-v1", "rye-token-v2"),
+        "its format is `rye-token-v2`, not `rye-token-v1`",
+    );
+    check_malformed(
+        &json.replace("T17:", "t17:"),
+        "its `issued` `2026-11-20t17:00:00Z` is not of its form",
+    );
+    check_malformed(
+        &json.replace("3d4c", "3D4C"),
+        "its `key_id` `3D4C030534b1c1c6` is not of its form",
+    );
+    let twice = json.replacen('{', "{\"token_id\":\"other\",", 1);
+    assert!(
+        Token::parse(&twice)
+            .is_err_and(|error| error.to_string().contains("duplicate field `token_id`"))
+    );
+    let unknown = json.replacen('{', "{\"more\":1,", 1);
+    assert!(
+        Token::parse(&unknown)
+            .is_err_and(|error| error.to_string().contains("unknown field `more`"))
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_single_byte_change_is_refused(place in any::<prop::sample::Index>(), new in b' '..=b'~') {
+        let token = root();
+        let mut bytes = token.to_json().into_bytes();
+        let place = place.index(bytes.len());
+        bytes[place] = new;
+        let json = String::from_utf8(bytes).expect("ASCII");
+        let read = Token::parse(&json).and_then(|read| verify(&[read], now()));
+        // Another spelling of the same token reads as that token.
+        prop_assert!(read.is_err() || read == Ok(token));
+    }
+}
