@@ -1,0 +1,229 @@
+//! Which model a wish means in one config.
+
+use rye_thread::Prices;
+
+use crate::ProviderConfig;
+use crate::config::{Model, TIERS};
+use crate::suggest::{did_you_mean, listed};
+
+/// What a directive, or its operator, says about the model: the attributes of `<model>`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the attributes of `<model>` that choose within one provider"
+)]
+pub struct ModelWish<'a> {
+    /// A tier of SPEC 11.1, such as `low` or `high`.
+    pub tier: Option<&'a str>,
+    /// A model of the config by its own name; it wins over `tier`.
+    pub id: Option<&'a str>,
+    /// A tier or a model to take where the first is not to be had.
+    pub fallback: Option<&'a str>,
+}
+
+/// One model, with what is needed to fill a request and to price it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelChoice {
+    /// The provider's own name of the model.
+    pub model: String,
+    /// How many tokens a conversation may have.
+    pub context_window: u64,
+    /// The most tokens that one answer may have.
+    pub max_output: u64,
+    /// Prices per million tokens; `None` when the config does not say.
+    pub prices: Option<Prices>,
+    /// The model to begin a thread with when this one is refused for existence or capacity.
+    ///
+    /// Nothing here switches by itself: a conversation's reasoning is bound to the model that it began with (WIRES 1.0).
+    pub fallback: Option<Box<ModelChoice>>,
+}
+
+impl ModelChoice {
+    /// A model without prices and without a fallback.
+    pub fn new(model: &str, context_window: u64, max_output: u64) -> Self {
+        Self { model: model.to_owned(), context_window, max_output, prices: None, fallback: None }
+    }
+
+    fn of(name: &str, model: &Model) -> Self {
+        Self { prices: model.prices, ..Self::new(name, model.context_window, model.max_output) }
+    }
+}
+
+/// Why no model could be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChoiceError {
+    /// The model is not in the config.
+    #[error("the provider `{provider}` has no model `{model}`; it has {known}{suggestion}")]
+    UnknownModel {
+        /// The provider's name.
+        provider: String,
+        /// The model asked for.
+        model: String,
+        /// The end of the message: the model probably meant.
+        suggestion: String,
+        /// The models there are.
+        known: String,
+    },
+    /// There is no such tier at all, or this config gives it no model.
+    #[error(
+        "the provider `{provider}` has no model for the tier `{tier}`; it has {known}{suggestion}"
+    )]
+    UnknownTier {
+        /// The provider's name.
+        provider: String,
+        /// The tier asked for.
+        tier: String,
+        /// The end of the message: the tier probably meant.
+        suggestion: String,
+        /// The tiers there are, or `no tiers`.
+        known: String,
+    },
+    /// Nothing was asked for and nothing stands out.
+    #[error(
+        "name a model or a tier: the provider `{provider}` has several models and no tier `standard`; it has {known}"
+    )]
+    Ambiguous {
+        /// The provider's name.
+        provider: String,
+        /// The models there are.
+        known: String,
+    },
+}
+
+impl ProviderConfig {
+    /// Chooses the model that is wished for.
+    ///
+    /// An `id` or a `tier` that this config does not have makes the fallback the choice. Without either, it is the tier
+    /// `standard`, `general` or `balanced`, the first that there is, or the only model.
+    ///
+    /// # Errors
+    ///
+    /// [`ChoiceError`] when neither the wish nor its fallback is here, or when the fallback of a wish that is here is not.
+    pub fn choose(&self, wish: &ModelWish<'_>) -> Result<ModelChoice, ChoiceError> {
+        let first = match (wish.id, wish.tier) {
+            (Some(id), _) => self.by_id(id),
+            (None, Some(tier)) => self.by_tier(tier),
+            (None, None) => self.by_default(),
+        };
+        let Some(fallback) = wish.fallback else { return first };
+        let fallback = self.by_name(fallback);
+        match first {
+            Ok(first) => Ok(ModelChoice { fallback: Some(Box::new(fallback?)), ..first }),
+            Err(error) => fallback.map_err(|_| error),
+        }
+    }
+
+    fn by_id(&self, id: &str) -> Result<ModelChoice, ChoiceError> {
+        match self.models().get(id) {
+            Some(model) => Ok(ModelChoice::of(id, model)),
+            None => Err(ChoiceError::UnknownModel {
+                provider: self.name().to_owned(),
+                model: id.to_owned(),
+                suggestion: did_you_mean(id, self.models().keys().map(String::as_str)),
+                known: listed(self.models().keys().map(String::as_str)),
+            }),
+        }
+    }
+
+    fn by_tier(&self, tier: &str) -> Result<ModelChoice, ChoiceError> {
+        if let Some(id) = self.tiers().get(tier) {
+            return self.by_id(id);
+        }
+        let known = listed(self.tiers().keys().map(String::as_str));
+        let is_tier = TIERS.contains(&tier);
+        Err(ChoiceError::UnknownTier {
+            provider: self.name().to_owned(),
+            tier: tier.to_owned(),
+            suggestion: if is_tier {
+                String::new()
+            } else {
+                did_you_mean(tier, TIERS.iter().copied())
+            },
+            known: if known.is_empty() { "no tiers".to_owned() } else { known },
+        })
+    }
+
+    fn by_name(&self, name: &str) -> Result<ModelChoice, ChoiceError> {
+        if TIERS.contains(&name) { self.by_tier(name) } else { self.by_id(name) }
+    }
+
+    fn by_default(&self) -> Result<ModelChoice, ChoiceError> {
+        let tiers = ["standard", "general", "balanced"];
+        if let Some(tier) = tiers.into_iter().find(|tier| self.tiers().contains_key(*tier)) {
+            return self.by_tier(tier);
+        }
+        let mut models = self.models().keys();
+        match (models.next(), models.next()) {
+            (Some(only), None) => self.by_id(only),
+            _ => Err(ChoiceError::Ambiguous {
+                provider: self.name().to_owned(),
+                known: listed(self.models().keys().map(String::as_str)),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn config() -> ProviderConfig {
+        let model = json!({ "context_window": 200_000, "max_output": 8_000 });
+        ProviderConfig::from_value(&json!({
+            "protocol": "anthropic_messages",
+            "base_url": "https://api.anthropic.com",
+            "tiers": { "low": "small", "high": "large" },
+            "models": { "small": model, "large": model },
+        }))
+        .unwrap()
+    }
+
+    #[track_caller]
+    fn check(
+        tier: Option<&str>,
+        id: Option<&str>,
+        fallback: Option<&str>,
+        expected: Result<(&str, Option<&str>), &str>,
+    ) {
+        let chosen =
+            config().choose(&ModelWish { tier, id, fallback }).map_err(|error| error.to_string());
+        let chosen =
+            chosen.map(|choice| (choice.model, choice.fallback.map(|choice| choice.model)));
+        let expected =
+            expected.map(|(model, fallback)| (model.to_owned(), fallback.map(str::to_owned)));
+        assert_eq!(chosen, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn an_id_wins_over_a_tier() {
+        check(Some("low"), None, None, Ok(("small", None)));
+        check(Some("low"), Some("large"), None, Ok(("large", None)));
+    }
+
+    #[test]
+    fn a_fallback_is_kept_or_taken() {
+        check(Some("high"), None, Some("low"), Ok(("large", Some("small"))));
+        check(None, Some("gone"), Some("large"), Ok(("large", None)));
+        check(Some("opus"), None, Some("high"), Ok(("large", None)));
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error_that_lists_what_is() {
+        let message = "the provider `anthropic_messages` has no model `smal`; it has `large`, `small`; did you mean `small`?";
+        check(None, Some("smal"), None, Err(message));
+        let message = "the provider `anthropic_messages` has no model for the tier `opus`; it has `high`, `low`";
+        check(Some("opus"), None, None, Err(message));
+        check(Some("opus"), None, Some("max"), Err(message));
+        let message = "the provider `anthropic_messages` has no model for the tier `hihg`; it has `high`, `low`; did you mean `high`?";
+        check(Some("hihg"), None, None, Err(message));
+        let message = "the provider `anthropic_messages` has no model for the tier `max`; it has `high`, `low`";
+        check(Some("low"), None, Some("max"), Err(message));
+        let message = "name a model or a tier: the provider `anthropic_messages` has several models and no tier `standard`; \
+                       it has `large`, `small`";
+        check(None, None, None, Err(message));
+    }
+}

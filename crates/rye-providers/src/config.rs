@@ -1,0 +1,264 @@
+//! A provider's config file as a checked value.
+
+mod auth;
+mod error;
+mod models;
+mod retry;
+mod section;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::auth::Auth;
+pub use self::error::{ConfigError, ConfigProblem};
+pub use self::models::Model;
+pub(crate) use self::models::TIERS;
+pub use self::retry::RetryPolicy;
+use self::section::{Report, Section};
+
+/// One provider as its config file describes it (SPEC 11.1), read whole and checked whole.
+///
+/// Keys: `name`, `description`, `version` and `category` for people; `protocol` and `base_url` (required);
+/// `auth: {env, header}`; `headers`; `models: {NAME: {context_window, max_output, prices}}` (required); `tiers: {TIER:
+/// NAME}`; `prompts: {system_template}`; `returns`; `retry: {attempts, first_delay_ms, max_delay_ms, total_seconds}`;
+/// `timeout_seconds`; `stream`, which may only be `false`.
+#[derive(Clone)]
+pub struct ProviderConfig {
+    name: String,
+    protocol: Protocol,
+    base_url: String,
+    auth: Option<Auth>,
+    headers: BTreeMap<String, String>,
+    tiers: BTreeMap<String, String>,
+    models: BTreeMap<String, Model>,
+    system_template: Option<String>,
+    returns: Option<ReturnsStyle>,
+    retry: RetryPolicy,
+    timeout: Duration,
+}
+
+impl ProviderConfig {
+    /// Reads a config from its file's mapping.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the file at once: unknown keys (with the key probably meant), wrong types, amounts and URLs that do
+    /// not parse, tiers that name no model.
+    pub fn from_value(value: &Value) -> Result<Self, ConfigError> {
+        let report = Report::default();
+        let config = Section::root(value, &report).and_then(|root| read(&root));
+        match report.into_error() {
+            Some(error) => Err(error),
+            None => Ok(config.expect("because whatever is missing was reported")),
+        }
+    }
+
+    /// The config's `name`, or its protocol's: what messages call this provider.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The wire format that is spoken.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Where requests go, without the path of the protocol and without a `/` at its end.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Where the key comes from and how it is sent; `None` for a server that wants none.
+    pub fn auth(&self) -> Option<&Auth> {
+        self.auth.as_ref()
+    }
+
+    /// Headers that are sent with every request, by lowercase name.
+    pub fn headers(&self) -> &BTreeMap<String, String> {
+        &self.headers
+    }
+
+    /// The model of each tier; every one is a key of [`models`](Self::models).
+    pub fn tiers(&self) -> &BTreeMap<String, String> {
+        &self.tiers
+    }
+
+    /// The models by the provider's own names.
+    pub fn models(&self) -> &BTreeMap<String, Model> {
+        &self.models
+    }
+
+    /// `prompts.system_template`, with its placeholders as written (SPEC 8.4).
+    pub fn system_template(&self) -> Option<&str> {
+        self.system_template.as_deref()
+    }
+
+    /// How results are asked for; `None` leaves the default to the caller.
+    pub fn returns(&self) -> Option<ReturnsStyle> {
+        self.returns
+    }
+
+    /// How often and how long a failed request is tried again.
+    pub fn retry(&self) -> &RetryPolicy {
+        &self.retry
+    }
+
+    /// How long one attempt may take, from connecting to the last byte.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+/// Headers may hold what a gateway takes for a key, so their values are not shown.
+impl fmt::Debug for ProviderConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderConfig")
+            .field("name", &self.name)
+            .field("protocol", &self.protocol)
+            .field("base_url", &self.base_url)
+            .field("auth", &self.auth)
+            .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// Anthropic's Messages: `POST {base_url}/v1/messages`.
+    AnthropicMessages,
+}
+
+impl Protocol {
+    /// The config's word for it: `anthropic_messages`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AnthropicMessages => "anthropic_messages",
+        }
+    }
+}
+
+/// How a directive asks for its outputs (SPEC D1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the three styles of SPEC D1")]
+pub enum ReturnsStyle {
+    /// The sentence with the `directive_return` call.
+    Call,
+    /// The `<returns>` block.
+    Block,
+    /// One sentence that names the tool of the palette.
+    Tool,
+}
+
+impl ReturnsStyle {
+    /// The config's word for it: `call`, `block` or `tool`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Block => "block",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+const KEYS: &[&str] = &[
+    "auth",
+    "base_url",
+    "category",
+    "description",
+    "headers",
+    "models",
+    "name",
+    "prompts",
+    "protocol",
+    "retry",
+    "returns",
+    "stream",
+    "tiers",
+    "timeout_seconds",
+    "version",
+];
+
+/// Reads every part before giving up, so that each problem is reported.
+fn read(root: &Section<'_>) -> Option<ProviderConfig> {
+    root.only(KEYS);
+    for key in ["category", "description", "version"] {
+        root.text(key);
+    }
+    refuse_streaming(root);
+    let protocol = protocol(root);
+    let base_url = auth::base_url(root);
+    let auth = root.section("auth").and_then(|section| auth::read(&section));
+    let headers = auth::headers(root, auth.as_ref());
+    let models = models::read(root);
+    let tiers = models::tiers(root, &models);
+    let (name, system_template, returns) = (root.text("name"), prompts(root), returns(root));
+    let retry = root.section("retry").map(|section| retry::read(&section)).unwrap_or_default();
+    let timeout = root.seconds("timeout_seconds").unwrap_or(DEFAULT_TIMEOUT);
+    let (protocol, base_url) = (protocol?, base_url?);
+    let name = name.unwrap_or_else(|| protocol.as_str().to_owned());
+    Some(ProviderConfig {
+        name,
+        protocol,
+        base_url,
+        auth,
+        headers,
+        tiers,
+        models,
+        system_template,
+        returns,
+        retry,
+        timeout,
+    })
+}
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+fn protocol(root: &Section<'_>) -> Option<Protocol> {
+    let later = ["gemini", "openai_chat", "openai_responses"];
+    let protocol = root.required_text("protocol")?;
+    match protocol.as_str() {
+        "anthropic_messages" => Some(Protocol::AnthropicMessages),
+        word if later.contains(&word) => {
+            root.problem("protocol", &format!("names `{word}`, which this version does not speak; it speaks `anthropic_messages`"));
+            None
+        }
+        word => {
+            root.unknown_word("protocol", word, &["anthropic_messages"]);
+            None
+        }
+    }
+}
+
+fn prompts(root: &Section<'_>) -> Option<String> {
+    let prompts = root.section("prompts")?;
+    prompts.only(&["system_template"]);
+    prompts.text("system_template")
+}
+
+fn returns(root: &Section<'_>) -> Option<ReturnsStyle> {
+    let word = root.text("returns")?;
+    let styles = [ReturnsStyle::Call, ReturnsStyle::Block, ReturnsStyle::Tool];
+    let style = styles.into_iter().find(|style| style.as_str() == word);
+    if style.is_none() {
+        root.unknown_word("returns", &word, &styles.map(ReturnsStyle::as_str));
+    }
+    style
+}
+
+fn refuse_streaming(root: &Section<'_>) {
+    match root.value("stream") {
+        None | Some(Value::Bool(false)) => {}
+        Some(Value::Bool(true)) => {
+            root.problem("stream", "may only be `false`: this version does not stream");
+        }
+        Some(_) => root.problem("stream", "is not `true` or `false`"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! One POST with retries, for every protocol: what is sent and how an error's body reads is the protocol's.
+
+mod client;
+mod hints;
+mod report;
+mod retry;
+
+pub(crate) use self::client::{Connection, Transport, TransportError};
+pub(crate) use self::report::Refusal;

@@ -1,0 +1,120 @@
+//! Messages about failed requests, without the key.
+
+use std::time::Duration;
+
+use rye_thread::{ProviderError, ProviderErrorClass};
+
+use crate::ProviderConfig;
+use crate::key::ApiKey;
+
+/// What a protocol reads from an error's body.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// The class, where the body tells more than the status.
+    pub(crate) class: Option<ProviderErrorClass>,
+    /// The provider's word for it.
+    pub(crate) kind: String,
+    /// The provider's sentence.
+    pub(crate) message: String,
+}
+
+/// The class that a status alone means.
+pub(super) fn class_of(status: u16) -> ProviderErrorClass {
+    match status {
+        401 | 403 => ProviderErrorClass::Auth,
+        402 => ProviderErrorClass::SpendLimit,
+        408 | 504 => ProviderErrorClass::Timeout,
+        413 => ProviderErrorClass::ContextTooLong,
+        429 => ProviderErrorClass::RateLimited,
+        503 | 529 => ProviderErrorClass::Overloaded,
+        300..=499 if status != 409 => ProviderErrorClass::InvalidRequest,
+        _ => ProviderErrorClass::Server,
+    }
+}
+
+/// Writes messages about one provider, without its key even where a server sends it back.
+pub(super) struct Reporter {
+    name: String,
+    base_url: String,
+    env: Option<String>,
+    key: Option<ApiKey>,
+}
+
+impl Reporter {
+    pub(super) fn new(config: &ProviderConfig, key: Option<ApiKey>) -> Self {
+        let env = config.auth().map(|auth| auth.env.clone());
+        Self { name: config.name().to_owned(), base_url: config.base_url().to_owned(), env, key }
+    }
+
+    pub(super) fn unreachable(&self) -> String {
+        format!("cannot connect to `{}` at `{}`", self.name, self.base_url)
+    }
+
+    pub(super) fn broken(&self) -> String {
+        format!("the connection to `{}` broke before its answer was whole", self.name)
+    }
+
+    pub(super) fn late(&self, limit: Duration) -> String {
+        format!(
+            "`{}` gave no whole answer within {limit:?}; raise `timeout_seconds` if it may take longer",
+            self.name
+        )
+    }
+
+    pub(super) fn too_large(&self, maximum: usize) -> String {
+        format!("`{}` answered with more than {maximum} bytes, which is not read", self.name)
+    }
+
+    pub(super) fn not_json(&self, content_type: &str) -> String {
+        let content_type = self.shown(content_type);
+        format!(
+            "`{}` answered with `{content_type}` and not with JSON; check `base_url`",
+            self.name
+        )
+    }
+
+    pub(super) fn refused(
+        &self,
+        status: u16,
+        class: ProviderErrorClass,
+        refusal: Option<&Refusal>,
+    ) -> String {
+        let said = match refusal {
+            Some(refusal) => {
+                format!(" (`{}`): {}", self.shown(&refusal.kind), self.shown(&refusal.message))
+            }
+            None => String::new(),
+        };
+        format!("`{}` answered {status}{said}{}", self.name, self.advice(status, class))
+    }
+
+    fn advice(&self, status: u16, class: ProviderErrorClass) -> String {
+        match (class, &self.env) {
+            (ProviderErrorClass::Auth, Some(env)) => format!("; check the key in `{env}`"),
+            (ProviderErrorClass::SpendLimit, _) => {
+                "; raise the limit or add credit at the provider".to_owned()
+            }
+            _ if (300..400).contains(&status) => {
+                ", a redirect, which is not followed; set `base_url` to where it leads".to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A server's text on one line, short, without the key.
+    fn shown(&self, text: &str) -> String {
+        let text = match &self.key {
+            Some(key) => text.replace(key.expose(), "[key]"),
+            None => text.to_owned(),
+        };
+        let line: String =
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
+        line.trim().to_owned()
+    }
+}
+
+/// The message with how often it was tried, when that was more than once or would have been.
+pub(super) fn gave_up(message: &str, class: ProviderErrorClass, attempts: u32) -> ProviderError {
+    let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+    ProviderError::new(class, &format!("{message}; gave up after {times}"))
+}

@@ -1,0 +1,81 @@
+//! Prices as people write them, exactly.
+
+use rye_thread::Nanos;
+use serde_json::Value;
+
+/// Dollars as decimal text or a number, exactly in nano-dollars.
+///
+/// A number stands for its shortest decimal form, which is what was written as long as it had at most 15 digits.
+pub(crate) fn dollars(value: &Value) -> Result<Nanos, &'static str> {
+    match value {
+        Value::String(text) => parse(text.trim()),
+        Value::Number(number) => match number.as_u64() {
+            Some(whole) => parse(&whole.to_string()),
+            None => parse(&number.as_f64().map(|number| number.to_string()).unwrap_or_default()),
+        },
+        _ => Err("is not an amount in dollars; write a decimal such as `0.30`"),
+    }
+}
+
+fn parse(text: &str) -> Result<Nanos, &'static str> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return Err("is not an amount in dollars; write a decimal such as `0.30`");
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 9 {
+        return Err("has more than 9 decimals; nano-dollars are the smallest unit");
+    }
+    let nanos = format!("{whole}{fraction:0<9}").parse();
+    nanos.map(Nanos::new).map_err(|_| "is too large an amount")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &Value, expected: Result<u64, &str>) {
+        assert_eq!(dollars(value).map(Nanos::get), expected, "{value}");
+    }
+
+    #[test]
+    fn amounts_are_exact() {
+        check(&json!("3"), Ok(3_000_000_000));
+        check(&json!(3), Ok(3_000_000_000));
+        check(&json!(0.3), Ok(300_000_000));
+        check(&json!("0.30"), Ok(300_000_000));
+        check(&json!(3.75), Ok(3_750_000_000));
+        check(&json!(" 18.75 "), Ok(18_750_000_000));
+        check(&json!("0.000000001"), Ok(1));
+        check(&json!(0.000_000_001), Ok(1));
+        check(&json!("0.1000000000000"), Ok(100_000_000));
+        check(&json!("0"), Ok(0));
+    }
+
+    #[test]
+    fn what_is_no_amount_says_so() {
+        let no_amount = Err("is not an amount in dollars; write a decimal such as `0.30`");
+        for value in [
+            json!(""),
+            json!("-1"),
+            json!(-1),
+            json!("1e3"),
+            json!("1."),
+            json!(".5"),
+            json!("$3"),
+            json!(true),
+            json!(null),
+        ] {
+            check(&value, no_amount);
+        }
+        check(
+            &json!("0.0000000001"),
+            Err("has more than 9 decimals; nano-dollars are the smallest unit"),
+        );
+        check(&json!("18446744074"), Err("is too large an amount"));
+    }
+}

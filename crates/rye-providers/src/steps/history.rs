@@ -1,0 +1,77 @@
+//! The conversation read as the progress of a plan.
+
+use std::collections::BTreeMap;
+
+use rye_thread::{Message, ToolResult};
+use serde_json::Value;
+
+use super::plan::Turn;
+
+/// What a conversation says about a plan: how many turns were taken, and what each call came to.
+pub(super) struct History<'a> {
+    pub(super) n_turns: usize,
+    results: BTreeMap<&'a str, &'a ToolResult>,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn of(messages: &'a [Message]) -> Self {
+        let mut history = Self { n_turns: 0, results: BTreeMap::new() };
+        for message in messages {
+            match message {
+                Message::Assistant { .. } => history.n_turns += 1,
+                Message::ToolResults { results } => {
+                    history
+                        .results
+                        .extend(results.iter().map(|result| (result.call_id.as_str(), result)));
+                }
+                _ => {}
+            }
+        }
+        history
+    }
+
+    /// The results of a turn that was taken, or why the plan cannot go on from it.
+    pub(super) fn results_of(&self, turn: &Turn<'_>) -> Result<Finished<'a>, String> {
+        let mut results = Vec::new();
+        for (id, call) in &turn.calls {
+            let shown = format!("the step `{}` failed: `{}`", turn.step.name, call.shown());
+            match self.results.get(id.as_str()) {
+                None => return Err(format!("{shown} has no result in the conversation")),
+                Some(result) if result.is_error => {
+                    return Err(format!("{shown} answered: {}", quoted(&result.content)));
+                }
+                Some(_) if call.is_return() => {}
+                Some(result) => results.push(&result.content),
+            }
+        }
+        Ok(Finished { step: turn.step.name.clone(), results })
+    }
+
+    /// The error that a call was answered with.
+    pub(super) fn error_of(&self, id: &str) -> Option<String> {
+        self.results.get(id).filter(|result| result.is_error).map(|result| quoted(&result.content))
+    }
+}
+
+/// A step that was done, with the results of its calls in order.
+pub(super) struct Finished<'a> {
+    pub(super) step: String,
+    pub(super) results: Vec<&'a Value>,
+}
+
+/// An error's own words, short.
+fn quoted(content: &Value) -> String {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        Value::Object(object) => match object.get("error") {
+            Some(Value::String(text)) if object.len() == 1 => text.clone(),
+            _ => content.to_string(),
+        },
+        other => other.to_string(),
+    };
+    let mut short: String = text.chars().take(1000).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

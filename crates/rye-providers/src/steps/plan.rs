@@ -1,0 +1,144 @@
+//! The plan, and the turns that it comes to.
+
+use rye_thread::DIRECTIVE_RETURN;
+use serde_json::{Map, Value};
+
+/// A step to be followed without a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlannedStep {
+    /// What later steps call it in `${steps.NAME.key}`.
+    pub name: String,
+    /// What it is for; shown, not acted upon.
+    pub description: String,
+    /// Its actions, all made in one turn.
+    pub calls: Vec<PlannedCall>,
+}
+
+impl PlannedStep {
+    /// A step with its actions in order.
+    pub fn new(name: &str, description: &str, calls: Vec<PlannedCall>) -> Self {
+        Self { name: name.to_owned(), description: description.to_owned(), calls }
+    }
+}
+
+/// An action of a step, whether or not it can be run without a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlannedCall {
+    /// `execute`, `search`, `load`, `sign` or `fetch`.
+    pub primary: String,
+    /// `tool`, `directive` or `knowledge`, where the action says.
+    pub item_type: Option<String>,
+    /// The item, where the action says.
+    pub item_id: Option<String>,
+    /// Inputs are placed; `${steps.NAME.key}` is still as written.
+    pub parameters: Map<String, Value>,
+}
+
+impl PlannedCall {
+    /// An action as a directive's step has it.
+    pub fn new(
+        primary: &str,
+        item_type: Option<&str>,
+        item_id: Option<&str>,
+        parameters: Map<String, Value>,
+    ) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            primary: primary.to_owned(),
+            item_type: owned(item_type),
+            item_id: owned(item_id),
+            parameters,
+        }
+    }
+
+    /// The execution of a tool, the one action that is run.
+    pub fn tool(item_id: &str, parameters: Map<String, Value>) -> Self {
+        Self::new("execute", Some("tool"), Some(item_id), parameters)
+    }
+
+    /// The tool to execute, unless it is another action.
+    pub(super) fn tool_id(&self) -> Option<&str> {
+        let is_tool = self.primary == "execute" && self.item_type.as_deref() == Some("tool");
+        self.item_id.as_deref().filter(|_| is_tool)
+    }
+
+    pub(super) fn is_return(&self) -> bool {
+        self.tool_id() == Some(DIRECTIVE_RETURN)
+    }
+
+    /// The action in a few words, for the note that it was skipped.
+    pub(super) fn shown(&self) -> String {
+        let words =
+            [Some(self.primary.as_str()), self.item_type.as_deref(), self.item_id.as_deref()];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// An output that the directive declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlannedOutput {
+    /// The key that a step's result must have to give it.
+    pub name: String,
+    /// What it means when no result has it.
+    pub presence: Presence,
+}
+
+/// Whether an output may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the `required` attribute by name")]
+pub enum Presence {
+    /// It is left out when no result has it.
+    Optional,
+    /// The run fails when no result has it.
+    Required,
+}
+
+impl PlannedOutput {
+    /// An output that may be left out.
+    pub fn optional(name: &str) -> Self {
+        Self { name: name.to_owned(), presence: Presence::Optional }
+    }
+
+    /// An output that must be found.
+    pub fn required(name: &str) -> Self {
+        Self { name: name.to_owned(), presence: Presence::Required }
+    }
+}
+
+/// One turn: a step with something to run, and what was skipped before it.
+pub(super) struct Turn<'a> {
+    pub(super) step: &'a PlannedStep,
+    /// The calls with their ids, which depend on the plan alone.
+    pub(super) calls: Vec<(String, &'a PlannedCall)>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The turns of a plan, and the notes that are left for its end.
+pub(super) fn turns(steps: &[PlannedStep]) -> (Vec<Turn<'_>>, Vec<String>) {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    let mut notes = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        notes.extend(skipped(step));
+        let runnable = step.calls.iter().filter(|call| call.tool_id().is_some()).enumerate();
+        let id = |place: usize| format!("step_{}_{}", index + 1, place + 1);
+        let calls: Vec<_> = runnable.map(|(place, call)| (id(place), call)).collect();
+        if !calls.is_empty() {
+            turns.push(Turn { step, calls, notes: std::mem::take(&mut notes) });
+        }
+    }
+    (turns, notes)
+}
+
+fn skipped(step: &PlannedStep) -> Vec<String> {
+    let name = &step.name;
+    if step.calls.is_empty() {
+        return vec![format!("Skipped step `{name}` for want of a model: it has no action.")];
+    }
+    let others = step.calls.iter().filter(|call| call.tool_id().is_none());
+    others
+        .map(|call| format!("Skipped `{}` of step `{name}` for want of a model.", call.shown()))
+        .collect()
+}

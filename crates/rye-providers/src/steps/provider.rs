@@ -1,0 +1,159 @@
+//! The provider that answers from a plan.
+
+use async_trait::async_trait;
+use rye_thread::{
+    DIRECTIVE_RETURN, Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply,
+    Request, StopReason, ToolCall,
+};
+use serde_json::{Map, Value, json};
+
+use super::fill::{fill, keys, shown};
+use super::history::{Finished, History};
+use super::plan::{PlannedOutput, PlannedStep, Presence, Turn, turns};
+
+/// Follows planned steps with no model at all: real calls, real results, no tokens and no cost (SPEC 10.13).
+///
+/// It holds no state: which step is next follows from the conversation alone, so a resumed thread goes on where it was. A
+/// step is one turn whose tool executions become `rye_execute` calls; other actions, and steps without one, are named in
+/// the text as skipped. After the last step it calls `directive_return` with each declared output taken from the latest
+/// result that has a key of that name, unless a step called it itself.
+///
+/// ```
+/// use rye_providers::{PlannedCall, PlannedOutput, PlannedStep, StepsProvider};
+/// use rye_thread::Provider;
+/// use serde_json::{Map, json};
+///
+/// let parameters = Map::from_iter([("path".to_owned(), json!("notes"))]);
+/// let list = PlannedStep::new("list", "List the notes.", vec![PlannedCall::tool("rye/file-system/ls", parameters)]);
+/// let provider = StepsProvider::new(vec![list], vec![PlannedOutput::required("listing")]);
+/// assert_eq!(provider.describe().provider, "steps");
+/// ```
+#[derive(Clone, Debug)]
+pub struct StepsProvider {
+    steps: Vec<PlannedStep>,
+    outputs: Vec<PlannedOutput>,
+}
+
+impl StepsProvider {
+    /// A provider for these steps, in order, and for the outputs that the directive declares.
+    pub fn new(steps: Vec<PlannedStep>, outputs: Vec<PlannedOutput>) -> Self {
+        Self { steps, outputs }
+    }
+
+    fn reply(&self, request: &Request) -> Result<Reply, String> {
+        let (turns, last_notes) = turns(&self.steps);
+        let history = History::of(&request.messages);
+        let taken = turns.iter().take(history.n_turns).map(|turn| history.results_of(turn));
+        let finished = taken.collect::<Result<Vec<_>, _>>()?;
+        let returns = turns.iter().flat_map(|turn| &turn.calls).any(|(_, call)| call.is_return());
+        if let Some(turn) = turns.get(history.n_turns) {
+            let is_end = returns && history.n_turns + 1 == turns.len();
+            return step_reply(turn, if is_end { &last_notes } else { &[] }, &finished);
+        }
+        if history.n_turns > turns.len() {
+            let why = history
+                .error_of(RETURN_ID)
+                .map(|error| format!("`{DIRECTIVE_RETURN}` answered: {error}"));
+            return Err(why.unwrap_or_else(|| {
+                "every planned step is done and nothing is left to do".to_owned()
+            }));
+        }
+        if returns || self.outputs.is_empty() {
+            return Ok(reply(&last_notes, "Every planned step is done.", Vec::new()));
+        }
+        let outputs = self.outputs(&finished)?;
+        let call = execute(RETURN_ID, DIRECTIVE_RETURN, outputs);
+        Ok(reply(&last_notes, "Every planned step is done; these are the results.", vec![call]))
+    }
+
+    /// Each declared output from the latest result that has it.
+    fn outputs(&self, finished: &[Finished<'_>]) -> Result<Map<String, Value>, String> {
+        let mut outputs = Map::new();
+        let mut missing = Vec::new();
+        for PlannedOutput { name, presence } in &self.outputs {
+            let mut results =
+                finished.iter().rev().flat_map(|finished| finished.results.iter().rev());
+            match (results.find_map(|result| result.as_object()?.get(name)), presence) {
+                (Some(value), _) => drop(outputs.insert(name.clone(), value.clone())),
+                (None, Presence::Required) => missing.push(format!("`{name}`")),
+                (None, Presence::Optional) => {}
+            }
+        }
+        if missing.is_empty() {
+            return Ok(outputs);
+        }
+        let had = finished
+            .iter()
+            .map(|finished| format!("`{}` has {}", finished.step, shown(&keys(finished))));
+        let had = had.collect::<Vec<_>>().join("; ");
+        let had = if had.is_empty() { "no step has a result".to_owned() } else { had };
+        Err(format!("no step's result has the required {}: {had}", missing.join(", ")))
+    }
+}
+
+#[async_trait]
+impl Provider for StepsProvider {
+    fn describe(&self) -> ProviderInfo {
+        let mut info = ProviderInfo::new("steps", "none", CONTEXT_WINDOW, MAX_OUTPUT);
+        info.prices = Some(Prices::free());
+        info
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {
+        self.reply(request)
+            .map_err(|message| ProviderError::new(ProviderErrorClass::StepFailed, &message))
+    }
+}
+
+/// Nothing is read by a model, so that no conversation is too long.
+const CONTEXT_WINDOW: u64 = 1 << 40;
+
+/// Small, because a thread holds back what an answer may use, and these use nothing.
+const MAX_OUTPUT: u64 = 1;
+
+const RETURN_ID: &str = "step_return";
+
+fn step_reply(
+    turn: &Turn<'_>,
+    last_notes: &[String],
+    finished: &[Finished<'_>],
+) -> Result<Reply, String> {
+    let mut calls = Vec::new();
+    for (id, call) in &turn.calls {
+        let parameters = fill(&call.parameters, finished)
+            .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.step.name))?;
+        calls.push(execute(id, call.tool_id().unwrap_or_default(), parameters));
+    }
+    let notes = [turn.notes.as_slice(), last_notes].concat();
+    Ok(reply(
+        &notes,
+        format!("Step `{}`: {}", turn.step.name, turn.step.description).trim_end(),
+        calls,
+    ))
+}
+
+fn execute(id: &str, item_id: &str, parameters: Map<String, Value>) -> ToolCall {
+    let mut arguments = json!({ "item_type": "tool", "item_id": item_id });
+    arguments["parameters"] = Value::Object(parameters);
+    ToolCall::new(id, "rye_execute", arguments)
+}
+
+/// A reply in the shape of Anthropic's content blocks.
+fn reply(notes: &[String], text: &str, calls: Vec<ToolCall>) -> Reply {
+    let text = notes.iter().map(String::as_str).chain([text]).collect::<Vec<_>>().join("\n");
+    let mut blocks = vec![json!({ "type": "text", "text": text })];
+    for ToolCall { id, name, arguments, .. } in &calls {
+        let input = arguments.as_ref().ok();
+        blocks.push(json!({ "type": "tool_use", "id": id, "name": name, "input": input }));
+    }
+    let raw =
+        serde_json::value::to_raw_value(&blocks).expect("because JSON values have a JSON text");
+    let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+    let mut reply = Reply::new(raw, stop);
+    reply.text = text;
+    reply.calls = calls;
+    reply
+}
+
+#[cfg(test)]
+mod tests;

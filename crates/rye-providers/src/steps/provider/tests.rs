@@ -1,0 +1,301 @@
+//! Conversations that a plan leads.
+
+use std::sync::Arc;
+
+use rye_thread::{Message, Opening, ToolResult, Usage};
+
+use super::*;
+use crate::steps::PlannedCall;
+
+fn parameters(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
+}
+
+fn step(name: &str, item_id: &str, arguments: Value) -> PlannedStep {
+    PlannedStep::new(name, "Do it.", vec![PlannedCall::tool(item_id, parameters(arguments))])
+}
+
+/// A conversation that the provider leads and a table of results answers.
+struct Talk {
+    provider: StepsProvider,
+    request: Request,
+}
+
+impl Talk {
+    fn new(steps: Vec<PlannedStep>, outputs: Vec<PlannedOutput>) -> Self {
+        let opening = Opening { system: None, first_user_message: "Go.".to_owned() };
+        Self {
+            provider: StepsProvider::new(steps, outputs),
+            request: Request::new(&opening, Vec::new(), 1),
+        }
+    }
+
+    /// The next reply, after the last one's calls were answered; it becomes part of the conversation.
+    #[track_caller]
+    fn next(&mut self) -> Reply {
+        let reply = self.provider.reply(&self.request).unwrap();
+        let again = self.provider.reply(&self.request).unwrap();
+        assert_eq!(
+            reply.raw().get(),
+            again.raw().get(),
+            "the position follows from the conversation alone"
+        );
+        assert_eq!(reply.usage, Usage::default());
+        self.request.messages.push(Message::Assistant { reply: Arc::new(reply.clone()) });
+        reply
+    }
+
+    /// The next reply's calls as item id and parameters, all answered with these results.
+    #[track_caller]
+    fn calls(&mut self, results: &[Value]) -> Vec<(String, Value)> {
+        let reply = self.next();
+        let results = reply
+            .calls
+            .iter()
+            .zip(results)
+            .map(|(call, content)| ToolResult::ok(call, content.clone()));
+        self.request.messages.push(Message::ToolResults { results: results.collect() });
+        reply.calls.iter().map(called).collect()
+    }
+
+    #[track_caller]
+    fn fails(&self, expected: &str) {
+        assert_eq!(self.provider.reply(&self.request).unwrap_err(), expected);
+    }
+}
+
+fn called(call: &ToolCall) -> (String, Value) {
+    assert_eq!(call.name, "rye_execute");
+    let arguments = call.arguments.clone().unwrap();
+    assert_eq!(arguments["item_type"], "tool");
+    (arguments["item_id"].as_str().unwrap().to_owned(), arguments["parameters"].clone())
+}
+
+#[track_caller]
+fn check_calls(actual: &[(String, Value)], expected: &[(&str, Value)]) {
+    let expected: Vec<_> =
+        expected.iter().map(|(id, parameters)| ((*id).to_owned(), parameters.clone())).collect();
+    assert_eq!(actual, expected);
+}
+
+#[test]
+fn steps_are_taken_in_order_and_outputs_returned() {
+    let steps = vec![
+        step("list", "fs/ls", json!({ "path": "notes" })),
+        step(
+            "save",
+            "fs/write",
+            json!({ "path": "week.md", "content": "# Week\n${steps.list.listing}\n" }),
+        ),
+    ];
+    let outputs = vec![
+        PlannedOutput::required("path"),
+        PlannedOutput::required("count"),
+        PlannedOutput::optional("mood"),
+    ];
+    let mut talk = Talk::new(steps, outputs);
+    let listed = json!({ "path": "notes", "count": 1, "listing": "- a.md" });
+    check_calls(&talk.calls(&[listed]), &[("fs/ls", json!({ "path": "notes" }))]);
+    let saved = json!({ "path": "week.md", "bytes_written": 14 });
+    check_calls(
+        &talk.calls(&[saved]),
+        &[("fs/write", json!({ "path": "week.md", "content": "# Week\n- a.md\n" }))],
+    );
+    let returned = json!({ "path": "week.md", "count": 1 });
+    check_calls(&talk.calls(&[json!({})]), &[("rye/agent/threads/directive_return", returned)]);
+    talk.fails("every planned step is done and nothing is left to do");
+}
+
+#[test]
+fn replies_have_the_shape_of_content_blocks() {
+    let mut talk = Talk::new(vec![step("list", "fs/ls", json!({}))], vec![]);
+    let reply = talk.next();
+    assert_eq!(
+        reply.raw().get(),
+        r#"[{"type":"text","text":"Step `list`: Do it."},{"type":"tool_use","id":"step_1_1","name":"rye_execute","input":{"item_type":"tool","item_id":"fs/ls","parameters":{}}}]"#,
+    );
+    assert_eq!((reply.stop, reply.text.as_str()), (StopReason::ToolUse, "Step `list`: Do it."));
+}
+
+#[test]
+fn a_whole_reference_keeps_its_type_and_an_embedded_one_becomes_text() {
+    let arguments = json!({
+        "whole": "${steps.a.n}",
+        "all": "${steps.a}",
+        "deep": [{ "x": "${steps.a.o.list.1}" }],
+        "text": "n=${steps.a.n} o=${steps.a.o} s=${steps.a.s}",
+        "other": "$steps.a.n ${inputs.x}",
+        "number": 7,
+    });
+    let mut talk =
+        Talk::new(vec![step("a", "t/a", json!({})), step("b", "t/b", arguments)], vec![]);
+    let result = json!({ "n": 3, "o": { "list": [1, true] }, "s": "${steps.a.n}" });
+    talk.calls(std::slice::from_ref(&result));
+    let expected = json!({
+        "whole": 3,
+        "all": result,
+        "deep": [{ "x": true }],
+        "text": "n=3 o={\"list\":[1,true]} s=${steps.a.n}",
+        "other": "$steps.a.n ${inputs.x}",
+        "number": 7,
+    });
+    check_calls(&talk.calls(&[json!({})]), &[("t/b", expected)]);
+    let end = talk.next();
+    assert_eq!(
+        (end.stop, end.text.as_str(), end.calls.len()),
+        (StopReason::EndTurn, "Every planned step is done.", 0)
+    );
+}
+
+#[test]
+fn a_reference_to_nothing_names_what_there_is() {
+    let use_of = |text: &str| step("use", "t/b", json!({ "x": text }));
+    let mut talk =
+        Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.lst.a}")], vec![]);
+    talk.calls(&[json!({ "path": "x", "listing": "y" })]);
+    talk.fails(
+        "the step `use` cannot begin: `${steps.lst.a}` names a step without a result; with one: `list`; did you mean `list`?",
+    );
+    let mut talk =
+        Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.lisitng}")], vec![]);
+    talk.calls(&[json!({ "path": "x", "listing": "y" })]);
+    talk.fails(
+        "the step `use` cannot begin: `${steps.list.lisitng}` names nothing in the result of `list`, which has `path`, \
+         `listing`; did you mean `listing`?",
+    );
+    let mut talk =
+        Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.a}")], vec![]);
+    talk.calls(&[json!("text")]);
+    talk.fails("the step `use` cannot begin: `${steps.list.a}` names nothing in the result of `list`, which has no keys");
+    let talk = Talk::new(vec![use_of("${steps.use.a}")], vec![]);
+    talk.fails("the step `use` cannot begin: `${steps.use.a}` names a step without a result; with one: no step has one yet");
+}
+
+#[test]
+fn what_needs_a_model_is_skipped_and_said() {
+    let think = PlannedStep::new("think", "Think.", vec![]);
+    let search = PlannedCall::new("search", Some("knowledge"), None, Map::new());
+    let run = PlannedCall::new("execute", Some("directive"), Some("a/b"), Map::new());
+    let mixed =
+        PlannedStep::new("mixed", "", vec![search, PlannedCall::tool("t/a", Map::new()), run]);
+    let last = PlannedStep::new("last", "Think again.", vec![]);
+    let mut talk = Talk::new(vec![think, mixed, last], vec![]);
+    let reply = talk.next();
+    assert_eq!(
+        reply.text,
+        "Skipped step `think` for want of a model: it has no action.\nSkipped `search knowledge` of step `mixed` for want \
+         of a model.\nSkipped `execute directive a/b` of step `mixed` for want of a model.\nStep `mixed`:",
+    );
+    assert_eq!(reply.calls.len(), 1);
+    let result = ToolResult::ok(&reply.calls[0], json!({}));
+    talk.request.messages.push(Message::ToolResults { results: vec![result] });
+    let text =
+        "Skipped step `last` for want of a model: it has no action.\nEvery planned step is done.";
+    assert_eq!(talk.next().text, text);
+}
+
+#[test]
+fn a_plan_without_anything_to_run_ends_at_once() {
+    let mut talk =
+        Talk::new(vec![PlannedStep::new("think", "", vec![])], vec![PlannedOutput::optional("x")]);
+    check_calls(&talk.calls(&[]), &[("rye/agent/threads/directive_return", json!({}))]);
+    let talk = Talk::new(vec![], vec![PlannedOutput::required("x"), PlannedOutput::required("y")]);
+    talk.fails("no step's result has the required `x`, `y`: no step has a result");
+    assert_eq!(Talk::new(vec![], vec![]).next().text, "Every planned step is done.");
+}
+
+#[test]
+fn a_missing_output_names_the_keys_there_are() {
+    let steps = vec![step("a", "t/a", json!({})), step("b", "t/b", json!({}))];
+    let mut talk =
+        Talk::new(steps, vec![PlannedOutput::required("path"), PlannedOutput::required("summary")]);
+    talk.calls(&[json!({ "path": "x", "bytes": 1 })]);
+    talk.calls(&[json!("done")]);
+    talk.fails(
+        "no step's result has the required `summary`: `a` has `path`, `bytes`; `b` has no keys",
+    );
+}
+
+#[test]
+fn an_explicit_return_is_the_only_one() {
+    let steps = vec![
+        step("a", "t/a", json!({})),
+        step("end", DIRECTIVE_RETURN, json!({ "n": "${steps.a.n}" })),
+        PlannedStep::new("after", "", vec![]),
+    ];
+    let mut talk = Talk::new(steps, vec![PlannedOutput::required("other")]);
+    talk.calls(&[json!({ "n": 3 })]);
+    let reply = talk.next();
+    check_calls(
+        &reply.calls.iter().map(called).collect::<Vec<_>>(),
+        &[(DIRECTIVE_RETURN, json!({ "n": 3 }))],
+    );
+    let text = "Skipped step `after` for want of a model: it has no action.\nStep `end`: Do it.";
+    assert_eq!(reply.text, text);
+}
+
+#[test]
+fn a_call_that_failed_ends_the_plan_with_its_words() {
+    let check = |content: Value, expected: &str| {
+        let mut talk =
+            Talk::new(vec![step("a", "t/a", json!({})), step("b", "t/b", json!({}))], vec![]);
+        let call = talk.next().calls[0].clone();
+        let results = vec![ToolResult::error(&call, content)];
+        talk.request.messages.push(Message::ToolResults { results });
+        talk.fails(expected);
+    };
+    check(
+        json!({ "error": "`x` does not exist" }),
+        "the step `a` failed: `execute tool t/a` answered: `x` does not exist",
+    );
+    check(json!("no"), "the step `a` failed: `execute tool t/a` answered: no");
+    check(
+        json!({ "error": "a", "code": 1 }),
+        "the step `a` failed: `execute tool t/a` answered: {\"error\":\"a\",\"code\":1}",
+    );
+    let long = "é".repeat(1200);
+    let expected =
+        format!("the step `a` failed: `execute tool t/a` answered: {}…", "é".repeat(1000));
+    check(json!(long), &expected);
+}
+
+#[test]
+fn a_refused_return_ends_the_plan_with_its_words() {
+    let mut talk = Talk::new(vec![step("a", "t/a", json!({}))], vec![PlannedOutput::required("n")]);
+    talk.calls(&[json!({ "n": "three" })]);
+    let call = talk.next().calls[0].clone();
+    let results = vec![ToolResult::error(&call, json!("`n` must be an integer"))];
+    talk.request.messages.push(Message::ToolResults { results });
+    talk.fails("`rye/agent/threads/directive_return` answered: `n` must be an integer");
+}
+
+#[test]
+fn a_turn_without_its_result_is_not_passed_over() {
+    let mut talk = Talk::new(vec![step("a", "t/a", json!({}))], vec![]);
+    talk.next();
+    talk.fails("the step `a` failed: `execute tool t/a` has no result in the conversation");
+}
+
+#[test]
+fn of_several_calls_the_last_result_that_has_the_key_counts() {
+    let calls = vec![PlannedCall::tool("t/a", Map::new()), PlannedCall::tool("t/b", Map::new())];
+    let both = PlannedStep::new("both", "", calls);
+    let arguments = json!({ "n": "${steps.both.n}", "m": "${steps.both.m}" });
+    let mut talk =
+        Talk::new(vec![both, step("use", "t/c", arguments)], vec![PlannedOutput::required("n")]);
+    talk.calls(&[json!({ "n": 1, "m": 1 }), json!({ "n": 2 })]);
+    check_calls(&talk.calls(&[json!({})]), &[("t/c", json!({ "n": 2, "m": 1 }))]);
+    check_calls(&talk.calls(&[json!({})]), &[(DIRECTIVE_RETURN, json!({ "n": 2 }))]);
+}
+
+#[test]
+fn it_costs_nothing_and_says_so() {
+    let info = StepsProvider::new(vec![], vec![]).describe();
+    assert_eq!(
+        (info.provider.as_str(), info.model.as_str(), info.prices),
+        ("steps", "none", Some(Prices::free()))
+    );
+}

@@ -1,0 +1,268 @@
+//! A provider against a server on this machine.
+
+use std::error::Error;
+use std::time::Duration;
+
+use rye_providers::{ConnectError, ModelWish, ProviderConfig, connect};
+use rye_thread::{ProviderError, ProviderErrorClass};
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::vendor::{KEY, Vendor, error, hello, no_randomness, request};
+
+#[tokio::test]
+async fn a_request_carries_what_the_config_says() {
+    let vendor = Vendor::answering(vec![hello()]).await;
+    let mut config = vendor.config();
+    config["headers"] = json!({ "anthropic-version": "2026-10-21", "anthropic-beta": "x" });
+    let provider = vendor.provider(&config);
+    let reply = provider.complete(&request()).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.usage.output), ("Hello.", 2));
+    let received = vendor.received().await.remove(0);
+    let header = |name: &str| received.headers.get(name).unwrap().to_str().unwrap().to_owned();
+    assert_eq!((received.method.as_str(), received.url.path()), ("POST", "/v1/messages"));
+    assert_eq!(
+        (header("x-api-key"), header("content-type")),
+        (KEY.to_owned(), "application/json".to_owned())
+    );
+    assert_eq!(
+        (header("anthropic-version"), header("anthropic-beta")),
+        ("2026-10-21".to_owned(), "x".to_owned())
+    );
+    let body =
+        r#"{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"Say hello."}]}"#;
+    assert_eq!(String::from_utf8(received.body).unwrap(), body);
+    let info = provider.describe();
+    assert_eq!(
+        (info.provider.as_str(), info.model.as_str(), info.max_output),
+        ("vendor", "m", 100)
+    );
+}
+
+#[tokio::test]
+async fn the_authorization_header_carries_a_bearer_and_the_version_has_a_default() {
+    let vendor = Vendor::answering(vec![hello()]).await;
+    let mut config = vendor.config();
+    config["auth"]["header"] = json!("Authorization");
+    vendor.provider(&config).complete(&request()).await.unwrap();
+    let received = vendor.received().await.remove(0);
+    assert_eq!(received.headers.get("authorization").unwrap(), &format!("Bearer {KEY}"));
+    assert_eq!(received.headers.get("anthropic-version").unwrap(), "2023-06-01");
+    assert_eq!(received.headers.get("x-api-key"), None);
+}
+
+#[tokio::test]
+async fn a_server_without_auth_gets_no_key() {
+    let vendor = Vendor::answering(vec![hello()]).await;
+    let mut config = vendor.config();
+    config.as_object_mut().unwrap().remove("auth");
+    vendor.provider(&config).complete(&request()).await.unwrap();
+    assert_eq!(vendor.received().await.remove(0).headers.get("x-api-key"), None);
+}
+
+/// The failure of a provider whose server gives these answers, and how often it was asked.
+#[track_caller]
+fn fails(answers: Vec<ResponseTemplate>) -> (ProviderError, usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let vendor = Vendor::answering(answers).await;
+        let error = vendor.complete().await.unwrap_err();
+        (error, vendor.received().await.len())
+    })
+}
+
+#[track_caller]
+fn check(
+    answers: Vec<ResponseTemplate>,
+    class: ProviderErrorClass,
+    n_requests: usize,
+    message: &str,
+) {
+    let (error, n_received) = fails(answers);
+    assert_eq!((error.class, error.to_string().as_str(), n_received), (class, message, n_requests));
+    assert!(!format!("{error:?}").contains(KEY));
+}
+
+#[tokio::test]
+async fn passing_trouble_is_waited_out() {
+    let limited = error(429, "rate_limit_error", "slow down").insert_header("retry-after-ms", "1");
+    let vendor =
+        Vendor::answering(vec![limited, error(529, "overloaded_error", "busy"), hello()]).await;
+    assert_eq!(vendor.complete().await.unwrap().text, "Hello.");
+    let received = vendor.received().await;
+    assert_eq!(received.len(), 3);
+    assert!(received.iter().all(|request| request.body == received[0].body));
+}
+
+#[test]
+fn attempts_end() {
+    let message = "`vendor` answered 529 (`overloaded_error`): busy; gave up after 3 attempts";
+    check(vec![error(529, "overloaded_error", "busy")], ProviderErrorClass::Overloaded, 3, message);
+    let message = "`vendor` answered 500 (`api_error`): oops; gave up after 3 attempts";
+    check(vec![error(500, "api_error", "oops")], ProviderErrorClass::Server, 3, message);
+}
+
+#[test]
+fn a_wait_that_does_not_fit_is_not_begun() {
+    let answer = error(429, "rate_limit_error", "slow down").insert_header("retry-after", "3600");
+    let message = "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt";
+    check(vec![answer], ProviderErrorClass::RateLimited, 1, message);
+}
+
+#[test]
+fn the_server_may_forbid_another_attempt() {
+    let answer = error(503, "api_error", "down").insert_header("x-should-retry", "false");
+    check(vec![answer], ProviderErrorClass::Server, 1, "`vendor` answered 503 (`api_error`): down");
+}
+
+#[test]
+fn an_enforced_spend_limit_is_final() {
+    let details = json!({ "error_code": "enforced_spend_limit_reached" });
+    let body = json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "used up", "details": details } });
+    let message = "`vendor` answered 429 (`enforced_spend_limit_reached`): used up; raise the limit or add credit at the provider";
+    let answer =
+        ResponseTemplate::new(429).set_body_json(body).insert_header("x-should-retry", "true");
+    check(vec![answer], ProviderErrorClass::SpendLimit, 1, message);
+}
+
+#[test]
+fn what_another_attempt_cannot_mend_is_not_tried_again() {
+    let message = "`vendor` answered 400 (`invalid_request_error`): bad";
+    check(
+        vec![error(400, "invalid_request_error", "bad")],
+        ProviderErrorClass::InvalidRequest,
+        1,
+        message,
+    );
+    let message = "`vendor` answered 404 (`not_found_error`): model: m";
+    check(
+        vec![error(404, "not_found_error", "model: m")],
+        ProviderErrorClass::InvalidRequest,
+        1,
+        message,
+    );
+    let message = "`vendor` answered 400 (`invalid_request_error`): prompt is too long: 9 > 8";
+    let answer = error(400, "invalid_request_error", "prompt is too long: 9 > 8");
+    check(vec![answer], ProviderErrorClass::ContextTooLong, 1, message);
+}
+
+#[test]
+fn a_key_that_comes_back_is_taken_out() {
+    let message = "`vendor` answered 401 (`authentication_error`): invalid key [key]; check the key in `VENDOR_KEY`";
+    let answer = error(401, "authentication_error", &format!("invalid\nkey {KEY}"));
+    check(vec![answer], ProviderErrorClass::Auth, 1, message);
+}
+
+#[test]
+fn a_page_is_told_from_an_answer() {
+    let page = ResponseTemplate::new(200).set_body_raw("<html>Welcome</html>", "text/html");
+    let message = "`vendor` answered with `text/html` and not with JSON; check `base_url`";
+    check(vec![page], ProviderErrorClass::Server, 1, message);
+    let page = ResponseTemplate::new(502).set_body_raw("<html>Bad gateway</html>", "text/html");
+    check(
+        vec![page],
+        ProviderErrorClass::Server,
+        3,
+        "`vendor` answered 502; gave up after 3 attempts",
+    );
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let answer = ResponseTemplate::new(307).insert_header("location", "https://example.com/");
+    let message = "`vendor` answered 307, a redirect, which is not followed; set `base_url` to where it leads";
+    check(vec![answer], ProviderErrorClass::InvalidRequest, 1, message);
+}
+
+#[test]
+fn a_huge_body_is_not_read() {
+    let answer = ResponseTemplate::new(200).set_body_bytes(vec![b' '; 32 * 1024 * 1024 + 1]);
+    let message = "`vendor` answered with more than 33554432 bytes, which is not read";
+    check(vec![answer], ProviderErrorClass::Server, 1, message);
+}
+
+#[test]
+fn an_answer_of_another_shape_cannot_be_read() {
+    let answer = ResponseTemplate::new(200).set_body_json(json!({ "choices": [] }));
+    let (error, _) = fails(vec![answer]);
+    assert_eq!(
+        (error.class, error.to_string().as_str()),
+        (ProviderErrorClass::Server, "the answer of `vendor` cannot be read")
+    );
+    assert_eq!(
+        error.source().unwrap().to_string(),
+        "the response is not a message of the Messages format"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_late_is_not_asked_for_twice() {
+    let vendor = Vendor::answering(vec![hello().set_delay(Duration::from_secs(60))]).await;
+    let mut config = vendor.config();
+    config["timeout_seconds"] = json!(0.05);
+    let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
+    let message =
+        "`vendor` gave no whole answer within 50ms; raise `timeout_seconds` if it may take longer";
+    assert_eq!((error.class, error.to_string().as_str()), (ProviderErrorClass::Timeout, message));
+    assert_eq!(vendor.received().await.len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_tried_again_and_said() {
+    let vendor = Vendor::answering(vec![]).await;
+    let mut config = vendor.config();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    config["base_url"] = json!(address);
+    let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
+    let message = format!("cannot connect to `vendor` at `{address}`; gave up after 3 attempts");
+    assert_eq!((error.class, error.to_string()), (ProviderErrorClass::Network, message));
+    assert!(!format!("{:?}", error.source()).contains(KEY));
+}
+
+#[test]
+fn a_key_and_a_config_must_fit() {
+    let config = |auth: serde_json::Value| {
+        let mut config = json!({
+            "protocol": "anthropic_messages",
+            "base_url": "https://api.anthropic.com",
+            "models": { "m": { "context_window": 1000, "max_output": 100 } },
+        });
+        if auth.is_object() {
+            config["auth"] = auth;
+        }
+        ProviderConfig::from_value(&config).unwrap()
+    };
+    let fails = |config: &ProviderConfig, key: Option<&str>| -> ConnectError {
+        let choice = config.choose(&ModelWish::default()).unwrap();
+        connect(config, &choice, key.map(|key| key.parse().unwrap()), no_randomness())
+            .err()
+            .unwrap()
+    };
+    let missing = fails(&config(json!({ "env": "THE_KEY" })), None).to_string();
+    assert_eq!(
+        missing,
+        "the provider `anthropic_messages` needs a key; set the environment variable `THE_KEY`"
+    );
+    let unused = fails(&config(json!(null)), Some("k")).to_string();
+    let expected = "the provider `anthropic_messages` has no `auth`, so its key would not be sent; add `auth` to its config";
+    assert_eq!(unused, expected);
+}
+
+#[test]
+fn an_encrypted_connection_can_be_set_up() {
+    let config = json!({
+        "protocol": "anthropic_messages",
+        "base_url": "https://api.anthropic.com",
+        "models": { "m": { "context_window": 1000, "max_output": 100 } },
+    });
+    let config = ProviderConfig::from_value(&config).unwrap();
+    let choice = config.choose(&ModelWish::default()).unwrap();
+    assert_eq!(
+        connect(&config, &choice, None, no_randomness())
+            .map(|provider| provider.describe().model)
+            .unwrap(),
+        "m"
+    );
+}
