@@ -1,3 +1,5 @@
+//! The file operations as tools: JSON arguments in, a JSON object out.
+
 use std::error::Error;
 use std::sync::Arc;
 

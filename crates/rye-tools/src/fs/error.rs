@@ -1,3 +1,5 @@
+//! Refusals and failures of file operations.
+
 use std::path::PathBuf;
 use std::{fmt, io};
 

@@ -1,3 +1,5 @@
+//! Listing a folder.
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;

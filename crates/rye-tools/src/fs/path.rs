@@ -1,3 +1,5 @@
+//! A path by its text alone, before any file system is asked.
+
 use super::{Error, PathFault};
 
 /// A path as a caller asks for it: relative, below the root by its text alone.

@@ -1,3 +1,5 @@
+//! The areas of `.ai` that tools do not touch, by name and by identity.
+
 use std::ffi::{OsStr, OsString};
 use std::{fmt, io};
 

@@ -1,3 +1,5 @@
+//! Reading lines of a file.
+
 use std::io::Read;
 
 use cap_std::fs::{Dir, Metadata};

@@ -1,3 +1,5 @@
+//! The folder that operations cannot leave.
+
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;

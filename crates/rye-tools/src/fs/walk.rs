@@ -1,3 +1,5 @@
+//! From a path to an open folder and a name in it, link by link.
+
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;

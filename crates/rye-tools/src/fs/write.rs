@@ -1,3 +1,5 @@
+//! Replacing a file as a whole.
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};

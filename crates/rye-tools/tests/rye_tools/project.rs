@@ -1,3 +1,5 @@
+//! A project to try things in.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
