@@ -1,1 +1,82 @@
 //! Runs one recorded model and tool loop inside its limits.
+//!
+//! [`Run`] is the loop as a value: it decides, and does nothing. Whoever holds it does what [`Run::step`] says and
+//! reports back, so that it can be tested without a runtime, saved between any two steps and restored elsewhere:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use rye_thread::{End, Limits, Nanos, Opening, OutputContract, Reply, Run, Step, StopReason, Usage};
+//!
+//! let opening = Opening { system: None, first_user_message: "Say hello.".to_owned() };
+//! let mut run = Run::new(opening, Vec::new(), OutputContract::default(), Limits::default(), 1_024);
+//!
+//! let Step::CallModel(request) = run.step(Duration::ZERO) else { panic!("a run begins with a request") };
+//! assert_eq!(request.messages.len(), 1);
+//!
+//! let mut reply = Reply::new(serde_json::from_str(r#"[{"type": "text", "text": "Hello."}]"#)?, StopReason::EndTurn);
+//! reply.text = "Hello.".to_owned();
+//! reply.usage = Usage::new(12, 3);
+//! run.model_replied(reply, Nanos::new(420))?;
+//!
+//! let Step::Done(End::Completed { text, .. }) = run.step(Duration::from_secs(1)) else { panic!("it is done") };
+//! assert_eq!(text, "Hello.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`drive`] is the shell around it, which asks a [`Provider`], calls [`Tool`]s, moves money in a
+//! [`Ledger`](budget::Ledger) and writes a [`Journal`], in the order that survives a crash: reserve, request, record,
+//! settle; authorise, validate, intent, effect, receipt.
+//!
+//! # What it does not do
+//!
+//! It makes no prompt, finds no item, knows no vendor and reads no clock or environment; all of that is given to it.
+//! No tool is called without a [`Permit`](rye_caps::Permit), and no request is sent whose worst case does not fit the
+//! money that is left.
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod amount;
+pub mod budget;
+mod cancel;
+mod clock;
+mod contract;
+mod database;
+mod drive;
+mod id;
+mod journal;
+mod limits;
+mod message;
+mod outcome;
+mod palette;
+mod provider;
+mod record;
+mod registry;
+mod run;
+mod tool;
+pub mod transcript;
+mod usage;
+
+pub use self::amount::{Nanos, NanosError, Prices};
+pub use self::cancel::Cancel;
+pub use self::clock::{Clock, Moment, MomentError};
+pub use self::contract::{
+    ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
+};
+pub use self::drive::{DriveContext, Observer, drive};
+pub use self::id::{ThreadId, ThreadIdError};
+pub use self::journal::{Journal, JournalError};
+pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};
+pub use self::message::{Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult};
+pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
+pub use self::palette::{Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name};
+pub use self::provider::{Provider, ProviderError, ProviderErrorClass, ProviderInfo};
+pub use self::record::{RecordError, ThreadRecord};
+pub use self::registry::{Registry, RegistryError, ThreadSummary};
+pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
+pub use self::tool::{Effect, Tool, ToolOutput, ToolSpec, ToolStatus};
+pub use self::usage::Usage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

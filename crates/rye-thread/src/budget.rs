@@ -1,0 +1,121 @@
+//! Money that is set aside before it can be spent (SPEC 10.6).
+//!
+//! Before a request the most that it may cost is reserved; after it the actual cost is settled and the rest is free
+//! again. On every account, at every instant, and whatever crashes or interleaves: settled + reserved ≤ cap.
+//!
+//! ```
+//! use rye_thread::budget::{Ledger, MemoryLedger};
+//! use rye_thread::{Nanos, SpendLimit, ThreadId};
+//!
+//! let thread = ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000000")?;
+//! let ledger = MemoryLedger::new();
+//! ledger.open(&thread, SpendLimit::AtMost(Nanos::new(100)))?;
+//! let reservation = ledger.reserve(&thread, Nanos::new(80))?;
+//! assert!(ledger.reserve(&thread, Nanos::new(30)).is_err());
+//! let balance = ledger.settle(reservation, Nanos::new(10))?;
+//! assert_eq!(balance.free(), Some(Nanos::new(90)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod balance;
+mod memory;
+mod sqlite;
+
+use crate::{Nanos, SpendLimit, ThreadId};
+
+pub use self::balance::Balance;
+pub use self::memory::MemoryLedger;
+pub use self::sqlite::SqliteLedger;
+
+/// The accounts of threads; every method is atomic, also against other programs that use the same store.
+pub trait Ledger: Send + Sync {
+    /// Opens the thread's account, or finds it as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the account has another cap, or the store fails.
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError>;
+
+    /// Sets this amount aside.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Exhausted`] when it is not free; then nothing changes.
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError>;
+
+    /// Replaces what was set aside by what it cost; nothing, for a request that cost nothing.
+    ///
+    /// What a provider charged beyond the cap is kept apart in [`Balance::overrun`], and closes the account.
+    ///
+    /// # Errors
+    ///
+    /// When the reservation is not open in this ledger, or the store fails.
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError>;
+}
+
+/// Money set aside; it stays so until it is settled, also when the program dies.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "money stays reserved until it is settled"]
+pub struct Reservation {
+    thread: ThreadId,
+    number: u64,
+    amount: Nanos,
+}
+
+impl Reservation {
+    /// How much is set aside.
+    #[must_use]
+    pub const fn amount(&self) -> Nanos {
+        self.amount
+    }
+}
+
+/// Why money could not be moved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The account exists with another cap.
+    #[error(
+        "account of `{thread}` has another spend limit; a limit is fixed when the thread begins"
+    )]
+    CapDiffers {
+        /// The account.
+        thread: ThreadId,
+    },
+    /// The amount is not free.
+    #[error("spend limit of `{thread}` is used up: {needed} needed, {} free", .balance.free().unwrap_or(Nanos::ZERO))]
+    Exhausted {
+        /// The account.
+        thread: ThreadId,
+        /// How it stands.
+        balance: Balance,
+        /// What was to be reserved.
+        needed: Nanos,
+    },
+    /// The store failed.
+    #[error("cannot use the ledger; check the disk and the permissions of `registry.db`")]
+    Store {
+        /// What the store met.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The sum is larger than the ledger can hold, some nine billion dollars.
+    #[error("amount does not fit the ledger; lower the limits or check the model's prices")]
+    TooLarge,
+    /// Nobody opened the account.
+    #[error("thread `{thread}` has no account; open it first")]
+    UnknownAccount {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// Another ledger made the reservation.
+    #[error(
+        "thread `{thread}` has no open reservation of this number; settle with the ledger that made it"
+    )]
+    UnknownReservation {
+        /// The thread.
+        thread: ThreadId,
+    },
+}
+
+#[cfg(test)]
+mod tests;

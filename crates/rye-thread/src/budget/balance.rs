@@ -1,0 +1,72 @@
+//! The arithmetic of one account, the same for every store.
+
+use crate::{Nanos, SpendLimit};
+
+/// How an account stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Balance {
+    /// The most that may ever be settled and reserved together.
+    pub cap: SpendLimit,
+    /// What requests have cost.
+    pub settled: Nanos,
+    /// What is set aside.
+    pub reserved: Nanos,
+    /// What a provider charged beyond the cap, which its own counting would have to explain.
+    pub overrun: Nanos,
+}
+
+impl Balance {
+    /// What can still be reserved; `None` without a cap.
+    #[must_use]
+    pub fn free(&self) -> Option<Nanos> {
+        match self.cap {
+            SpendLimit::Unlimited => None,
+            SpendLimit::AtMost(_) if self.overrun != Nanos::ZERO => Some(Nanos::ZERO),
+            SpendLimit::AtMost(cap) => {
+                Some(cap.saturating_sub(self.settled.saturating_add(self.reserved)))
+            }
+        }
+    }
+
+    /// Everything that the provider charged.
+    #[must_use]
+    pub fn cost(&self) -> Nanos {
+        self.settled.saturating_add(self.overrun)
+    }
+
+    pub(super) const fn opened(cap: SpendLimit) -> Self {
+        Self { cap, settled: Nanos::ZERO, reserved: Nanos::ZERO, overrun: Nanos::ZERO }
+    }
+
+    /// The account with `amount` more set aside, or `None` when that is not free.
+    pub(super) fn reserve(self, amount: Nanos) -> Option<Self> {
+        match self.free() {
+            Some(free) if free < amount => None,
+            _ => Some(Self { reserved: self.reserved.checked_add(amount).filter(fits)?, ..self }),
+        }
+    }
+
+    /// The account with `actual` settled in place of `amount` set aside.
+    ///
+    /// What does not fit under the cap, beside what is set aside for others, becomes an overrun.
+    pub(super) fn settle(self, amount: Nanos, actual: Nanos) -> Option<Self> {
+        let reserved = self.reserved.saturating_sub(amount);
+        let room = match self.cap {
+            SpendLimit::Unlimited => actual,
+            SpendLimit::AtMost(cap) => cap.saturating_sub(self.settled.saturating_add(reserved)),
+        };
+        let settled = actual.min(room);
+        Some(Self {
+            settled: self.settled.checked_add(settled).filter(fits)?,
+            reserved,
+            overrun: self.overrun.checked_add(actual.saturating_sub(settled)).filter(fits)?,
+            ..self
+        })
+    }
+}
+
+/// Whether every store can hold the amount.
+pub(super) fn fits(amount: &Nanos) -> bool {
+    i64::try_from(amount.get()).is_ok()
+}

@@ -1,0 +1,153 @@
+//! A ledger that outlives its program and is shared by several.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Balance, Ledger, LedgerError, Reservation};
+use crate::database::{self, DatabaseError};
+use crate::{Nanos, SpendLimit, ThreadId};
+
+/// Accounts in `registry.db`; each change is one transaction that is on disk when the method returns.
+pub struct SqliteLedger(Mutex<Connection>);
+
+impl SqliteLedger {
+    /// Opens the database, creating it where there is none; its folder must exist.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened or is of another version.
+    pub fn open_file(path: &Path) -> Result<Self, LedgerError> {
+        Ok(Self(Mutex::new(database::open(path)?)))
+    }
+
+    /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for SqliteLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteLedger").finish_non_exhaustive()
+    }
+}
+
+impl Ledger for SqliteLedger {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        let cap_nanos = match cap {
+            SpendLimit::Unlimited => None,
+            SpendLimit::AtMost(cap) => Some(integer(cap)?),
+        };
+        database::write(&mut self.connection(), |connection| {
+            connection.execute(
+                "INSERT INTO account VALUES (?1, ?2, 0, 0, 0) ON CONFLICT (thread) DO NOTHING",
+                params![thread.as_str(), cap_nanos],
+            )?;
+            let balance = balance(connection, thread)?;
+            if balance.cap == cap {
+                Ok(balance)
+            } else {
+                Err(LedgerError::CapDiffers { thread: thread.clone() })
+            }
+        })
+    }
+
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        let amount_nanos = integer(amount)?;
+        database::write(&mut self.connection(), |connection| {
+            let balance = balance(connection, thread)?;
+            let Some(changed) = balance.reserve(amount) else {
+                return Err(LedgerError::Exhausted {
+                    thread: thread.clone(),
+                    balance,
+                    needed: amount,
+                });
+            };
+            store(connection, thread, &changed)?;
+            connection.execute(
+                "INSERT INTO reservation (thread, amount_nanos) VALUES (?1, ?2)",
+                params![thread.as_str(), amount_nanos],
+            )?;
+            let number =
+                u64::try_from(connection.last_insert_rowid()).map_err(|_| LedgerError::TooLarge)?;
+            Ok(Reservation { thread: thread.clone(), number, amount })
+        })
+    }
+
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        let actual_nanos = integer(actual)?;
+        let Reservation { thread, number, amount } = reservation;
+        database::write(&mut self.connection(), |connection| {
+            let closed = connection.execute(
+                "UPDATE reservation SET actual_nanos = ?1
+                 WHERE number = ?2 AND thread = ?3 AND amount_nanos = ?4 AND actual_nanos IS NULL",
+                params![actual_nanos, number.cast_signed(), thread.as_str(), integer(amount)?],
+            )?;
+            if closed != 1 {
+                return Err(LedgerError::UnknownReservation { thread: thread.clone() });
+            }
+            let changed = balance(connection, &thread)?
+                .settle(amount, actual)
+                .ok_or(LedgerError::TooLarge)?;
+            store(connection, &thread, &changed)?;
+            Ok(changed)
+        })
+    }
+}
+
+fn balance(connection: &Connection, thread: &ThreadId) -> Result<Balance, LedgerError> {
+    connection
+        .query_row(
+            "SELECT cap_nanos, settled_nanos, reserved_nanos, overrun_nanos FROM account WHERE thread = ?1",
+            [thread.as_str()],
+            read,
+        )
+        .optional()?
+        .ok_or_else(|| LedgerError::UnknownAccount { thread: thread.clone() })
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Balance> {
+    let nanos = |index: usize| row.get(index).map(|nanos: i64| Nanos::new(nanos.unsigned_abs()));
+    let cap: Option<i64> = row.get(0)?;
+    Ok(Balance {
+        cap: cap.map_or(SpendLimit::Unlimited, |cap| {
+            SpendLimit::AtMost(Nanos::new(cap.unsigned_abs()))
+        }),
+        settled: nanos(1)?,
+        reserved: nanos(2)?,
+        overrun: nanos(3)?,
+    })
+}
+
+fn store(connection: &Connection, thread: &ThreadId, balance: &Balance) -> Result<(), LedgerError> {
+    connection.execute(
+        "UPDATE account SET settled_nanos = ?2, reserved_nanos = ?3, overrun_nanos = ?4 WHERE thread = ?1",
+        params![
+            thread.as_str(),
+            integer(balance.settled)?,
+            integer(balance.reserved)?,
+            integer(balance.overrun)?
+        ],
+    )?;
+    Ok(())
+}
+
+/// SQLite's integers are signed.
+fn integer(amount: Nanos) -> Result<i64, LedgerError> {
+    i64::try_from(amount.get()).map_err(|_| LedgerError::TooLarge)
+}
+
+impl From<rusqlite::Error> for LedgerError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store { source: Box::new(error) }
+    }
+}
+
+impl From<DatabaseError> for LedgerError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Store { source: Box::new(error) }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a directive promises to return, and whether a value keeps the promise.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+
+/// The item id of the internal tool that returns a directive's outputs.
+pub const DIRECTIVE_RETURN: &str = "rye/agent/threads/directive_return";
+
+/// The outputs that a directive declares, in the order that it declares them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutputContract {
+    fields: Vec<OutputField>,
+}
+
+impl OutputContract {
+    /// A contract over these outputs; no outputs at all is a directive that returns nothing but its text.
+    ///
+    /// # Errors
+    ///
+    /// When a name is declared twice.
+    pub fn new(fields: Vec<OutputField>) -> Result<Self, ContractError> {
+        let duplicate = fields.iter().enumerate().find(|(index, field)| {
+            fields.iter().take(*index).any(|other| other.name == field.name)
+        });
+        match duplicate {
+            Some((_, field)) => Err(ContractError { name: field.name.clone() }),
+            None => Ok(Self { fields }),
+        }
+    }
+
+    /// The declared outputs.
+    #[must_use]
+    pub fn fields(&self) -> &[OutputField] {
+        &self.fields
+    }
+
+    /// Whether nothing is declared, which also means that `directive_return` is not granted (SPEC 9.2).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Whether the thread may not end without outputs.
+    #[must_use]
+    pub fn requires_outputs(&self) -> bool {
+        self.fields.iter().any(|field| field.required)
+    }
+
+    /// Takes the outputs that a model returned.
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once, each a sentence that the model can act on: missing, unknown, or of the wrong type.
+    pub fn check(&self, value: &Value) -> Result<Map<String, Value>, Vec<String>> {
+        let Value::Object(given) = value else {
+            return Err(vec![format!("outputs must be an object, not {}", type_of(value))]);
+        };
+        let mut problems: Vec<String> =
+            self.fields.iter().filter_map(|field| field.problem(given.get(&field.name))).collect();
+        problems.extend(given.keys().filter_map(|name| self.unknown(name)));
+        if problems.is_empty() { Ok(given.clone()) } else { Err(problems) }
+    }
+
+    /// The JSON schema of `directive_return`'s arguments.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.fields.iter().map(|field| (field.name.clone(), field.schema())).collect();
+        let required: Vec<&str> = self
+            .fields
+            .iter()
+            .filter(|field| field.required)
+            .map(|field| field.name.as_str())
+            .collect();
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
+    }
+
+    fn unknown(&self, name: &str) -> Option<String> {
+        let known: Vec<&str> = self.fields.iter().map(|field| field.name.as_str()).collect();
+        (!known.contains(&name))
+            .then(|| format!("`{name}` is not an output; the outputs are `{}`", known.join("`, `")))
+    }
+}
+
+/// `` `score` (number, required), `note` (string) ``
+impl fmt::Display for OutputContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, field) in self.fields.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let required = if field.required { ", required" } else { "" };
+            write!(f, "{comma}`{}` ({}{required})", field.name, field.value_type)?;
+        }
+        Ok(())
+    }
+}
+
+/// One declared output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputField {
+    /// Its name.
+    pub name: String,
+    /// What its value must be.
+    pub value_type: OutputType,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What it means, for the model; may be empty.
+    pub description: String,
+}
+
+impl OutputField {
+    /// An output that must be given.
+    #[must_use]
+    pub fn required(name: &str, value_type: OutputType) -> Self {
+        Self { name: name.to_owned(), value_type, required: true, description: String::new() }
+    }
+
+    /// An output that may be left out.
+    #[must_use]
+    pub fn optional(name: &str, value_type: OutputType) -> Self {
+        Self { required: false, ..Self::required(name, value_type) }
+    }
+
+    /// The same output with what it means.
+    #[must_use]
+    pub fn with_description(mut self, description: &str) -> Self {
+        description.clone_into(&mut self.description);
+        self
+    }
+
+    fn problem(&self, value: Option<&Value>) -> Option<String> {
+        let (name, expected) = (&self.name, self.value_type);
+        match value {
+            None if self.required => Some(format!("`{name}` is missing; give {expected}")),
+            Some(value) if !expected.admits(value) => {
+                Some(format!("`{name}` must be {expected}, not {}", type_of(value)))
+            }
+            _ => None,
+        }
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = Map::new();
+        if self.value_type != OutputType::Any {
+            schema.insert("type".to_owned(), self.value_type.as_str().into());
+        }
+        if !self.description.is_empty() {
+            schema.insert("description".to_owned(), self.description.as_str().into());
+        }
+        Value::Object(schema)
+    }
+}
+
+/// What the value of an output must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputType {
+    /// Any JSON value, for outputs that declare no type.
+    Any,
+    /// A JSON array.
+    Array,
+    /// `true` or `false`.
+    Boolean,
+    /// A number without a fraction; `3.0` counts, as in JSON Schema.
+    Integer,
+    /// Any JSON number.
+    Number,
+    /// A JSON object.
+    Object,
+    /// A JSON string.
+    String,
+}
+
+impl OutputType {
+    /// The name that JSON Schema has for it; `any` has none there.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Array => "array",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Object => "object",
+            Self::String => "string",
+        }
+    }
+
+    fn admits(self, value: &Value) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Array => value.is_array(),
+            Self::Boolean => value.is_boolean(),
+            Self::Integer => is_integer(value),
+            Self::Number => value.is_number(),
+            Self::Object => value.is_object(),
+            Self::String => value.is_string(),
+        }
+    }
+}
+
+impl fmt::Display for OutputType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for OutputType {
+    type Err = OutputTypeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        use OutputType as Type;
+        [
+            Type::Any,
+            Type::Array,
+            Type::Boolean,
+            Type::Integer,
+            Type::Number,
+            Type::Object,
+            Type::String,
+        ]
+        .into_iter()
+        .find(|value_type| value_type.as_str() == text)
+        .ok_or_else(|| OutputTypeError { text: text.to_owned() })
+    }
+}
+
+/// A contract that cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error("output `{name}` is declared twice; give each output its own name")]
+pub struct ContractError {
+    /// The name that occurs twice.
+    pub name: String,
+}
+
+/// A word that names no type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error(
+    "`{text}` is not a type of output; use `any`, `array`, `boolean`, `integer`, `number`, `object` or `string`"
+)]
+pub struct OutputTypeError {
+    /// The word.
+    pub text: String,
+}
+
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) if is_integer(value) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! `registry.db`: one file for the registry and the ledger, opened one way.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Why the file cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseError {
+    #[error(
+        "`registry.db` has version {version} and this program reads version 1; use the program that wrote it"
+    )]
+    OtherVersion { version: i64 },
+    #[error("the database cannot be used")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// Opens the file, creating and bringing it up to date as needed.
+pub(crate) fn open(path: &Path) -> Result<Connection, DatabaseError> {
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    migrate(&mut connection)?;
+    Ok(connection)
+}
+
+/// Runs `change` in a transaction that holds the write lock from its start, so that what it reads stays true.
+pub(crate) fn write<T, E: From<rusqlite::Error>>(
+    connection: &mut Connection,
+    change: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let value = change(&transaction)?;
+    transaction.commit()?;
+    Ok(value)
+}
+
+/// How long another program may hold the write lock.
+const BUSY: Duration = Duration::from_secs(10);
+const VERSION: i64 = 1;
+
+fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
+    write(connection, |connection| {
+        let version: i64 =
+            connection
+                .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
+        match version {
+            0 => Ok(connection.execute_batch(SCHEMA)?),
+            VERSION => Ok(()),
+            version => Err(DatabaseError::OtherVersion { version }),
+        }
+    })
+}
+
+const SCHEMA: &str = "
+CREATE TABLE thread (
+    id TEXT PRIMARY KEY,
+    parent TEXT,
+    directive TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_millis INTEGER NOT NULL,
+    updated_millis INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL
+) STRICT;
+CREATE TABLE account (
+    thread TEXT PRIMARY KEY,
+    cap_nanos INTEGER,
+    settled_nanos INTEGER NOT NULL,
+    reserved_nanos INTEGER NOT NULL,
+    overrun_nanos INTEGER NOT NULL,
+    CHECK (cap_nanos IS NULL OR settled_nanos + reserved_nanos <= cap_nanos)
+) STRICT;
+CREATE TABLE reservation (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread TEXT NOT NULL REFERENCES account (thread),
+    amount_nanos INTEGER NOT NULL,
+    actual_nanos INTEGER
+) STRICT;
+PRAGMA user_version = 1;
+";

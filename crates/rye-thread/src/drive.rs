@@ -1,0 +1,234 @@
+//! The thin asynchronous shell around a [`Run`]: what it decides is done here, in the order that survives a crash.
+
+mod ask;
+mod batch;
+mod call;
+mod finish;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rye_caps::Authority;
+
+use crate::budget::{Balance, Ledger, LedgerError};
+use crate::transcript::{Event, Injected};
+use crate::{
+    Cancel, Clock, Failure, FailureKind, Journal, JournalError, Limit, LimitHit, Message, Nanos,
+    OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run, SpendLimit, Step, ThreadState,
+};
+
+/// Somebody who watches a thread while it runs.
+pub trait Observer: Send + Sync {
+    /// Called with each event once it is in the transcript.
+    fn event(&self, event: &Event);
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn event(&self, _: &Event) {}
+}
+
+/// What a run needs of the world; nothing of it can be left out.
+#[expect(clippy::exhaustive_structs, reason = "a run that lacks one of these must not compile")]
+#[expect(missing_debug_implementations, reason = "most of it is traits that others implement")]
+pub struct DriveContext<'a> {
+    /// Who answers.
+    pub provider: &'a dyn Provider,
+    /// The tools whose specifications the run was made with.
+    pub palette: &'a Palette,
+    /// Who allows the calls.
+    pub authority: &'a Authority,
+    /// Who holds the money.
+    pub ledger: &'a dyn Ledger,
+    /// Where everything is recorded.
+    pub journal: &'a mut Journal,
+    /// What time it is.
+    pub clock: &'a dyn Clock,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+    /// Who may stop it.
+    pub cancel: &'a Cancel,
+    /// What was composed into the opening, for the record.
+    pub injected: &'a [Injected],
+}
+
+/// Runs a conversation that has not begun to its end, and leaves the record of it.
+///
+/// Each turn: check cancellation and limits, reserve the most that the request may cost, request, record the answer,
+/// settle; then per call resolve, authorise, validate, put the intent on disk, run, record the receipt. Calls of
+/// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
+/// that the model can read.
+///
+/// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written ends the
+/// thread with [`FailureKind::Storage`]. It needs a tokio runtime with its timer; requests and calls on their way
+/// when the time is used up are dropped. Transcript and ledger are written from the calling task, which blocks it for
+/// as long as the disk takes.
+pub async fn drive(mut run: Run, context: DriveContext<'_>) -> Outcome {
+    if let Some(failure) = driven_before(&run, context.journal) {
+        return finish::unrecorded(&run, failure);
+    }
+    let mut driver = Driver::new(&run, context);
+    if let Err(stop) = driver.begin(&run) {
+        stop.end(&mut run);
+    }
+    loop {
+        let done = match run.step(driver.elapsed()) {
+            Step::CallModel(request) => driver.ask(&mut run, request).await,
+            Step::CallTools { calls, returns } => driver.answer(&mut run, &calls, &returns).await,
+            Step::Done(end) => return driver.finish(&run, end),
+        };
+        if let Err(stop) = done {
+            stop.end(&mut run);
+        }
+    }
+}
+
+/// A journal tells of one run from its beginning, so that a second one leaves it as it is.
+fn driven_before(run: &Run, journal: &Journal) -> Option<Failure> {
+    let message = "the run was driven before; start the directive again";
+    let is_fresh = run.turns() == 0 && journal.record().state == ThreadState::Created;
+    (!is_fresh).then(|| Failure::new(FailureKind::OutOfTurn, message))
+}
+
+/// Why a run cannot go on.
+enum Stop {
+    Cancelled,
+    Failed(Failure),
+}
+
+impl Stop {
+    /// A run that has ended already keeps its first end.
+    fn end(self, run: &mut Run) {
+        let _already_ended: Result<(), OutOfTurn> = match self {
+            Self::Cancelled => run.cancel(),
+            Self::Failed(failure) => run.fail(failure),
+        };
+    }
+}
+
+impl From<JournalError> for Stop {
+    fn from(error: JournalError) -> Self {
+        Self::Failed(storage(&error))
+    }
+}
+
+impl From<OutOfTurn> for Stop {
+    fn from(error: OutOfTurn) -> Self {
+        Self::Failed(Failure::new(FailureKind::OutOfTurn, &error.to_string()))
+    }
+}
+
+impl From<LedgerError> for Stop {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Exhausted { balance, needed, .. } => {
+                Self::Failed(exhausted(&balance, needed))
+            }
+            other => Self::Failed(storage(&other)),
+        }
+    }
+}
+
+/// The message with its causes, because an outcome carries text alone.
+fn storage(error: &dyn std::error::Error) -> Failure {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    Failure::new(FailureKind::Storage, &message)
+}
+
+fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
+    let maximum = match balance.cap {
+        SpendLimit::AtMost(cap) => cap.get(),
+        SpendLimit::Unlimited => u64::MAX,
+    };
+    let value = balance.cost().saturating_add(balance.reserved).saturating_add(needed).get();
+    let hit = LimitHit { limit: Limit::Spend, value, maximum };
+    let message = hit.to_string();
+    Failure::new(FailureKind::Limit(hit), &message)
+}
+
+/// The context of one run and what it measured of the world; every decision is the run's.
+struct Driver<'a> {
+    context: DriveContext<'a>,
+    info: ProviderInfo,
+    started: Duration,
+}
+
+impl<'a> Driver<'a> {
+    fn new(run: &Run, context: DriveContext<'a>) -> Self {
+        let started = context.clock.elapsed().saturating_sub(run.elapsed());
+        Self { info: context.provider.describe(), started, context }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.context.clock.elapsed().saturating_sub(self.started)
+    }
+
+    /// How long a request or a call that begins now may take.
+    fn left(&self, run: &Run) -> Duration {
+        Duration::from_secs(run.limits().duration_seconds).saturating_sub(self.elapsed())
+    }
+
+    fn begin(&mut self, run: &Run) -> Result<(), Stop> {
+        let now = self.context.clock.now();
+        self.context.journal.begin(&self.info, now)?;
+        self.record_opening(run)?;
+        if self.info.prices.is_none() && run.limits().spend != SpendLimit::Unlimited {
+            let message = format!(
+                "model `{}` has no price, so the spend limit cannot hold; state its prices or set `spend=\"unlimited\"`",
+                self.info.model
+            );
+            return Err(Stop::Failed(Failure::new(FailureKind::Unpriced, &message)));
+        }
+        self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
+        Ok(())
+    }
+
+    fn record_opening(&mut self, run: &Run) -> Result<(), Stop> {
+        let names = self.context.palette.names();
+        let palette: BTreeMap<String, String> =
+            names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
+        let facts = self.context.journal.record().facts.clone();
+        let (provider, limits, tools) =
+            (self.info.clone(), run.limits().clone(), run.tools().to_vec());
+        self.emit(&Event::ThreadStart { provider, limits, tools, palette, facts })?;
+        if let Some(text) = run.system() {
+            self.emit(&Event::SystemPrompt { text: text.to_owned() })?;
+        }
+        for injected in self.context.injected {
+            self.emit(&Event::ContextInjected(injected.clone()))?;
+        }
+        self.record_user_text(run)
+    }
+
+    /// Records the last message, where it is the user's.
+    fn record_user_text(&mut self, run: &Run) -> Result<(), Stop> {
+        match run.messages().last() {
+            Some(Message::User { text }) => self.emit(&Event::UserMessage { text: text.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        self.context.journal.append(event, self.context.clock.now())?;
+        self.context.observer.event(event);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> Result<(), Stop> {
+        let event = self.context.journal.checkpoint(self.context.clock.now())?;
+        self.context.observer.event(&event);
+        Ok(())
+    }
+
+    fn check_cancelled(&self) -> Result<(), Stop> {
+        if self.context.cancel.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! One request: reserve, request, record, settle.
+
+use std::sync::Arc;
+
+use tokio::time::timeout;
+
+use super::{Driver, Stop, exhausted};
+use crate::budget::{Balance, LedgerError, Reservation};
+use crate::transcript::Event;
+use crate::{
+    Failure, FailureKind, Limit, LimitHit, Message, Nanos, Prices, ProviderError, Reply, Request,
+    Run,
+};
+
+/// How a request ended.
+enum Answer {
+    Cancelled,
+    Failed(ProviderError),
+    OutOfTime,
+    Replied(Reply),
+}
+
+impl Driver<'_> {
+    pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
+        self.check_cancelled()?;
+        let reservation = self.reserve(run, &mut request)?;
+        let reserved = reservation.as_ref().map_or(Nanos::ZERO, Reservation::amount);
+        let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
+        let started = self.emit(&Event::StepStart { turn, reserved, max_output_tokens });
+        if let Err(stop) = started {
+            self.settle(reservation, Nanos::ZERO)?;
+            return Err(stop);
+        }
+        match self.request(run, &request).await {
+            Answer::Replied(reply) => self.take(run, reply, reservation),
+            Answer::Failed(error) => {
+                self.settle(reservation, self.cost_of(&error, reserved))?;
+                Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &error.message)))
+            }
+            // A request that was dropped may be charged in full, and nobody will say.
+            Answer::Cancelled => {
+                self.settle(reservation, reserved)?;
+                Err(Stop::Cancelled)
+            }
+            Answer::OutOfTime => {
+                self.settle(reservation, reserved)?;
+                Err(Stop::Failed(self.out_of_time(run)))
+            }
+        }
+    }
+
+    /// Sets the worst case aside, after lowering the length of the answer to what the remaining money can pay.
+    ///
+    /// Without prices nothing can be reckoned, and spending is known to be unlimited.
+    fn reserve(&mut self, run: &Run, request: &mut Request) -> Result<Option<Reservation>, Stop> {
+        let Some(prices) = self.info.prices else { return Ok(None) };
+        let thread = self.context.journal.thread().clone();
+        let balance = self.context.ledger.open(&thread, run.limits().spend)?;
+        let input = run.input_bound();
+        let output = affordable(&balance, &prices, input, request.max_output_tokens)?;
+        request.max_output_tokens = output;
+        Ok(Some(self.context.ledger.reserve(&thread, prices.worst_case(input, output))?))
+    }
+
+    async fn request(&self, run: &Run, request: &Request) -> Answer {
+        let replied = timeout(self.left(run), self.context.provider.complete(request));
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Answer::Cancelled,
+            replied = replied => match replied {
+                Ok(Ok(reply)) => Answer::Replied(reply),
+                Ok(Err(error)) => Answer::Failed(error),
+                Err(_) => Answer::OutOfTime,
+            },
+        }
+    }
+
+    /// The answer is on disk before its money is settled, and settled whatever the disk says.
+    fn take(
+        &mut self,
+        run: &mut Run,
+        reply: Reply,
+        reservation: Option<Reservation>,
+    ) -> Result<(), Stop> {
+        let cost = self.info.prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage));
+        let recorded = self.record_reply(run, &reply, cost);
+        self.settle(reservation, cost)?;
+        recorded?;
+        run.model_replied(reply, cost)?;
+        self.end_turn(run)
+    }
+
+    fn record_reply(&mut self, run: &Run, reply: &Reply, cost: Nanos) -> Result<(), Stop> {
+        if !reply.reasoning.is_empty() {
+            self.emit(&Event::AssistantReasoning { text: reply.reasoning.clone() })?;
+        }
+        if !reply.text.is_empty() {
+            self.emit(&Event::AssistantText { text: reply.text.clone() })?;
+        }
+        self.emit(&Event::StepFinish {
+            turn: run.turns() + 1,
+            reply: Arc::new(reply.clone()),
+            cost,
+        })?;
+        Ok(self.context.journal.sync()?)
+    }
+
+    /// A turn without calls ends with its answer; one with calls ends with their receipts.
+    fn end_turn(&mut self, run: &Run) -> Result<(), Stop> {
+        match run.messages().last() {
+            Some(Message::Assistant { reply }) if !reply.calls.is_empty() => Ok(()),
+            _ => {
+                self.record_user_text(run)?;
+                self.checkpoint()
+            }
+        }
+    }
+
+    fn settle(&self, reservation: Option<Reservation>, actual: Nanos) -> Result<(), LedgerError> {
+        match reservation {
+            Some(reservation) => self.context.ledger.settle(reservation, actual).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn cost_of(&self, error: &ProviderError, reserved: Nanos) -> Nanos {
+        match (error.usage, self.info.prices) {
+            (Some(usage), Some(prices)) => prices.cost(&usage),
+            _ if error.class.may_have_cost() => reserved,
+            _ => Nanos::ZERO,
+        }
+    }
+
+    pub(super) fn out_of_time(&self, run: &Run) -> Failure {
+        let maximum = run.limits().duration_seconds;
+        let value = self.elapsed().as_secs().max(maximum);
+        let hit = LimitHit { limit: Limit::Duration, value, maximum };
+        let message = hit.to_string();
+        Failure::new(FailureKind::Limit(hit), &message)
+    }
+}
+
+/// The longest answer, up to `most`, that the free money can pay after the input.
+fn affordable(balance: &Balance, prices: &Prices, input: u64, most: u64) -> Result<u64, Stop> {
+    let least = most.min(SHORTEST_ANSWER);
+    let too_dear =
+        |output: u64| balance.free().is_some_and(|free| free < prices.worst_case(input, output));
+    if too_dear(least) {
+        return Err(Stop::Failed(exhausted(balance, prices.worst_case(input, least))));
+    }
+    if !too_dear(most) {
+        return Ok(most);
+    }
+    let (mut affordable, mut dear) = (least, most);
+    while affordable + 1 < dear {
+        let middle = affordable + (dear - affordable) / 2;
+        if too_dear(middle) { dear = middle } else { affordable = middle }
+    }
+    Ok(affordable)
+}
+
+/// An answer with less room than this is likely to be cut, so that asking for it wastes the money.
+const SHORTEST_ANSWER: u64 = 1_024;

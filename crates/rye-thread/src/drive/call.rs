@@ -1,0 +1,126 @@
+//! One call: what it means, whether it is allowed, and what the model is told.
+
+use rye_caps::{Capability, Kind, Permit, Primary};
+use serde_json::{Value, json};
+
+use super::Driver;
+use crate::palette::{Offered, Resolved, Unresolved};
+use crate::transcript::Event;
+use crate::transcript::Target;
+use crate::{Effect, Refusal, Returned, ToolCall, ToolOutput, ToolResult, ToolStatus};
+
+/// A call before anything runs.
+pub(super) struct Prepared<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) intent: Event,
+    pub(super) plan: Plan<'a>,
+}
+
+pub(super) enum Plan<'a> {
+    /// There is nothing to run: the answer is known.
+    Answer(Returned),
+    /// The permit is for this tool, and the arguments satisfy its schema.
+    Run { offered: &'a Offered, permit: Permit, arguments: Value },
+}
+
+impl Plan<'_> {
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Run { offered, .. } if offered.entry.effect == Effect::ReadOnly)
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// Resolve, then authorise, then validate.
+    pub(super) fn prepare<'b>(&self, call: &'b ToolCall) -> Prepared<'b>
+    where
+        'a: 'b,
+    {
+        let palette: &'a crate::Palette = self.context.palette;
+        let resolved = match palette.resolve(call) {
+            Ok(resolved) => resolved,
+            Err(unresolved) => return self.prepare_unresolved(call, unresolved),
+        };
+        let Resolved { offered, arguments } = resolved;
+        let entry = &offered.entry;
+        let target = Target::new(&entry.item_id, entry.capability.as_str(), entry.effect);
+        let intent = intent(call, arguments.clone(), Some(target));
+        let plan = match self.context.authority.permit(&entry.capability) {
+            Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
+            Ok(permit) => match offered.problems(&arguments) {
+                problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
+                problems => {
+                    Plan::Answer(failed(call, "the arguments do not fit the tool", &problems))
+                }
+            },
+        };
+        Prepared { call, intent, plan }
+    }
+
+    /// A tool that is not in the palette is refused when the authority would, so that the model learns why.
+    fn prepare_unresolved<'b>(&self, call: &'b ToolCall, unresolved: Unresolved) -> Prepared<'b> {
+        let given = call.arguments.clone().unwrap_or(Value::Null);
+        let (arguments, returned) = match unresolved {
+            Unresolved::Unreadable(problems) => {
+                (given, failed(call, "the call cannot be read", &problems))
+            }
+            Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
+            Unresolved::UnknownId { id, arguments } => (arguments, self.unknown_id(call, &id)),
+        };
+        Prepared { call, intent: intent(call, arguments, None), plan: Plan::Answer(returned) }
+    }
+
+    fn unknown_id(&self, call: &ToolCall, id: &str) -> Returned {
+        let capability = match Capability::new(Primary::Execute, Kind::Tool, id) {
+            Ok(capability) => capability,
+            Err(error) => return failed(call, &error.to_string(), &[]),
+        };
+        match self.context.authority.permit(&capability) {
+            Err(denied) => refused(call, Refusal::of_authority(&denied)),
+            Ok(_) => self.unknown(call, id),
+        }
+    }
+
+    fn unknown(&self, call: &ToolCall, name: &str) -> Returned {
+        let known: Vec<&str> = self.context.palette.names().map(|(_, id)| id).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        failed(
+            call,
+            &format!("there is no tool `{name}` in this thread; the tools are: {known}"),
+            &[],
+        )
+    }
+}
+
+/// What a call of a tool comes to.
+pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOutput) -> Returned {
+    match output.status {
+        ToolStatus::Ok => Returned::ran(ToolResult::ok(call, output.content)),
+        ToolStatus::Error => Returned::ran(ToolResult::error(call, output.content)),
+        ToolStatus::Refused => {
+            let message = match &output.content {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let refusal = Refusal::of_tool(capability.as_str(), &message);
+            Returned::refused(ToolResult::error(call, output.content), refusal)
+        }
+    }
+}
+
+/// What the transcript says before a call runs.
+pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) -> Event {
+    Event::ToolCallStart { call_id: call.id.clone(), name: call.name.clone(), arguments, target }
+}
+
+fn refused(call: &ToolCall, refusal: Refusal) -> Returned {
+    Returned::refused(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
+}
+
+fn failed(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
+    let content = if problems.is_empty() {
+        json!({ "error": error })
+    } else {
+        json!({ "error": error, "problems": problems })
+    };
+    Returned::ran(ToolResult::error(call, content))
+}

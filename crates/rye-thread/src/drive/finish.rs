@@ -1,0 +1,71 @@
+//! The end of a thread, told everywhere that it is told.
+
+use super::{Driver, Stop};
+use crate::transcript::Event;
+use crate::{End, Failure, Nanos, Outcome, Run, ThreadState};
+
+impl Driver<'_> {
+    /// Records the end; where that fails, the failure to record is the end.
+    pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
+        let outcome = self.outcome(run, end);
+        let recorded = self.emit(&event(&outcome)).and_then(|()| self.checkpoint());
+        let outcome = unless(outcome, recorded);
+        let now = self.context.clock.now();
+        let saved = self.context.journal.finish(&outcome, now);
+        unless(outcome, saved.map_err(Stop::from))
+    }
+
+    fn outcome(&self, run: &Run, end: End) -> Outcome {
+        let (state, outputs, failure) = match end {
+            End::Cancelled => (ThreadState::Cancelled, None, None),
+            End::Completed { outputs, .. } => (ThreadState::Completed, outputs, None),
+            End::Failed(failure) => (ThreadState::Error, None, Some(failure)),
+        };
+        Outcome {
+            state,
+            outputs,
+            text: run.text().to_owned(),
+            turns: run.turns(),
+            usage: *run.usage(),
+            cost: self.cost(run),
+            failure,
+        }
+    }
+
+    /// What the ledger settled, which counts failed requests too; without an account, what the answers cost.
+    fn cost(&self, run: &Run) -> Nanos {
+        let balance = self.context.ledger.open(self.context.journal.thread(), run.limits().spend);
+        balance.map_or(run.cost(), |balance| balance.cost())
+    }
+}
+
+/// The outcome, or that it could not be recorded; a failure that came before is the one to tell.
+fn unless(outcome: Outcome, recorded: Result<(), Stop>) -> Outcome {
+    match recorded {
+        Err(Stop::Failed(failure)) if outcome.failure.is_none() => {
+            Outcome { state: ThreadState::Error, outputs: None, failure: Some(failure), ..outcome }
+        }
+        _ => outcome,
+    }
+}
+
+/// The outcome of a run that was not driven, and of which nothing is recorded.
+pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
+    Outcome {
+        state: ThreadState::Error,
+        outputs: None,
+        text: run.text().to_owned(),
+        turns: run.turns(),
+        usage: *run.usage(),
+        cost: run.cost(),
+        failure: Some(failure),
+    }
+}
+
+fn event(outcome: &Outcome) -> Event {
+    let Outcome { state, outputs, text, turns, usage, cost, failure } = outcome.clone();
+    match state {
+        ThreadState::Completed => Event::ThreadComplete { outputs, text, turns, usage, cost },
+        _ => Event::ThreadError { state, failure, turns, usage, cost },
+    }
+}

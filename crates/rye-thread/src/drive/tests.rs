@@ -1,0 +1,126 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use rye_sign::SigningKey;
+use serde_json::value::to_raw_value;
+
+use super::*;
+use crate::budget::MemoryLedger;
+use crate::{
+    Limits, Moment, Opening, OutputContract, Prices, ProviderError, Registry, Reply, Request,
+    StopReason, ThreadId, ThreadRecord,
+};
+
+/// Says one word, and counts how often it is asked.
+#[derive(Default)]
+struct Word(AtomicU64);
+
+#[async_trait]
+impl Provider for Word {
+    fn describe(&self) -> ProviderInfo {
+        let mut info = ProviderInfo::new("p", "m", 1_000, 100);
+        info.prices = Some(Prices::free());
+        info
+    }
+
+    async fn complete(&self, _: &Request) -> Result<Reply, ProviderError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Reply::new(to_raw_value("word").unwrap(), StopReason::EndTurn))
+    }
+}
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        Moment::from_unix_millis(0)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    journal: Journal,
+    provider: Word,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+        let thread = ThreadId::new("d", "019a0000-0000-7000-8000-000000000001").unwrap();
+        let record = ThreadRecord::new(&thread, "d", &Limits::default(), Still.now());
+        let key = Arc::new(SigningKey::generate().unwrap());
+        let journal = Journal::create(folder.path(), record, key, Arc::new(registry)).unwrap();
+        Self { folder, journal, provider: Word::default() }
+    }
+
+    async fn drive(&mut self, run: Run) -> Outcome {
+        let context = DriveContext {
+            provider: &self.provider,
+            palette: &Palette::new(Vec::new()).unwrap(),
+            authority: &Authority::denied(),
+            ledger: &MemoryLedger::new(),
+            journal: &mut self.journal,
+            clock: &Still,
+            observer: &(),
+            cancel: &Cancel::new(),
+            injected: &[],
+        };
+        drive(run, context).await
+    }
+
+    fn asked(&self) -> u64 {
+        self.provider.0.load(Ordering::Relaxed)
+    }
+}
+
+fn run() -> Run {
+    let opening = Opening { system: None, first_user_message: "Go.".to_owned() };
+    Run::new(opening, Vec::new(), OutputContract::default(), Limits::default(), 100)
+}
+
+#[tokio::test]
+async fn a_journal_tells_of_one_run() {
+    let mut place = Place::new();
+    assert_eq!(place.drive(run()).await.failure, None);
+    let records = place.journal.record().clone();
+    let outcome = place.drive(run()).await;
+    let failure = outcome.failure.unwrap();
+    assert_eq!(failure.kind, FailureKind::OutOfTurn);
+    assert_eq!(failure.message, "the run was driven before; start the directive again");
+    assert_eq!((place.journal.record(), place.asked()), (&records, 1), "nothing is added");
+}
+
+#[tokio::test]
+async fn a_run_is_driven_from_its_beginning() {
+    let mut run = run();
+    assert!(matches!(run.step(Duration::ZERO), Step::CallModel(_)));
+    run.model_replied(Reply::new(to_raw_value("word").unwrap(), StopReason::Pause), Nanos::ZERO)
+        .unwrap();
+    let mut place = Place::new();
+    assert_eq!(place.drive(run).await.failure.unwrap().kind, FailureKind::OutOfTurn);
+    assert_eq!(place.asked(), 0);
+}
+
+/// The thread ends before the first request, and its record still says so.
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_asked() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let mut place = Place::new();
+    place.journal.fill_the_disk();
+    let failure = place.drive(run()).await.failure.unwrap();
+    assert_eq!(failure.kind, FailureKind::Storage);
+    let message = "cannot write the transcript `/dev/full`; free the disk and start the directive again: No space \
+                   left on device (os error 28)";
+    assert_eq!((failure.message.as_str(), place.asked()), (message, 0));
+    let folder = place.folder.path().join(place.journal.thread().as_str());
+    let record = ThreadRecord::read(&folder, &[place.journal.public_key()]).unwrap();
+    assert_eq!((record.state, record.failure), (ThreadState::Error, Some(failure)));
+}

@@ -1,0 +1,120 @@
+//! The name of one thread, which is also the name of its folder.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A thread's id: the directive's last segment, `-`, and a version 7 UUID (SPEC 10.2).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(String);
+
+impl ThreadId {
+    /// Joins the last segment of a directive's id and a UUID in its usual spelling.
+    ///
+    /// # Errors
+    ///
+    /// When the segment breaks the grammar of item ids or the UUID is not a version 7 one in lower case.
+    pub fn new(directive: &str, uuid: &str) -> Result<Self, ThreadIdError> {
+        let segment = directive.rsplit('/').next().unwrap_or(directive);
+        format!("{segment}-{uuid}").parse()
+    }
+
+    /// The text, safe as the name of a folder.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ThreadId {
+    type Err = ThreadIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = || ThreadIdError { text: text.to_owned() };
+        let split = text.len().checked_sub(UUID_LENGTH + 1).ok_or_else(invalid)?;
+        let (segment, rest) = text.split_at_checked(split).ok_or_else(invalid)?;
+        let uuid = rest.strip_prefix('-').ok_or_else(invalid)?;
+        if is_segment(segment) && is_uuid_v7(uuid) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(invalid())
+        }
+    }
+}
+
+const UUID_LENGTH: usize = 36;
+const MAX_SEGMENT: usize = 200;
+
+fn is_segment(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    starts
+        && text.len() <= MAX_SEGMENT
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+}
+
+fn is_uuid_v7(text: &str) -> bool {
+    text.len() == UUID_LENGTH
+        && text.char_indices().all(|(index, c)| match index {
+            8 | 13 | 18 | 23 => c == '-',
+            14 => c == '7',
+            19 => matches!(c, '8' | '9' | 'a' | 'b'),
+            _ => matches!(c, '0'..='9' | 'a'..='f'),
+        })
+}
+
+/// Text that is no thread id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error(
+    "`{text}` is not a thread id: the last segment of a directive's id, `-`, and a version 7 UUID"
+)]
+pub struct ThreadIdError {
+    /// The text.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "019a0000-0000-7000-8000-0000000000ff";
+
+    #[test]
+    fn takes_the_last_segment() {
+        let id = ThreadId::new("deploy/staging.v2", UUID).unwrap();
+        assert_eq!(id.as_str(), format!("staging.v2-{UUID}"));
+        assert_eq!(id.as_str().parse(), Ok(id));
+    }
+
+    #[test]
+    fn what_is_no_safe_folder_name_is_refused() {
+        let long = "a".repeat(201);
+        let rows = [
+            String::new(),
+            UUID.to_owned(),
+            format!("-{UUID}"),
+            format!("..-{UUID}"),
+            format!(".hidden-{UUID}"),
+            format!("a/b-{UUID}"),
+            format!("a\\b-{UUID}"),
+            format!("é-{UUID}"),
+            format!("{long}-{UUID}"),
+            "a-019a0000-0000-4000-8000-0000000000ff".to_owned(),
+            "a-019A0000-0000-7000-8000-0000000000FF".to_owned(),
+            "a-019a0000-0000-7000-c000-0000000000ff".to_owned(),
+        ];
+        for text in rows {
+            assert_eq!(
+                text.parse::<ThreadId>().unwrap_err().to_string(),
+                format!(
+                    "`{text}` is not a thread id: the last segment of a directive's id, `-`, and a version 7 UUID"
+                )
+            );
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! How much a thread may use, and the limit that ended one.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::{Nanos, NanosError, Usage};
+
+/// The limits of one thread (SPEC 10.5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Requests to the model.
+    pub turns: u64,
+    /// Tokens of every sort, over all requests.
+    pub tokens: u64,
+    /// Money.
+    pub spend: SpendLimit,
+    /// Seconds since the thread started.
+    pub duration_seconds: u64,
+    /// Child threads; a thread that starts none stays below any value.
+    pub spawns: u64,
+    /// Levels of threads below this one; likewise.
+    pub depth: u64,
+}
+
+impl Limits {
+    /// The first limit that these amounts have reached, if any; money is counted by the ledger instead.
+    #[must_use]
+    pub fn reached(&self, turns: u64, usage: &Usage, elapsed: Duration) -> Option<LimitHit> {
+        let rows = [
+            (Limit::Turns, turns, self.turns),
+            (Limit::Tokens, usage.total(), self.tokens),
+            (Limit::Duration, elapsed.as_secs(), self.duration_seconds),
+        ];
+        rows.into_iter()
+            .find(|(_, value, maximum)| maximum <= value)
+            .map(|(limit, value, maximum)| LimitHit { limit, value, maximum })
+    }
+}
+
+/// The defaults of SPEC 10.5: 10 turns, 200,000 tokens, 0.50 USD, 600 seconds, 10 spawns, 5 levels.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns: 10,
+            tokens: 200_000,
+            spend: SpendLimit::AtMost(Nanos::new(500_000_000)),
+            duration_seconds: 600,
+            spawns: 10,
+            depth: 5,
+        }
+    }
+}
+
+/// How much money may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is a cap on spending or there is none")]
+pub enum SpendLimit {
+    /// No more than this.
+    AtMost(Nanos),
+    /// Whatever it costs, which is also the only way to run a model without a price.
+    Unlimited,
+}
+
+/// Reads dollars as decimal text, or `unlimited`.
+impl FromStr for SpendLimit {
+    type Err = NanosError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "unlimited" { Ok(Self::Unlimited) } else { text.parse().map(Self::AtMost) }
+    }
+}
+
+/// A limit that ended a thread, with what it measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitHit {
+    /// Which one.
+    pub limit: Limit,
+    /// What was reached or, for money, what the next request would have come to; in the limit's own unit.
+    pub value: u64,
+    /// What is allowed, in the same unit.
+    pub maximum: u64,
+}
+
+impl fmt::Display for LimitHit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value, maximum) = (self.limit, self.value, self.maximum);
+        match name {
+            Limit::Spend => {
+                let (value, maximum) = (Nanos::new(value), Nanos::new(maximum));
+                write!(
+                    f,
+                    "limit `{name}` reached: the next request may bring the cost to {value} of {maximum}"
+                )
+            }
+            Limit::Duration | Limit::Tokens | Limit::Turns => {
+                write!(f, "limit `{name}` reached: {value} of {maximum}")
+            }
+        }
+    }
+}
+
+/// The limits that can end a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// `duration_seconds`.
+    Duration,
+    /// `spend`, in nano-dollars.
+    Spend,
+    /// `tokens`.
+    Tokens,
+    /// `turns`.
+    Turns,
+}
+
+impl Limit {
+    /// The name in a directive's `<limits>`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Duration => "duration_seconds",
+            Self::Spend => "spend",
+            Self::Tokens => "tokens",
+            Self::Turns => "turns",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(turns: u64, tokens: u64, seconds: u64, expected: Option<&str>) {
+        let hit =
+            Limits::default().reached(turns, &Usage::new(tokens, 0), Duration::from_secs(seconds));
+        assert_eq!(hit.map(|hit| hit.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn below_every_limit() {
+        check(9, 199_999, 599, None);
+    }
+
+    #[test]
+    fn turns() {
+        check(10, 0, 0, Some("limit `turns` reached: 10 of 10"));
+    }
+
+    #[test]
+    fn tokens() {
+        check(0, 200_001, 0, Some("limit `tokens` reached: 200001 of 200000"));
+    }
+
+    #[test]
+    fn duration() {
+        check(0, 0, 600, Some("limit `duration_seconds` reached: 600 of 600"));
+    }
+
+    #[test]
+    fn money_is_shown_in_dollars() {
+        let hit = LimitHit { limit: Limit::Spend, value: 620_000_000, maximum: 500_000_000 };
+        assert_eq!(
+            hit.to_string(),
+            "limit `spend` reached: the next request may bring the cost to 0.62 USD of 0.50 USD"
+        );
+    }
+}

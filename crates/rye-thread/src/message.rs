@@ -1,0 +1,97 @@
+//! The conversation as values: what a provider is sent and what it answers.
+
+mod reply;
+
+pub(crate) mod disk;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use self::reply::{Reply, StopReason, ToolCall};
+use crate::ToolSpec;
+
+/// The two texts that a thread begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a conversation begins with a system text and a user text"
+)]
+pub struct Opening {
+    /// The system message, sent in the provider's own field.
+    pub system: Option<String>,
+    /// The first message of the user.
+    pub first_user_message: String,
+}
+
+/// One request to a model; equal requests are the same request.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Request {
+    /// The system message, the same in every request of a thread.
+    pub system: Option<String>,
+    /// The tools, sorted by name and the same in every request of a thread.
+    pub tools: Vec<ToolSpec>,
+    /// The whole conversation so far, which only ever grows at its end.
+    pub messages: Vec<Message>,
+    /// The most tokens that the answer may have, reasoning included.
+    pub max_output_tokens: u64,
+}
+
+impl Request {
+    /// The first request of a conversation, for one who drives a provider without a thread.
+    #[must_use]
+    pub fn new(opening: &Opening, tools: Vec<ToolSpec>, max_output_tokens: u64) -> Self {
+        let first = Message::User { text: opening.first_user_message.clone() };
+        Self { system: opening.system.clone(), tools, messages: vec![first], max_output_tokens }
+    }
+}
+
+/// One entry of the conversation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Message {
+    /// What the model answered, to be resent from [`Reply::raw`] as it was received.
+    Assistant {
+        /// The answer.
+        reply: Arc<Reply>,
+    },
+    /// The results of every call of the answer before it, in the order of the calls.
+    ToolResults {
+        /// One result per call.
+        results: Vec<ToolResult>,
+    },
+    /// A text of the user's side.
+    User {
+        /// The text.
+        text: String,
+    },
+}
+
+/// What one tool call came to.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id that the provider gave the call.
+    pub call_id: String,
+    /// The palette name that was called.
+    pub name: String,
+    /// The result or, with `is_error`, what went wrong.
+    pub content: Value,
+    /// Whether the call failed or was refused.
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// A result that answers `call` with success.
+    #[must_use]
+    pub fn ok(call: &ToolCall, content: Value) -> Self {
+        Self { call_id: call.id.clone(), name: call.name.clone(), content, is_error: false }
+    }
+
+    /// A result that tells the model why `call` failed.
+    #[must_use]
+    pub fn error(call: &ToolCall, content: Value) -> Self {
+        Self { call_id: call.id.clone(), name: call.name.clone(), content, is_error: true }
+    }
+}

@@ -1,0 +1,234 @@
+//! The tools that one thread offers its model, and what a call by the model means.
+
+mod execute;
+mod name;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use rye_caps::Capability;
+use serde_json::Value;
+
+pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
+pub use self::name::palette_name;
+pub(crate) use self::resolve::{Resolved, Unresolved};
+use crate::{DIRECTIVE_RETURN, Effect, OutputContract, Tool, ToolSpec};
+
+/// One tool to offer.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct PaletteEntry {
+    /// The item id, such as `rye/file-system/read`.
+    pub item_id: String,
+    /// Further item ids that mean the same tool, such as `fs_read`.
+    pub aliases: Vec<String>,
+    /// What the model is shown; the palette replaces the name by the one of SPEC 5.4.
+    pub spec: ToolSpec,
+    /// What an authority must allow before a call.
+    pub capability: Capability,
+    /// What a second call would do.
+    pub effect: Effect,
+    /// The tool itself.
+    pub tool: Arc<dyn Tool>,
+}
+
+impl PaletteEntry {
+    /// A tool without aliases.
+    #[must_use]
+    pub fn new(
+        item_id: &str,
+        spec: ToolSpec,
+        capability: Capability,
+        effect: Effect,
+        tool: Arc<dyn Tool>,
+    ) -> Self {
+        Self { item_id: item_id.to_owned(), aliases: Vec::new(), spec, capability, effect, tool }
+    }
+
+    /// The same tool under further ids.
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: &[&str]) -> Self {
+        self.aliases = aliases.iter().map(|alias| (*alias).to_owned()).collect();
+        self
+    }
+}
+
+impl fmt::Debug for PaletteEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PaletteEntry")
+            .field("item_id", &self.item_id)
+            .field("aliases", &self.aliases)
+            .field("spec", &self.spec)
+            .field("capability", &self.capability)
+            .field("effect", &self.effect)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tools of one thread, under the names that its model sees.
+///
+/// Every palette also offers `rye_execute`, which runs a tool of the palette by its item id, and, where outputs are
+/// declared, `directive_return`. Both are resolved to what they mean before any authority is asked (SPEC 9.4).
+#[derive(Debug)]
+pub struct Palette {
+    offered: BTreeMap<String, Offered>,
+    names: BTreeMap<String, String>,
+}
+
+impl Palette {
+    /// Names the tools and reads their input schemas, without any network.
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once: an id or alias that stands for two tools or is reserved, and schemas that cannot be used.
+    pub fn new(entries: Vec<PaletteEntry>) -> Result<Self, PaletteError> {
+        let mut problems = Vec::new();
+        let ids: Vec<&str> = entries.iter().map(|entry| entry.item_id.as_str()).collect();
+        let given = name::assign(&ids);
+        let mut palette = Self { offered: BTreeMap::new(), names: BTreeMap::new() };
+        for (mut entry, name) in entries.into_iter().zip(given) {
+            entry.spec.name.clone_from(&name);
+            palette.admit(entry, &name, &mut problems);
+        }
+        if problems.is_empty() { Ok(palette) } else { Err(PaletteError { problems }) }
+    }
+
+    fn admit(&mut self, entry: PaletteEntry, name: &str, problems: &mut Vec<PaletteProblem>) {
+        for id in std::iter::once(&entry.item_id).chain(&entry.aliases) {
+            if id == DIRECTIVE_RETURN {
+                problems.push(PaletteProblem::Reserved { id: id.clone() });
+            } else if self
+                .names
+                .insert(id.clone(), name.to_owned())
+                .is_some_and(|other| other != name)
+            {
+                problems.push(PaletteProblem::TwoTools { id: id.clone() });
+            }
+        }
+        match jsonschema::options().offline().build(&entry.spec.input_schema) {
+            Ok(_) if self.offered.contains_key(name) => {
+                problems.push(PaletteProblem::TwoTools { id: entry.item_id });
+            }
+            Ok(validator) => {
+                drop(self.offered.insert(name.to_owned(), Offered { entry, validator }))
+            }
+            Err(error) => {
+                problems
+                    .push(PaletteProblem::Schema { id: entry.item_id, message: error.to_string() });
+            }
+        }
+    }
+
+    /// What the model is shown: every tool, `rye_execute`, and `directive_return` where outputs are declared, sorted
+    /// by name.
+    #[must_use]
+    pub fn specs(&self, contract: &OutputContract) -> Vec<ToolSpec> {
+        let mut specs: Vec<ToolSpec> =
+            self.offered.values().map(|offered| offered.entry.spec.clone()).collect();
+        specs.push(execute::spec(self.names.keys().map(String::as_str), contract));
+        if !contract.is_empty() {
+            specs.push(ToolSpec::new(
+                &palette_name(DIRECTIVE_RETURN),
+                "Returns the outputs of the directive and ends the thread.",
+                contract.schema(),
+            ));
+        }
+        specs.sort_by(|a, b| a.name.cmp(&b.name));
+        specs
+    }
+
+    /// Palette name and item id of every tool, sorted by name; aliases are not listed.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.offered.iter().map(|(name, offered)| (name.as_str(), offered.entry.item_id.as_str()))
+    }
+
+    fn by_id(&self, id: &str) -> Option<&Offered> {
+        self.names.get(id).and_then(|name| self.offered.get(name))
+    }
+}
+
+/// A tool with its compiled input schema.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    pub(crate) entry: PaletteEntry,
+    validator: Validator,
+}
+
+impl Offered {
+    /// Why the arguments do not satisfy the input schema; empty when they do.
+    pub(crate) fn problems(&self, arguments: &Value) -> Vec<String> {
+        self.validator
+            .iter_errors(arguments)
+            .take(MAX_PROBLEMS)
+            .map(|error| problem(&error))
+            .collect()
+    }
+}
+
+const MAX_PROBLEMS: usize = 20;
+const MAX_PROBLEM_CHARS: usize = 300;
+
+/// The message of one schema error, cut so that a large value is not quoted back to the model in full.
+fn problem(error: &jsonschema::ValidationError<'_>) -> String {
+    let path = error.instance_path().to_string();
+    let message: String = error.to_string().chars().take(MAX_PROBLEM_CHARS).collect();
+    if path.is_empty() { message } else { format!("at `{path}`: {message}") }
+}
+
+/// A set of tools that cannot be offered together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaletteError {
+    problems: Vec<PaletteProblem>,
+}
+
+impl PaletteError {
+    /// Every problem, at least one.
+    #[must_use]
+    pub fn problems(&self) -> &[PaletteProblem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for PaletteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PaletteError {}
+
+/// One reason why tools cannot be offered together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PaletteProblem {
+    /// The id means something that every thread has of its own.
+    #[error("tool id `{id}` is reserved for returning outputs; choose another id")]
+    Reserved {
+        /// The id.
+        id: String,
+    },
+    /// The input schema cannot be used.
+    #[error("input schema of tool `{id}` cannot be used: {message}")]
+    Schema {
+        /// The tool.
+        id: String,
+        /// What is wrong with the schema.
+        message: String,
+    },
+    /// Two tools answer to one id.
+    #[error("tool id `{id}` stands for two tools; rename one or drop its alias")]
+    TwoTools {
+        /// The id.
+        id: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

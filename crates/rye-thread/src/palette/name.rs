@@ -1,0 +1,56 @@
+//! Names that every provider accepts, made from item ids (SPEC 5.4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use super::EXECUTE;
+use crate::DIRECTIVE_RETURN;
+
+/// The name of an id that no other id of its palette competes with.
+///
+/// Characters outside `[A-Za-z0-9_]` become `_`, a leading digit gets a `_` before it, and a name past 64 characters
+/// is cut and ends in a short hash of the id.
+#[must_use]
+pub fn palette_name(id: &str) -> String {
+    let plain = plain(id);
+    if plain.len() <= MAX_LENGTH { plain } else { hashed(id) }
+}
+
+/// One name per id, in the order given.
+///
+/// Every id of a collision gets a hash, so that a name does not depend on the order or on which tool came first.
+pub(super) fn assign(ids: &[&str]) -> Vec<String> {
+    let mut wanted: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for id in ids.iter().copied().chain([DIRECTIVE_RETURN]) {
+        wanted.entry(palette_name(id)).or_default().insert(id);
+    }
+    let is_taken =
+        |name: &str| name == EXECUTE || wanted.get(name).is_some_and(|ids| 1 < ids.len());
+    ids.iter()
+        .map(|id| {
+            let name = palette_name(id);
+            if is_taken(&name) { hashed(id) } else { name }
+        })
+        .collect()
+}
+
+const MAX_LENGTH: usize = 64;
+const HASH_LENGTH: usize = 8;
+
+fn plain(id: &str) -> String {
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match name.chars().next() {
+        Some(first) if !first.is_ascii_digit() => name,
+        _ => format!("_{name}"),
+    }
+}
+
+fn hashed(id: &str) -> String {
+    let digest = Sha256::digest(id.as_bytes());
+    let hash: String =
+        digest.iter().take(HASH_LENGTH / 2).map(|byte| format!("{byte:02x}")).collect();
+    let stem: String = plain(id).chars().take(MAX_LENGTH - HASH_LENGTH - 1).collect();
+    format!("{stem}_{hash}")
+}

@@ -1,0 +1,171 @@
+//! `thread.json`: how one thread stands, signed.
+
+mod disk;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rye_sign::{JsonError, PublicKey, SigningKey, sign_json, verify_json};
+use serde_json::{Map, Value};
+
+use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage};
+
+/// What `thread.json` holds of one thread.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ThreadRecord {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The thread that started it.
+    pub parent: Option<ThreadId>,
+    /// The id of the directive that it follows.
+    pub directive: String,
+    /// Where it is in its life.
+    pub state: ThreadState,
+    /// When it got its folder.
+    pub created: Moment,
+    /// When this record was written.
+    pub updated: Moment,
+    /// The name of the provider's configuration, once it is known.
+    pub provider: Option<String>,
+    /// The model's id, once it is known.
+    pub model: Option<String>,
+    /// The limits.
+    pub limits: Limits,
+    /// Requests that were answered.
+    pub turns: u64,
+    /// Tokens of all answers.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Nanos,
+    /// What was returned.
+    pub outputs: Option<Map<String, Value>>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// How many records the transcript has, and the hash of them all, so that a record missing at its end is seen.
+    pub transcript: Option<(u64, String)>,
+    /// What the caller wants on record beside, such as inputs or that unsigned items were allowed; the first record of
+    /// the transcript repeats it.
+    pub facts: Map<String, Value>,
+    /// Members that a newer version wrote, kept for it.
+    rest: Map<String, Value>,
+}
+
+impl ThreadRecord {
+    /// A thread that has just been made.
+    #[must_use]
+    pub fn new(thread: &ThreadId, directive: &str, limits: &Limits, created: Moment) -> Self {
+        Self {
+            thread: thread.clone(),
+            parent: None,
+            directive: directive.to_owned(),
+            state: ThreadState::Created,
+            created,
+            updated: created,
+            provider: None,
+            model: None,
+            limits: limits.clone(),
+            turns: 0,
+            usage: Usage::default(),
+            cost: Nanos::ZERO,
+            outputs: None,
+            failure: None,
+            transcript: None,
+            facts: Map::new(),
+            rest: Map::new(),
+        }
+    }
+
+    /// Writes `thread.json` into the folder, signed at the time of `updated`; a reader sees the old or the new one.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
+        let signed = sign_json(&disk::value(self), key, self.updated.timestamp())
+            .expect("because the record is an object");
+        let path = folder.join(FILE);
+        replace(&path, format!("{signed:#}\n").as_bytes())
+            .map_err(|source| RecordError::Write { path, source })
+    }
+
+    /// Reads and verifies the `thread.json` of the folder.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, is not signed by one of the keys as it stands, or is of another version.
+    pub fn read(folder: &Path, keys: &[PublicKey]) -> Result<Self, RecordError> {
+        let path = folder.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(RecordError::Read { path, source }),
+        };
+        let malformed = |problem: String| RecordError::Malformed { path: path.clone(), problem };
+        let value: Value =
+            serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        verify_json(&value, keys).map_err(|source| RecordError::Unverified {
+            path: path.clone(),
+            source: Box::new(source),
+        })?;
+        disk::parse(value).map_err(malformed)
+    }
+}
+
+/// Why a `thread.json` was not written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It is signed, and not what this version reads.
+    #[error("`{}` is not a thread record of version 1: {problem}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read `{}`; name a thread that exists", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The signature does not hold.
+    #[error("`{}` is not as a run wrote it; do not rely on it", .path.display())]
+    Unverified {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the signature.
+        source: Box<JsonError>,
+    },
+    /// The file cannot be written.
+    #[error("cannot write `{}`; check the disk and the permissions of its folder", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+const FILE: &str = "thread.json";
+
+/// Temporary file in the same folder, on disk, renamed, and the name on disk.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("json.tmp");
+    let mut file = File::create(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Puts the names in a folder on disk, where the system lets a folder be opened for that.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The saved form of a thread record.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::ThreadRecord;
+use crate::message::disk::UsageDisk;
+use crate::outcome::disk::{FailureDisk, LimitsDisk};
+use crate::{Moment, Nanos, ThreadId};
+
+pub(super) fn value(record: &ThreadRecord) -> Value {
+    let own = serde_json::to_value(RecordDisk::of(record))
+        .expect("because every part of it is plain JSON");
+    let Value::Object(mut members) = own else { return own };
+    for (name, member) in &record.rest {
+        members.insert(name.clone(), member.clone());
+    }
+    Value::Object(members)
+}
+
+/// Reads a verified value; members of other names are kept.
+pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
+    let Value::Object(members) = value else { return Err("it is not an object".to_owned()) };
+    let is_own = |name: &str| MEMBERS.contains(&name);
+    let rest = members.iter().filter(|(name, _)| !is_own(name) && *name != "_signature");
+    let rest: Map<String, Value> =
+        rest.map(|(name, member)| (name.clone(), member.clone())).collect();
+    let own: Map<String, Value> = members.into_iter().filter(|(name, _)| is_own(name)).collect();
+    let disk: RecordDisk =
+        serde_json::from_value(Value::Object(own)).map_err(|error| error.to_string())?;
+    disk.into_record(rest)
+}
+
+const FORMAT: &str = "rye-thread";
+const VERSION: u64 = 1;
+
+const MEMBERS: [&str; 18] = [
+    "format",
+    "version",
+    "thread_id",
+    "parent",
+    "directive",
+    "state",
+    "created",
+    "updated",
+    "provider",
+    "model",
+    "limits",
+    "turns",
+    "usage",
+    "cost_nanos",
+    "outputs",
+    "failure",
+    "transcript",
+    "facts",
+];
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordDisk {
+    format: String,
+    version: u64,
+    thread_id: String,
+    parent: Option<String>,
+    directive: String,
+    state: String,
+    created: String,
+    updated: String,
+    provider: Option<String>,
+    model: Option<String>,
+    limits: LimitsDisk,
+    turns: u64,
+    usage: UsageDisk,
+    cost_nanos: u64,
+    outputs: Option<Map<String, Value>>,
+    failure: Option<FailureDisk>,
+    transcript: Option<EndDisk>,
+    facts: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndDisk {
+    records: u64,
+    head: String,
+}
+
+impl RecordDisk {
+    fn of(record: &ThreadRecord) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            thread_id: record.thread.to_string(),
+            parent: record.parent.as_ref().map(ThreadId::to_string),
+            directive: record.directive.clone(),
+            state: record.state.to_string(),
+            created: record.created.to_string(),
+            updated: record.updated.to_string(),
+            provider: record.provider.clone(),
+            model: record.model.clone(),
+            limits: LimitsDisk::of(&record.limits),
+            turns: record.turns,
+            usage: UsageDisk::of(&record.usage),
+            cost_nanos: record.cost.get(),
+            outputs: record.outputs.clone(),
+            failure: record.failure.as_ref().map(FailureDisk::of),
+            transcript: record.transcript.clone().map(|(records, head)| EndDisk { records, head }),
+            facts: record.facts.clone(),
+        }
+    }
+
+    fn into_record(self, rest: Map<String, Value>) -> Result<ThreadRecord, String> {
+        if self.format != FORMAT || self.version != VERSION {
+            return Err(format!("it is `{}` of version {}", self.format, self.version));
+        }
+        Ok(ThreadRecord {
+            thread: thread(&self.thread_id)?,
+            parent: self.parent.as_deref().map(thread).transpose()?,
+            directive: self.directive,
+            state: self.state.parse().map_err(|error| format!("{error}"))?,
+            created: moment(&self.created)?,
+            updated: moment(&self.updated)?,
+            provider: self.provider,
+            model: self.model,
+            limits: self.limits.into_limits(),
+            turns: self.turns,
+            usage: self.usage.into_usage(),
+            cost: Nanos::new(self.cost_nanos),
+            outputs: self.outputs,
+            failure: self.failure.map(FailureDisk::into_failure).transpose()?,
+            transcript: self.transcript.map(|end| (end.records, end.head)),
+            facts: self.facts,
+            rest,
+        })
+    }
+}
+
+fn thread(text: &str) -> Result<ThreadId, String> {
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    text.parse().map_err(|error| format!("{error}"))
+}

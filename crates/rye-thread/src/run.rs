@@ -1,0 +1,326 @@
+//! The loop as a value: it decides, and does nothing.
+
+mod decide;
+mod disk;
+mod end;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::disk::RunDiskError;
+pub use self::end::{End, OutOfTurn, Returned, Step};
+use crate::{
+    Failure, FailureKind, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply, Request,
+    ToolCall, ToolResult, ToolSpec, Usage,
+};
+
+/// One conversation with a model, from its opening to its end, without any input or output.
+///
+/// A driver asks [`Run::step`] what to do, does it, and reports back. The history only grows; no method edits it.
+///
+/// | state | input | next state |
+/// |---|---|---|
+/// | `ready`, `asked` | `step`, a limit is reached | `done`: failed |
+/// | `ready`, `asked` | `step` | `asked`, yields [`Step::CallModel`] |
+/// | `asked` | reply that was refused for its content | `done`: failed |
+/// | `asked` | reply with calls | `calling` |
+/// | `asked` | reply that pauses | `ready` |
+/// | `asked` | reply that is cut | `done`: failed |
+/// | `asked` | text, no output required | `done`: completed |
+/// | `asked` | text, outputs required, first time | `ready`, the history ends in a reminder |
+/// | `asked` | text, outputs required, reminded before | `done`: failed |
+/// | `calling` | `step` | `calling`, yields [`Step::CallTools`] |
+/// | `calling` | results, a `directive_return` is accepted | `done`: completed |
+/// | `calling` | results | `ready` |
+/// | any but `done` | `fail` | `done`: failed |
+/// | any but `done` | `cancel` | `done`: cancelled |
+/// | `done` | `step` | `done`, yields [`Step::Done`] |
+///
+/// Every other input is [`OutOfTurn`] and changes nothing.
+///
+/// A `directive_return` beside other calls of the same reply is judged after them, and not accepted when one of them
+/// failed: the model decided on its outputs before it saw that.
+#[derive(Debug, Clone)]
+pub struct Run {
+    system: Option<String>,
+    tools: Vec<ToolSpec>,
+    max_output_tokens: u64,
+    contract: OutputContract,
+    limits: Limits,
+    messages: Vec<Message>,
+    phase: Phase,
+    turns: u64,
+    usage: Usage,
+    cost: Nanos,
+    elapsed: Duration,
+    measured: Option<Measured>,
+    is_reminded: bool,
+    refusals: Vec<Refusal>,
+    text: String,
+}
+
+/// What the machine waits for.
+#[derive(Debug, Clone)]
+enum Phase {
+    Ready,
+    Asked,
+    Calling { calls: Vec<ToolCall> },
+    Done(End),
+}
+
+impl Phase {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Asked => "asked",
+            Self::Calling { .. } => "calling",
+            Self::Done(_) => "done",
+        }
+    }
+}
+
+/// How many tokens a provider counted for the first messages of the history.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    messages: usize,
+    tokens: u64,
+}
+
+impl Run {
+    /// A conversation that has not begun.
+    ///
+    /// The tools are those of [`Palette::specs`](crate::Palette::specs) for the same contract, and
+    /// `max_output_tokens` is the model's.
+    #[must_use]
+    pub fn new(
+        opening: Opening,
+        tools: Vec<ToolSpec>,
+        contract: OutputContract,
+        limits: Limits,
+        max_output_tokens: u64,
+    ) -> Self {
+        Self {
+            system: opening.system,
+            tools,
+            max_output_tokens,
+            contract,
+            limits,
+            messages: vec![Message::User { text: opening.first_user_message }],
+            phase: Phase::Ready,
+            turns: 0,
+            usage: Usage::default(),
+            cost: Nanos::ZERO,
+            elapsed: Duration::ZERO,
+            measured: None,
+            is_reminded: false,
+            refusals: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// What to do now, `elapsed` after the thread began; every request passes the limits here.
+    pub fn step(&mut self, elapsed: Duration) -> Step {
+        self.elapsed = self.elapsed.max(elapsed);
+        match &self.phase {
+            Phase::Done(end) => Step::Done(end.clone()),
+            Phase::Calling { calls } => {
+                let (returns, calls) = calls.iter().cloned().partition(decide::is_return);
+                Step::CallTools { calls, returns }
+            }
+            Phase::Ready | Phase::Asked => self.ask(),
+        }
+    }
+
+    fn ask(&mut self) -> Step {
+        if let Some(hit) = self.limits.reached(self.turns, &self.usage, self.elapsed) {
+            let message = hit.to_string();
+            return Step::Done(self.end_failed(Failure { kind: FailureKind::Limit(hit), message }));
+        }
+        self.phase = Phase::Asked;
+        let left = self.limits.tokens.saturating_sub(self.usage.total());
+        Step::CallModel(Request {
+            system: self.system.clone(),
+            tools: self.tools.clone(),
+            messages: self.messages.clone(),
+            max_output_tokens: self.max_output_tokens.min(left),
+        })
+    }
+
+    /// Takes the answer to the request of [`Step::CallModel`], and what it cost.
+    ///
+    /// # Errors
+    ///
+    /// When no answer is awaited.
+    pub fn model_replied(&mut self, reply: Reply, cost: Nanos) -> Result<(), OutOfTurn> {
+        let Phase::Asked = self.phase else { return Err(self.out_of_turn("a reply")) };
+        self.turns += 1;
+        self.usage = self.usage.plus(&reply.usage);
+        self.cost = self.cost.saturating_add(cost);
+        self.measured = decide::measured(&reply, self.messages.len()).or(self.measured);
+        if !reply.text.is_empty() {
+            self.text.clone_from(&reply.text);
+        }
+        let next = decide::after_reply(&reply, &self.contract, self.is_reminded);
+        self.messages.push(Message::Assistant { reply: Arc::new(reply) });
+        self.enter(next);
+        Ok(())
+    }
+
+    fn enter(&mut self, next: decide::Next) {
+        match next {
+            decide::Next::Ask => self.phase = Phase::Ready,
+            decide::Next::Call(calls) => self.phase = Phase::Calling { calls },
+            decide::Next::Complete => {
+                self.phase = Phase::Done(End::Completed { outputs: None, text: self.text.clone() });
+            }
+            decide::Next::Fail(failure) => drop(self.end_failed(failure)),
+            decide::Next::Remind(text) => {
+                self.is_reminded = true;
+                self.messages.push(Message::User { text });
+                self.phase = Phase::Ready;
+            }
+        }
+    }
+
+    /// Takes the results of the `calls` of [`Step::CallTools`], in their order, and answers the `returns` itself.
+    ///
+    /// The answers to the `returns` are given back, for the record.
+    ///
+    /// # Errors
+    ///
+    /// When no results are awaited, or they are not those of the calls.
+    pub fn tools_returned(
+        &mut self,
+        returned: Vec<Returned>,
+    ) -> Result<Vec<ToolResult>, OutOfTurn> {
+        let Phase::Calling { calls } = &self.phase else {
+            return Err(self.out_of_turn("tool results"));
+        };
+        let answers = decide::after_calls(calls, returned, &self.contract)?;
+        self.refusals.extend(answers.refusals);
+        self.messages.push(Message::ToolResults { results: answers.results });
+        self.phase = match answers.outputs {
+            Some(outputs) => {
+                Phase::Done(End::Completed { outputs: Some(outputs), text: self.text.clone() })
+            }
+            None => Phase::Ready,
+        };
+        Ok(answers.own)
+    }
+
+    /// Ends the conversation because something outside it failed.
+    ///
+    /// After a refused call, a failure that may follow from it becomes [`FailureKind::Refused`], and says both.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already.
+    pub fn fail(&mut self, failure: Failure) -> Result<(), OutOfTurn> {
+        if let Phase::Done(_) = self.phase {
+            return Err(self.out_of_turn("a failure"));
+        }
+        self.end_failed(failure);
+        Ok(())
+    }
+
+    /// Ends the conversation because somebody wants it to stop.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already.
+    pub fn cancel(&mut self) -> Result<(), OutOfTurn> {
+        if let Phase::Done(_) = self.phase {
+            return Err(self.out_of_turn("a cancellation"));
+        }
+        self.phase = Phase::Done(End::Cancelled);
+        Ok(())
+    }
+
+    fn end_failed(&mut self, failure: Failure) -> End {
+        let end = End::Failed(decide::blame(failure, &self.refusals));
+        self.phase = Phase::Done(end.clone());
+        end
+    }
+
+    fn out_of_turn(&self, input: &'static str) -> OutOfTurn {
+        OutOfTurn::Input { input, state: self.phase.name() }
+    }
+
+    /// The whole history, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The system message.
+    #[must_use]
+    pub fn system(&self) -> Option<&str> {
+        self.system.as_deref()
+    }
+
+    /// The tools that every request shows.
+    #[must_use]
+    pub fn tools(&self) -> &[ToolSpec] {
+        &self.tools
+    }
+
+    /// What must be returned.
+    #[must_use]
+    pub fn contract(&self) -> &OutputContract {
+        &self.contract
+    }
+
+    /// The limits that `step` checks.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How many requests were answered.
+    #[must_use]
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// The tokens of all answers together.
+    #[must_use]
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// The cost of all answers together.
+    #[must_use]
+    pub fn cost(&self) -> Nanos {
+        self.cost
+    }
+
+    /// The longest time that `step` was told.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// The last text that the model wrote.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The calls that were refused so far.
+    #[must_use]
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    /// The most input tokens that the next request can have.
+    ///
+    /// What a provider has counted before counts as it said; everything since counts a token per byte and some for
+    /// the frame, which no tokenizer exceeds.
+    #[must_use]
+    pub fn input_bound(&self) -> u64 {
+        decide::input_bound(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! The decisions of a run, each from values to a value.
+
+use serde_json::{Map, Value, json};
+
+use super::{Measured, OutOfTurn, Returned, Run};
+use crate::palette::{EXECUTE, execute_arguments, palette_name};
+use crate::{
+    DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass, Refusal,
+    Reply, StopReason, ToolCall, ToolResult,
+};
+
+/// Where a reply leads.
+pub(super) enum Next {
+    Ask,
+    Call(Vec<ToolCall>),
+    Complete,
+    Fail(Failure),
+    Remind(String),
+}
+
+pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded: bool) -> Next {
+    if reply.stop == StopReason::Refusal {
+        return fail(
+            FailureKind::Provider(ProviderErrorClass::ContentRefused),
+            "the model refused to answer for the content",
+        );
+    }
+    if !reply.calls.is_empty() {
+        return Next::Call(reply.calls.clone());
+    }
+    match &reply.stop {
+        StopReason::Pause => Next::Ask,
+        StopReason::MaxTokens => fail(
+            FailureKind::CutOff,
+            "the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+        ),
+        StopReason::ContextWindow => fail(
+            FailureKind::Provider(ProviderErrorClass::ContextTooLong),
+            "the conversation no longer fits the model's context window; ask for less or use a larger model",
+        ),
+        StopReason::Other(word) => {
+            let message = format!(
+                "the model stopped for `{word}`, so its answer may not be whole; run it again"
+            );
+            fail(FailureKind::CutOff, &message)
+        }
+        StopReason::EndTurn
+        | StopReason::Refusal
+        | StopReason::StopSequence
+        | StopReason::ToolUse => after_text(contract, is_reminded),
+    }
+}
+
+fn after_text(contract: &OutputContract, is_reminded: bool) -> Next {
+    if !contract.requires_outputs() {
+        Next::Complete
+    } else if is_reminded {
+        let message = format!(
+            "the model did not call `directive_return`, even when asked; it must return {contract}"
+        );
+        fail(FailureKind::MissingOutputs, &message)
+    } else {
+        let name = palette_name(DIRECTIVE_RETURN);
+        Next::Remind(format!(
+            "The directive is not finished until its outputs are returned. Call `{name}` now with: {contract}."
+        ))
+    }
+}
+
+fn fail(kind: FailureKind, message: &str) -> Next {
+    Next::Fail(Failure::new(kind, message))
+}
+
+/// Whether a call means `directive_return`, by its palette name or through `rye_execute`.
+pub(super) fn is_return(call: &ToolCall) -> bool {
+    call.name == palette_name(DIRECTIVE_RETURN)
+        || (call.name == EXECUTE
+            && call.arguments.as_ref().is_ok_and(|arguments| {
+                arguments.get("item_id").and_then(Value::as_str) == Some(DIRECTIVE_RETURN)
+            }))
+}
+
+/// What a batch of calls comes to.
+pub(super) struct Answers {
+    /// One result per call, in the order of the calls.
+    pub(super) results: Vec<ToolResult>,
+    /// The results that the run gave itself.
+    pub(super) own: Vec<ToolResult>,
+    pub(super) refusals: Vec<Refusal>,
+    pub(super) outputs: Option<Map<String, Value>>,
+}
+
+pub(super) fn after_calls(
+    calls: &[ToolCall],
+    returned: Vec<Returned>,
+    contract: &OutputContract,
+) -> Result<Answers, OutOfTurn> {
+    let called: Vec<&ToolCall> = calls.iter().filter(|call| !is_return(call)).collect();
+    let fits = |(call, returned): (&&ToolCall, &Returned)| {
+        call.id == returned.result.call_id && call.name == returned.result.name
+    };
+    if called.len() != returned.len() || !called.iter().zip(&returned).all(fits) {
+        let given = returned.into_iter().map(|returned| returned.result.call_id).collect();
+        return Err(OutOfTurn::WrongResults {
+            called: called.iter().map(|call| call.id.clone()).collect(),
+            given,
+        });
+    }
+    Ok(answers(calls, returned, contract))
+}
+
+fn answers(calls: &[ToolCall], returned: Vec<Returned>, contract: &OutputContract) -> Answers {
+    let others_failed = returned.iter().any(|returned| returned.result.is_error);
+    let mut answers =
+        Answers { results: Vec::new(), own: Vec::new(), refusals: Vec::new(), outputs: None };
+    let mut returned = returned.into_iter();
+    for call in calls {
+        let result = if is_return(call) {
+            let result = match judge(call, contract, others_failed, answers.outputs.is_some()) {
+                Ok(outputs) => {
+                    answers.outputs = Some(outputs);
+                    ToolResult::ok(call, json!({"accepted": true}))
+                }
+                Err(problems) => {
+                    ToolResult::error(call, json!({"accepted": false, "problems": problems}))
+                }
+            };
+            answers.own.push(result.clone());
+            result
+        } else if let Some(returned) = returned.next() {
+            answers.refusals.extend(returned.refusal);
+            returned.result
+        } else {
+            continue;
+        };
+        answers.results.push(result);
+    }
+    answers
+}
+
+fn judge(
+    call: &ToolCall,
+    contract: &OutputContract,
+    others_failed: bool,
+    is_returned: bool,
+) -> Result<Map<String, Value>, Vec<String>> {
+    if contract.is_empty() {
+        return Err(vec!["this directive declares no outputs; end with text instead".to_owned()]);
+    }
+    if is_returned {
+        return Err(vec!["outputs were returned by an earlier call of the same turn".to_owned()]);
+    }
+    if others_failed {
+        return Err(vec![
+            "another call of the same turn failed; read its result, then return the outputs again"
+                .to_owned(),
+        ]);
+    }
+    let arguments = call
+        .arguments
+        .as_ref()
+        .map_err(|reason| vec![format!("the arguments are not readable JSON: {reason}")])?;
+    if call.name == EXECUTE {
+        let (_, parameters) = execute_arguments(arguments)?;
+        contract.check(&parameters)
+    } else {
+        contract.check(arguments)
+    }
+}
+
+/// The failure as it is reported once calls were refused.
+pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
+    match refusals.last() {
+        Some(refusal) if failure.kind.may_follow_from_refusal() => {
+            let message = format!("{}; then: {}", refusal.message, failure.message);
+            Failure { kind: FailureKind::Refused, message }
+        }
+        _ => failure,
+    }
+}
+
+/// What the provider counted, where it counted anything.
+pub(super) fn measured(reply: &Reply, messages: usize) -> Option<Measured> {
+    let usage = &reply.usage;
+    let tokens = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    (0 < tokens).then_some(Measured { messages, tokens })
+}
+
+pub(super) fn input_bound(run: &Run) -> u64 {
+    let (counted, tokens) = match run.measured {
+        Some(measured) => (measured.messages, measured.tokens),
+        None => (0, opening_bound(run)),
+    };
+    run.messages
+        .iter()
+        .skip(counted)
+        .map(|message| size(message).saturating_add(FRAME))
+        .fold(tokens.saturating_add(FRAME), u64::saturating_add)
+}
+
+/// Tokens that a provider may put around a message or a tool.
+const FRAME: u64 = 128;
+/// Tokens that a provider may put in front of tools for its own instructions.
+const TOOLS_FRAME: u64 = 2_048;
+
+fn opening_bound(run: &Run) -> u64 {
+    let system = run.system.as_ref().map_or(0, String::len);
+    let tools: usize = run
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
+        .sum();
+    bytes(system + tools) + bytes(run.tools.len()) * FRAME + TOOLS_FRAME
+}
+
+fn size(message: &Message) -> u64 {
+    bytes(match message {
+        Message::Assistant { reply } => reply.raw().get().len(),
+        Message::ToolResults { results } => results
+            .iter()
+            .map(|result| {
+                result.call_id.len() + result.name.len() + result.content.to_string().len() + 128
+            })
+            .sum(),
+        Message::User { text } => text.len(),
+    })
+}
+
+fn bytes(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

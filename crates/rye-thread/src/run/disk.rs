@@ -1,0 +1,231 @@
+//! The saved form of a run: tagged, versioned, and apart from the types that it saves.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{End, Measured, Phase, Run};
+use crate::message::disk::{CallDisk, MessageDisk, UsageDisk};
+use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
+use crate::tool::disk::ToolDisk;
+use crate::{Nanos, OutputContract, OutputField};
+
+impl Run {
+    /// Saves everything, so that [`Run::from_json`] goes on with byte-identical requests.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&RunDisk::of(self)).expect("because every part of it is plain JSON")
+    }
+
+    /// Restores what [`Run::to_json`] saved.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a run, or one of another version.
+    pub fn from_json(text: &str) -> Result<Self, RunDiskError> {
+        let header: Header = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
+        if header.format != FORMAT {
+            return Err(RunDiskError::OtherFormat { format: header.format });
+        }
+        if header.version != VERSION {
+            return Err(RunDiskError::OtherVersion { version: header.version });
+        }
+        let disk: RunDisk = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
+        disk.into_run().map_err(|problem| RunDiskError::Contradiction { problem })
+    }
+}
+
+/// Text that cannot be restored to a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunDiskError {
+    /// The parts do not fit together.
+    #[error("saved run contradicts itself: {problem}; start the directive again")]
+    Contradiction {
+        /// What does not fit.
+        problem: String,
+    },
+    /// It is something else.
+    #[error("`{format}` is not the format of a saved run, which is `rye-run`")]
+    OtherFormat {
+        /// What it says it is.
+        format: String,
+    },
+    /// It was saved by another version of the program.
+    #[error(
+        "saved run has version {version} and this program reads version 1; use the program that saved it"
+    )]
+    OtherVersion {
+        /// The version that it says it has.
+        version: u64,
+    },
+    /// It is not readable.
+    #[error("saved run cannot be read; start the directive again")]
+    Unreadable {
+        /// What the reader met.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl RunDiskError {
+    fn unreadable(error: serde_json::Error) -> Self {
+        Self::Unreadable { source: Box::new(error) }
+    }
+}
+
+const FORMAT: &str = "rye-run";
+const VERSION: u64 = 1;
+
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunDisk {
+    format: String,
+    version: u64,
+    system: Option<String>,
+    tools: Vec<ToolDisk>,
+    max_output_tokens: u64,
+    contract: Vec<FieldDisk>,
+    limits: LimitsDisk,
+    messages: Vec<MessageDisk>,
+    phase: PhaseDisk,
+    turns: u64,
+    usage: UsageDisk,
+    cost_nanos: u64,
+    elapsed_millis: u64,
+    measured: Option<MeasuredDisk>,
+    reminded: bool,
+    refusals: Vec<RefusalDisk>,
+    text: String,
+}
+
+impl RunDisk {
+    fn of(run: &Run) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            system: run.system.clone(),
+            tools: run.tools.iter().map(ToolDisk::of).collect(),
+            max_output_tokens: run.max_output_tokens,
+            contract: run.contract.fields().iter().map(FieldDisk::of).collect(),
+            limits: LimitsDisk::of(&run.limits),
+            messages: run.messages.iter().map(MessageDisk::of).collect(),
+            phase: PhaseDisk::of(&run.phase),
+            turns: run.turns,
+            usage: UsageDisk::of(&run.usage),
+            cost_nanos: run.cost.get(),
+            elapsed_millis: u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),
+            measured: run
+                .measured
+                .map(|Measured { messages, tokens }| MeasuredDisk { messages, tokens }),
+            reminded: run.is_reminded,
+            refusals: run.refusals.iter().map(RefusalDisk::of).collect(),
+            text: run.text.clone(),
+        }
+    }
+
+    fn into_run(self) -> Result<Run, String> {
+        let fields: Result<Vec<OutputField>, String> =
+            self.contract.into_iter().map(FieldDisk::into_field).collect();
+        let messages = self.messages.into_iter().map(MessageDisk::into_message).collect();
+        Ok(Run {
+            system: self.system,
+            tools: self.tools.into_iter().map(ToolDisk::into_tool).collect(),
+            max_output_tokens: self.max_output_tokens,
+            contract: OutputContract::new(fields?).map_err(|error| error.to_string())?,
+            limits: self.limits.into_limits(),
+            messages,
+            phase: self.phase.into_phase()?,
+            turns: self.turns,
+            usage: self.usage.into_usage(),
+            cost: Nanos::new(self.cost_nanos),
+            elapsed: Duration::from_millis(self.elapsed_millis),
+            measured: self
+                .measured
+                .map(|disk| Measured { messages: disk.messages, tokens: disk.tokens }),
+            is_reminded: self.reminded,
+            refusals: self.refusals.into_iter().map(RefusalDisk::into_refusal).collect(),
+            text: self.text,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldDisk {
+    name: String,
+    value_type: String,
+    required: bool,
+    description: String,
+}
+
+impl FieldDisk {
+    fn of(field: &OutputField) -> Self {
+        Self {
+            name: field.name.clone(),
+            value_type: field.value_type.to_string(),
+            required: field.required,
+            description: field.description.clone(),
+        }
+    }
+
+    fn into_field(self) -> Result<OutputField, String> {
+        let value_type = self.value_type.parse().map_err(|error| format!("{error}"))?;
+        let field = if self.required { OutputField::required } else { OutputField::optional };
+        Ok(field(&self.name, value_type).with_description(&self.description))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasuredDisk {
+    messages: usize,
+    tokens: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum PhaseDisk {
+    Ready,
+    Asked,
+    Calling { calls: Vec<CallDisk> },
+    Cancelled,
+    Completed { outputs: Option<Map<String, Value>>, text: String },
+    Failed(FailureDisk),
+}
+
+impl PhaseDisk {
+    fn of(phase: &Phase) -> Self {
+        match phase {
+            Phase::Ready => Self::Ready,
+            Phase::Asked => Self::Asked,
+            Phase::Calling { calls } => {
+                Self::Calling { calls: calls.iter().map(CallDisk::of).collect() }
+            }
+            Phase::Done(End::Cancelled) => Self::Cancelled,
+            Phase::Done(End::Completed { outputs, text }) => {
+                Self::Completed { outputs: outputs.clone(), text: text.clone() }
+            }
+            Phase::Done(End::Failed(failure)) => Self::Failed(FailureDisk::of(failure)),
+        }
+    }
+
+    fn into_phase(self) -> Result<Phase, String> {
+        Ok(match self {
+            Self::Ready => Phase::Ready,
+            Self::Asked => Phase::Asked,
+            Self::Calling { calls } => {
+                Phase::Calling { calls: calls.into_iter().map(CallDisk::into_call).collect() }
+            }
+            Self::Cancelled => Phase::Done(End::Cancelled),
+            Self::Completed { outputs, text } => Phase::Done(End::Completed { outputs, text }),
+            Self::Failed(failure) => Phase::Done(End::Failed(failure.into_failure()?)),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! What a run asks of its driver, takes from it, and ends with.
+
+use serde_json::{Map, Value};
+
+use crate::{Failure, Refusal, Request, ToolCall, ToolResult};
+
+/// What the driver is to do.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Step {
+    /// Send the request and report the answer to [`Run::model_replied`](crate::Run::model_replied).
+    CallModel(Request),
+    /// Run the calls and report to [`Run::tools_returned`](crate::Run::tools_returned).
+    CallTools {
+        /// The calls to run, in the order that the model made them; none when it only returned outputs.
+        calls: Vec<ToolCall>,
+        /// The calls of `directive_return`, which the run answers itself.
+        returns: Vec<ToolCall>,
+    },
+    /// Nothing more.
+    Done(End),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum End {
+    /// Somebody stopped it.
+    Cancelled,
+    /// The model did what it was asked.
+    Completed {
+        /// The outputs, where some were returned.
+        outputs: Option<Map<String, Value>>,
+        /// The last text, may be empty.
+        text: String,
+    },
+    /// It failed.
+    Failed(Failure),
+}
+
+/// What one call came to, for the history and for the blame.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Returned {
+    /// What the model is told.
+    pub result: ToolResult,
+    /// Set when the call was refused, by the authority or by the tool.
+    pub refusal: Option<Refusal>,
+}
+
+impl Returned {
+    /// A call that was run.
+    #[must_use]
+    pub const fn ran(result: ToolResult) -> Self {
+        Self { result, refusal: None }
+    }
+
+    /// A call that was refused.
+    #[must_use]
+    pub const fn refused(result: ToolResult, refusal: Refusal) -> Self {
+        Self { result, refusal: Some(refusal) }
+    }
+}
+
+/// A driver's mistake: something was reported that the run does not wait for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutOfTurn {
+    /// The run waits for something else.
+    #[error("{input} came while the run was `{state}`; do what `step` says and report that")]
+    Input {
+        /// What was reported.
+        input: &'static str,
+        /// The state of the transition table.
+        state: &'static str,
+    },
+    /// The results are not those of the calls.
+    #[error("results for `{}` came where `{}` were called; report one result per call, in order", .given.join("`, `"), .called.join("`, `"))]
+    WrongResults {
+        /// The ids of the calls.
+        called: Vec<String>,
+        /// The ids of the results.
+        given: Vec<String>,
+    },
+}

@@ -1,0 +1,34 @@
+//! The saved form of a tool's description, shared by saved runs and transcripts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ToolSpec;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolDisk {
+    name: String,
+    description: String,
+    input_schema: Value,
+    output_schema: Option<Value>,
+}
+
+impl ToolDisk {
+    pub(crate) fn of(tool: &ToolSpec) -> Self {
+        Self {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+            output_schema: tool.output_schema.clone(),
+        }
+    }
+
+    pub(crate) fn into_tool(self) -> ToolSpec {
+        let tool = ToolSpec::new(&self.name, &self.description, self.input_schema);
+        match self.output_schema {
+            Some(schema) => tool.with_output_schema(schema),
+            None => tool,
+        }
+    }
+}

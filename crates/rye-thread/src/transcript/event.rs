@@ -1,0 +1,183 @@
+//! The things that happen in a thread.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Effect, Failure, Limits, Nanos, ProviderInfo, Refusal, Reply, ThreadState, ToolResult,
+    ToolSpec, Usage,
+};
+
+/// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Event {
+    /// The readable reasoning of an answer.
+    AssistantReasoning {
+        /// The text.
+        text: String,
+    },
+    /// The text of an answer.
+    AssistantText {
+        /// The text.
+        text: String,
+    },
+    /// The signed head of the chain, as `rye_sign` writes it.
+    Checkpoint {
+        /// The checkpoint.
+        checkpoint: Value,
+    },
+    /// An item was composed into the opening.
+    ContextInjected(Injected),
+    /// A request was answered. The record holds the answer as received.
+    StepFinish {
+        /// Which request, from 1.
+        turn: u64,
+        /// The answer.
+        reply: Arc<Reply>,
+        /// What it cost.
+        cost: Nanos,
+    },
+    /// A request is about to be sent.
+    StepStart {
+        /// Which request, from 1.
+        turn: u64,
+        /// How much money is set aside for it.
+        reserved: Nanos,
+        /// The most tokens that the answer may have.
+        max_output_tokens: u64,
+    },
+    /// The system message.
+    SystemPrompt {
+        /// The text.
+        text: String,
+    },
+    /// The thread is done.
+    ThreadComplete {
+        /// What was returned.
+        outputs: Option<Map<String, Value>>,
+        /// The last text.
+        text: String,
+        /// Requests that were answered.
+        turns: u64,
+        /// Tokens of all answers.
+        usage: Usage,
+        /// What it cost.
+        cost: Nanos,
+    },
+    /// The thread failed or was cancelled.
+    ThreadError {
+        /// `Error` or `Cancelled`.
+        state: ThreadState,
+        /// Why it failed.
+        failure: Option<Failure>,
+        /// Requests that were answered.
+        turns: u64,
+        /// Tokens of all answers.
+        usage: Usage,
+        /// What it cost.
+        cost: Nanos,
+    },
+    /// The thread begins. The record also names the format of the transcript.
+    ThreadStart {
+        /// Who answers.
+        provider: ProviderInfo,
+        /// The limits.
+        limits: Limits,
+        /// The tools as the model is shown them.
+        tools: Vec<ToolSpec>,
+        /// Palette name to item id (SPEC 5.4).
+        palette: BTreeMap<String, String>,
+        /// The facts of the thread record.
+        facts: Map<String, Value>,
+    },
+    /// What a call came to: the receipt.
+    ToolCallResult {
+        /// What the model is told.
+        result: ToolResult,
+        /// Set when the call was refused.
+        refusal: Option<Refusal>,
+    },
+    /// A call that the model made: the intent, on disk before anything runs.
+    ToolCallStart {
+        /// The provider's id of the call.
+        call_id: String,
+        /// The palette name.
+        name: String,
+        /// The arguments, as the tool gets them where one was found.
+        arguments: Value,
+        /// The tool that the call means, where there is one.
+        target: Option<Target>,
+    },
+    /// A text of the user's side.
+    UserMessage {
+        /// The text.
+        text: String,
+    },
+}
+
+/// The tool that a call means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Target {
+    /// The item id.
+    pub item_id: String,
+    /// What the authority was asked for.
+    pub capability: String,
+    /// What a second call would do.
+    pub effect: Effect,
+}
+
+impl Target {
+    pub(crate) fn new(item_id: &str, capability: &str, effect: Effect) -> Self {
+        Self { item_id: item_id.to_owned(), capability: capability.to_owned(), effect }
+    }
+}
+
+/// An item that was composed into the opening, for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Injected {
+    /// The item's id; `None` for text that a directive holds inline.
+    pub item_id: Option<String>,
+    /// Where it went: `system`, `before` or `after`.
+    pub position: String,
+    /// The SHA-256 of its text, in hex.
+    pub sha256: String,
+}
+
+impl Injected {
+    /// An item at a position.
+    #[must_use]
+    pub fn new(item_id: Option<&str>, position: &str, sha256: &str) -> Self {
+        Self {
+            item_id: item_id.map(str::to_owned),
+            position: position.to_owned(),
+            sha256: sha256.to_owned(),
+        }
+    }
+}
+
+impl Event {
+    /// The name in the transcript.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::AssistantReasoning { .. } => "assistant_reasoning",
+            Self::AssistantText { .. } => "assistant_text",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::ContextInjected(_) => "context_injected",
+            Self::StepFinish { .. } => "step_finish",
+            Self::StepStart { .. } => "step_start",
+            Self::SystemPrompt { .. } => "system_prompt",
+            Self::ThreadComplete { .. } => "thread_complete",
+            Self::ThreadError { .. } => "thread_error",
+            Self::ThreadStart { .. } => "thread_start",
+            Self::ToolCallResult { .. } => "tool_call_result",
+            Self::ToolCallStart { .. } => "tool_call_start",
+            Self::UserMessage { .. } => "user_message",
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The JSON of a record, apart from the types that it is made of.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Event;
+use crate::message::disk::{ReplyDisk, UsageDisk};
+use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
+use crate::tool::disk::ToolDisk;
+use crate::{Nanos, Prices, Usage};
+
+#[derive(Serialize)]
+pub(super) struct RecordWire<'a> {
+    pub(super) seq: u64,
+    pub(super) ts: String,
+    pub(super) thread_id: &'a str,
+    pub(super) directive: &'a str,
+    pub(super) event: &'a str,
+    pub(super) payload: &'a RawValue,
+    pub(super) prev: String,
+}
+
+impl RecordWire<'_> {
+    /// The record without a line end, inside or after it.
+    pub(super) fn line(&self) -> String {
+        serde_json::to_string(self).expect("because every part of it is plain JSON")
+    }
+}
+
+/// A record as read; members that this version does not know are covered by the chain all the same.
+#[derive(Deserialize)]
+pub(super) struct ReadWire {
+    pub(super) seq: u64,
+    pub(super) ts: String,
+    pub(super) thread_id: String,
+    pub(super) directive: String,
+    pub(super) event: String,
+    pub(super) payload: Box<RawValue>,
+    pub(super) prev: String,
+}
+
+/// The answer goes in as raw JSON, which a `Value` would rewrite.
+#[derive(Serialize)]
+struct StepFinishWire {
+    turn: u64,
+    reply: ReplyDisk,
+    cost_nanos: u64,
+}
+
+pub(super) fn payload(event: &Event) -> Box<RawValue> {
+    let raw = match event {
+        Event::StepFinish { turn, reply, cost } => to_raw_value(&StepFinishWire {
+            turn: *turn,
+            reply: ReplyDisk::of(reply),
+            cost_nanos: cost.get(),
+        }),
+        other => to_raw_value(&value(other)),
+    };
+    raw.expect("because every part of it is plain JSON")
+}
+
+fn value(event: &Event) -> Value {
+    match event {
+        Event::AssistantReasoning { text }
+        | Event::AssistantText { text }
+        | Event::UserMessage { text } => {
+            json!({ "text": text })
+        }
+        Event::Checkpoint { checkpoint } => checkpoint.clone(),
+        Event::ContextInjected(injected) => json!({
+            "item_id": injected.item_id,
+            "position": injected.position,
+            "sha256": injected.sha256,
+        }),
+        Event::StepFinish { .. } => Value::Null,
+        Event::StepStart { turn, reserved, max_output_tokens } => json!({
+            "turn": turn,
+            "reserved_nanos": reserved.get(),
+            "max_output_tokens": max_output_tokens,
+        }),
+        Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
+        Event::ThreadStart { .. } => start(event),
+        Event::ThreadComplete { .. } | Event::ThreadError { .. } => end(event),
+        Event::ToolCallResult { .. } | Event::ToolCallStart { .. } => call(event),
+    }
+}
+
+fn start(event: &Event) -> Value {
+    let Event::ThreadStart { provider, limits, tools, palette, facts } = event else {
+        return Value::Null;
+    };
+    let tools: Vec<ToolDisk> = tools.iter().map(ToolDisk::of).collect();
+    json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "provider": provider.provider,
+        "model": provider.model,
+        "nanos_per_million_tokens": provider.prices.as_ref().map(prices),
+        "limits": LimitsDisk::of(limits),
+        "tools": tools,
+        "palette": palette,
+        "facts": facts,
+    })
+}
+
+fn prices(prices: &Prices) -> Value {
+    json!({
+        "input": prices.input.get(),
+        "output": prices.output.get(),
+        "cache_read": prices.cache_read.get(),
+        "cache_write": prices.cache_write.get(),
+    })
+}
+
+fn end(event: &Event) -> Value {
+    match event {
+        Event::ThreadComplete { outputs, text, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["outputs"] = json!(outputs);
+            value["text"] = json!(text);
+            value
+        }
+        Event::ThreadError { state, failure, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["state"] = json!(state.as_str());
+            value["failure"] = json!(failure.as_ref().map(FailureDisk::of));
+            value
+        }
+        _ => Value::Null,
+    }
+}
+
+fn totals(turns: u64, usage: &Usage, cost: Nanos) -> Value {
+    json!({ "turns": turns, "usage": UsageDisk::of(usage), "cost_nanos": cost.get() })
+}
+
+fn call(event: &Event) -> Value {
+    match event {
+        Event::ToolCallResult { result, refusal } => json!({
+            "call_id": result.call_id,
+            "name": result.name,
+            "content": result.content,
+            "is_error": result.is_error,
+            "refusal": refusal.as_ref().map(RefusalDisk::of),
+        }),
+        Event::ToolCallStart { call_id, name, arguments, target } => json!({
+            "call_id": call_id,
+            "name": name,
+            "arguments": arguments,
+            "target": target.as_ref().map(|target| json!({
+                "item_id": target.item_id,
+                "capability": target.capability,
+                "effect": target.effect.as_str(),
+            })),
+        }),
+        _ => Value::Null,
+    }
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) const FORMAT: &str = "rye-transcript";
+pub(super) const VERSION: u64 = 1;

@@ -1,0 +1,42 @@
+//! How many tokens a request used, counted one way for every provider.
+
+/// Token counts of one or more requests, without overlap: cached input is not part of `input`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Input tokens that no cache served.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Input tokens written to the provider's cache.
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// Counts without any cached input; set the other fields afterwards where the provider caches.
+    #[must_use]
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self { input, output, cache_read: 0, cache_write: 0 }
+    }
+
+    /// All tokens of every sort, which is what the `tokens` limit counts.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        [self.output, self.cache_read, self.cache_write]
+            .iter()
+            .fold(self.input, |sum, tokens| sum.saturating_add(*tokens))
+    }
+
+    /// Both uses together, sort by sort.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+        }
+    }
+}
