@@ -1,0 +1,143 @@
+//! Every way in which a thread fails by itself.
+
+use rye_caps::Grant;
+use rye_thread::{Effect, FailureKind, ProviderErrorClass, StopReason, ThreadState};
+use serde_json::json;
+
+use crate::doubles::{Driven, Thread, Turn, after, call, calls, echo, fails, reply, says, score};
+
+async fn fail(thread: Thread, expected: &str) -> Driven {
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.state, ThreadState::Error);
+    assert_eq!(driven.failure(), expected);
+    assert_eq!(driven.left, 0, "the script was followed to its end");
+    let last = driven.payloads("thread_error");
+    assert_eq!(last.len(), 1);
+    assert_eq!(last[0]["failure"]["message"], driven.outcome.failure.as_ref().unwrap().message);
+    driven
+}
+
+#[tokio::test]
+async fn missing_outputs() {
+    let thread = Thread::new(vec![says("Done."), says("Really.")]).returning(score());
+    fail(
+        thread,
+        "MissingOutputs: the model did not call `directive_return`, even when asked; it must return `score` (integer, \
+         required)",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn refused() {
+    let thread = Thread::new(vec![
+        calls(vec![call("1", "a_echo", json!({}))]),
+        says("I may not."),
+        says("No."),
+    ])
+    .with(echo("a/echo", Effect::Once))
+    .granting(Ok::<_, ()>(Grant::nothing()))
+    .returning(score());
+    fail(
+        thread,
+        "Refused: `rye.execute.tool.a.echo` is not allowed by the directive `test/greet` (add \
+         `<execute><tool>a.echo</tool></execute>` to its `<permissions>`); then: the model did not call \
+         `directive_return`, even when asked; it must return `score` (integer, required)",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_planned_step_that_was_refused() {
+    let thread = Thread::new(vec![
+        calls(vec![call("1", "a_echo", json!({}))]),
+        fails(ProviderErrorClass::StepFailed),
+    ])
+    .with(echo("a/echo", Effect::Once))
+    .granting(Ok::<_, ()>(Grant::nothing()));
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.failure.unwrap().kind, FailureKind::Refused);
+}
+
+#[tokio::test]
+async fn cut_off() {
+    fail(
+        Thread::new(vec![Turn::Reply(reply("Once", Vec::new(), StopReason::MaxTokens))]),
+        "CutOff: the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn every_class_of_provider_error() {
+    for class in ProviderErrorClass::ALL {
+        let expected = format!("Provider({class:?}): the provider failed");
+        fail(Thread::new(vec![fails(class)]), &expected).await;
+    }
+}
+
+#[tokio::test]
+async fn turns() {
+    let mut thread = Thread::new(vec![
+        calls(vec![call("1", "x", json!({}))]),
+        calls(vec![call("2", "x", json!({}))]),
+    ]);
+    thread.limits.turns = 2;
+    let driven = fail(
+        thread,
+        "Limit(LimitHit { limit: Turns, value: 2, maximum: 2 }): limit `turns` reached: 2 of 2",
+    )
+    .await;
+    assert_eq!(
+        driven.payloads("thread_error")[0]["failure"],
+        json!({
+            "kind": "limit",
+            "message": "limit `turns` reached: 2 of 2",
+            "limit": {"name": "turns", "value": 2, "maximum": 2},
+        })
+    );
+}
+
+#[tokio::test]
+async fn tokens() {
+    let mut thread = Thread::new(vec![calls(vec![call("1", "x", json!({}))])]);
+    thread.limits.tokens = 105;
+    fail(
+        thread,
+        "Limit(LimitHit { limit: Tokens, value: 110, maximum: 105 }): limit `tokens` reached: 110 of 105",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn duration() {
+    let mut thread = Thread::new(Vec::new());
+    let clock = thread.clock.clone();
+    thread.script = vec![after(move || clock.advance(600), calls(vec![call("1", "x", json!({}))]))];
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(
+        driven.failure(),
+        "Limit(LimitHit { limit: Duration, value: 600, maximum: 600 }): limit `duration_seconds` reached: 600 of 600"
+    );
+    assert_eq!(
+        driven.results(),
+        Vec::<serde_json::Value>::new(),
+        "no call begins when the time is used up"
+    );
+}
+
+#[tokio::test]
+async fn without_a_price() {
+    let mut thread = Thread::new(Vec::new());
+    thread.info.prices = None;
+    let driven = fail(
+        thread,
+        "Unpriced: model `model-1` has no price, so the spend limit cannot hold; state its prices or set \
+         `spend=\"unlimited\"`",
+    )
+    .await;
+    assert_eq!(driven.requests.len(), 0);
+}

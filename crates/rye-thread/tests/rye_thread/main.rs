@@ -1,0 +1,12 @@
+//! Threads driven from their opening to their end, by a provider that follows a script.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
+
+mod doubles;
+
+mod calling;
+mod failing;
+mod finishing;
+mod recording;
+mod spending;
+mod stopping;

@@ -1,0 +1,193 @@
+//! What a thread leaves on disk.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use rye_sign::SigningKey;
+use rye_thread::transcript::Injected;
+use rye_thread::{
+    Effect, FailureKind, Journal, Limits, Moment, RecordError, Registry, ThreadRecord, ThreadState,
+    ToolOutput,
+};
+use serde_json::{Value, json};
+
+use crate::doubles::{Function, Thread, call, calls, echo, returns, says, score, thread_id, tool};
+
+#[tokio::test]
+async fn events_in_order() {
+    let driven = Thread::new(vec![
+        calls(vec![call("1", "a_echo", json!({"n": 1}))]),
+        says("Done?"),
+        calls(vec![returns("2", json!({"score": 1}))]),
+    ])
+    .with(echo("a/echo", Effect::Once))
+    .returning(score())
+    .drive()
+    .await;
+    driven.check_consistent();
+    assert_eq!(
+        driven.events(),
+        [
+            "thread_start",
+            "system_prompt",
+            "user_message",
+            "step_start",
+            "step_finish",
+            "tool_call_start",
+            "tool_call_result",
+            "checkpoint",
+            "step_start",
+            "assistant_text",
+            "step_finish",
+            "user_message",
+            "checkpoint",
+            "step_start",
+            "step_finish",
+            "tool_call_start",
+            "tool_call_result",
+            "checkpoint",
+            "thread_complete",
+            "checkpoint",
+        ]
+    );
+    let start = &driven.payloads("thread_start")[0];
+    assert_eq!(start["palette"], json!({"a_echo": "a/echo"}));
+    assert_eq!(start["tools"].as_array().map(Vec::len), Some(3));
+    assert_eq!(driven.payloads("system_prompt")[0]["text"], "Be brief.");
+    assert_eq!(driven.payloads("step_finish")[0]["reply"]["raw"], json!([{"text": ""}]));
+    let done = &driven.payloads("thread_complete")[0];
+    assert_eq!((&done["outputs"], &done["turns"]), (&json!({"score": 1}), &json!(3)));
+}
+
+#[tokio::test]
+async fn what_the_caller_knows_is_on_record() {
+    let mut thread = Thread::new(vec![says("Hello.")]);
+    thread.injected = vec![
+        Injected::new(Some("rye/identity"), "system", "00ff"),
+        Injected::new(None, "before", "11"),
+    ];
+    thread.facts.insert("unverified".to_owned(), json!(true));
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(
+        driven.payloads("context_injected"),
+        [
+            json!({"item_id": "rye/identity", "position": "system", "sha256": "00ff"}),
+            json!({"item_id": null, "position": "before", "sha256": "11"}),
+        ]
+    );
+    assert_eq!(driven.payloads("thread_start")[0]["facts"], json!({"unverified": true}));
+    assert_eq!(driven.record().facts["unverified"], true);
+}
+
+/// A tool finds its own intent on disk when it runs, and no receipt.
+#[tokio::test]
+async fn the_intent_is_on_disk_before_the_effect() {
+    let thread =
+        Thread::new(vec![calls(vec![call("1", "a_look", json!({"n": 7}))]), says("Seen.")]);
+    let path =
+        thread.place.path().join("threads").join(thread_id().as_str()).join("transcript.jsonl");
+    let seen = Arc::new(Mutex::new(String::new()));
+    let keep = Arc::clone(&seen);
+    let looking = Function(move |_| {
+        *keep.lock().unwrap() = fs::read_to_string(&path).unwrap();
+        async { ToolOutput::ok(json!(null)) }
+    });
+    let driven = thread.with(tool("a/look", Effect::Once, looking)).drive().await;
+    driven.check_consistent();
+    let seen = seen.lock().unwrap();
+    let last: Value = serde_json::from_str(seen.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["event"], &last["payload"]),
+        (
+            &json!("tool_call_start"),
+            &json!({
+                "call_id": "1",
+                "name": "a_look",
+                "arguments": {"n": 7},
+                "target": {"item_id": "a/look", "capability": "rye.execute.tool.a.look", "effect": "once"},
+            })
+        )
+    );
+}
+
+#[tokio::test]
+async fn an_edited_transcript_is_located() {
+    let driven = Thread::new(vec![says("Hello.")]).drive().await;
+    let path = driven.folder().join("transcript.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let line = text.lines().position(|line| line.contains("assistant_text")).unwrap();
+    fs::write(&path, text.replace("Hello.", "Other.")).unwrap();
+    let record = driven.record();
+    let keys = [];
+    let damage =
+        rye_thread::transcript::read(&fs::read(&path).unwrap(), &record.thread, &keys).unwrap_err();
+    assert_eq!(
+        damage.record,
+        u64::try_from(line + 1).unwrap(),
+        "the record after the edited one does not follow"
+    );
+}
+
+#[tokio::test]
+async fn the_readable_transcript() {
+    let driven =
+        Thread::new(vec![calls(vec![call("1", "a_echo", json!({"n": 1}))]), says("Hello.")])
+            .with(echo("a/echo", Effect::Once))
+            .drive()
+            .await;
+    driven.check_consistent();
+    // Scenario: one call and a text. The mark shows where the file ends.
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("transcript.md", format!("{}∎", driven.markdown()));
+    });
+}
+
+fn journal(place: &std::path::Path, key: &Arc<SigningKey>) -> (Journal, Arc<Registry>) {
+    let registry = Arc::new(Registry::open(&place.join("registry.db")).unwrap());
+    let at = Moment::from_unix_millis(1_000);
+    let mut record = ThreadRecord::new(&thread_id(), "test/greet", &Limits::default(), at);
+    record.facts.insert("inputs".to_owned(), json!({"name": "World"}));
+    let journal =
+        Journal::create(&place.join("threads"), record, Arc::clone(key), Arc::clone(&registry))
+            .unwrap();
+    (journal, registry)
+}
+
+#[test]
+fn a_thread_that_cannot_begin_leaves_a_record() {
+    let place = tempfile::tempdir().unwrap();
+    let key = Arc::new(SigningKey::generate().unwrap());
+    let (journal, registry) = journal(place.path(), &key);
+    let folder = journal.folder().to_owned();
+    assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Created);
+    journal.fail("risk `elevated` is not acknowledged", Moment::from_unix_millis(2_000)).unwrap();
+    let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
+    assert_eq!(record.state, ThreadState::Error);
+    let failure = record.failure.unwrap();
+    assert_eq!(
+        (failure.kind, failure.message.as_str()),
+        (FailureKind::Preparation, "risk `elevated` is not acknowledged")
+    );
+    assert_eq!(record.facts["inputs"], json!({"name": "World"}));
+    assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Error);
+    let stranger = SigningKey::generate().unwrap();
+    let refused = ThreadRecord::read(&folder, &[stranger.public()]);
+    assert!(matches!(refused, Err(RecordError::Unverified { .. })));
+}
+
+#[test]
+fn a_thread_has_a_new_folder() {
+    let place = tempfile::tempdir().unwrap();
+    let key = Arc::new(SigningKey::generate().unwrap());
+    let (journal, registry) = journal(place.path(), &key);
+    let record = journal.record().clone();
+    let error = Journal::create(&place.path().join("threads"), record, key, registry).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot create the thread's folder `{}`; every run has a new one",
+            journal.folder().display()
+        )
+    );
+}

@@ -1,0 +1,133 @@
+//! Money: nothing is asked that cannot be paid.
+
+use std::sync::Arc;
+
+use rye_thread::budget::{Ledger, SqliteLedger};
+use rye_thread::{
+    Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadState, Usage,
+};
+use serde_json::json;
+
+use crate::doubles::{Thread, Turn, call, calls, fails, says, thread_id};
+
+fn at_most(nanos: u64) -> SpendLimit {
+    SpendLimit::AtMost(Nanos::new(nanos))
+}
+
+#[tokio::test]
+async fn the_worst_case_is_reserved_and_the_cost_settled() {
+    let driven = Thread::new(vec![says("Hello.")]).drive().await;
+    driven.check_consistent();
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    assert!(
+        2_000_000 < reserved && reserved < 10_000_000,
+        "{reserved} is for 2,000 tokens out and the bytes in"
+    );
+    assert_eq!(driven.payloads("step_finish")[0]["cost_nanos"], 110_000);
+}
+
+#[tokio::test]
+async fn exhaustion_is_terminal() {
+    let mut thread =
+        Thread::new(vec![calls(vec![call("1", "x", json!({}))]), says("Never asked.")]);
+    thread.limits.spend = at_most(4_000_000);
+    thread.info.prices = Some(Prices::new(Nanos::new(1_000_000_000), Nanos::new(1_000_000_000)));
+    thread.script[0] = Turn::Reply({
+        let Turn::Reply(mut reply) = calls(vec![call("1", "x", json!({}))]) else {
+            panic!("a reply")
+        };
+        reply.usage = Usage::new(2_000, 1_000);
+        reply
+    });
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    let failure = driven.failure();
+    assert!(failure.starts_with("Limit(LimitHit { limit: Spend, value: "), "{failure}");
+    assert!(failure.ends_with(" of 0.004 USD"), "{failure}");
+    assert_eq!((driven.left, driven.requests.len()), (1, 1));
+    assert_eq!(driven.outcome.cost, Nanos::new(3_000_000));
+}
+
+#[tokio::test]
+async fn an_answer_is_no_longer_than_the_money() {
+    let mut thread = Thread::new(vec![says("Short.")]);
+    thread.info.max_output = 1_000_000;
+    thread.limits.spend = at_most(10_000_000);
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.state, ThreadState::Completed);
+    let output = driven.requests[0].max_output_tokens;
+    assert!((1_024..10_000).contains(&output), "{output}");
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    assert!((9_999_000..=10_000_000).contains(&reserved), "{reserved} is all there is");
+}
+
+#[tokio::test]
+async fn unlimited_needs_no_price() {
+    let mut thread = Thread::new(vec![says("Hello.")]);
+    thread.info.prices = None;
+    thread.limits.spend = SpendLimit::Unlimited;
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!((driven.outcome.state, driven.outcome.cost), (ThreadState::Completed, Nanos::ZERO));
+}
+
+#[tokio::test]
+async fn unlimited_with_a_price_is_counted() {
+    let mut thread = Thread::new(vec![says("Hello.")]);
+    thread.limits.spend = SpendLimit::Unlimited;
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.cost, Nanos::new(110_000));
+}
+
+#[tokio::test]
+async fn a_free_provider_runs_under_a_limit_of_nothing() {
+    let mut thread = Thread::new(vec![says("Hello.")]);
+    thread.info.prices = Some(Prices::free());
+    thread.limits.spend = at_most(0);
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.state, ThreadState::Completed);
+}
+
+/// What a failed request cost: nothing where the provider did no work, what it says, and otherwise the worst.
+#[tokio::test]
+async fn a_failed_request_is_settled_too() {
+    for class in ProviderErrorClass::ALL {
+        let driven = Thread::new(vec![fails(class)]).drive().await;
+        driven.check_consistent();
+        let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+        let expected = if class.may_have_cost() { reserved } else { 0 };
+        assert_eq!(driven.spent(), (expected, 0), "{class}");
+    }
+    let error = ProviderError::new(ProviderErrorClass::Server, "m").with_usage(Usage::new(7, 0));
+    let driven = Thread::new(vec![Turn::Fail(error)]).drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.spent(), (7_000, 0));
+}
+
+#[tokio::test]
+async fn a_charge_beyond_the_bound_is_told() {
+    let mut thread = Thread::new(vec![]);
+    thread.limits.spend = at_most(10_000_000);
+    let Turn::Reply(mut reply) = calls(vec![call("1", "x", json!({}))]) else { panic!("a reply") };
+    reply.usage = Usage::new(100, 50_000);
+    thread.script = vec![Turn::Reply(reply)];
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    assert_eq!(driven.outcome.cost, Nanos::new(50_100_000));
+    assert!(driven.failure().starts_with("Limit(LimitHit { limit: Spend"), "{}", driven.failure());
+}
+
+#[tokio::test]
+async fn the_ledger_may_be_the_registrys_file() {
+    let mut thread = Thread::new(vec![says("Hello.")]);
+    let path = thread.place.path().join("registry.db");
+    thread.ledger = Arc::new(SqliteLedger::open_file(&path).unwrap());
+    let (place, limits) = (Arc::clone(&thread.place), thread.limits.clone());
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    let again = SqliteLedger::open_file(&place.path().join("registry.db")).unwrap();
+    assert_eq!(again.open(&thread_id(), limits.spend).unwrap().settled, Nanos::new(110_000));
+}
