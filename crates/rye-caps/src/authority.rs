@@ -1,0 +1,191 @@
+//! Whether a call may be made: a stack of grants that all have to allow it.
+
+mod denied;
+
+use std::fmt;
+
+pub use self::denied::Denied;
+use crate::{
+    capability::{Capability, Kind, Primary},
+    grant::Grant,
+    pattern::Pattern,
+};
+
+/// What a thread may do: a stack of [`Layer`]s, all of which must allow a capability (`SPEC 9.4`).
+///
+/// There is no way to make an authority without a layer, and none to take a layer off: an authority can be
+/// [narrowed](Self::narrow) and never widened. The default one denies everything.
+///
+/// ```
+/// use rye_caps::{Authority, Grant, Layer, LayerName};
+///
+/// let operator = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
+/// let directive = Layer::new(
+///     LayerName::Directive("deploy".to_owned()),
+///     Grant::of_items("execute", "tool", "rye/file-system/*")?,
+/// );
+/// let authority = operator.narrow(directive);
+///
+/// let permit = authority.permit(&"rye.execute.tool.rye.file-system.read".parse()?)?;
+/// assert_eq!(permit.capability().as_str(), "rye.execute.tool.rye.file-system.read");
+///
+/// let denied = authority.permit(&"rye.execute.tool.rye.bash.bash".parse()?).unwrap_err();
+/// assert_eq!(
+///     denied.to_string(),
+///     "`rye.execute.tool.rye.bash.bash` is not allowed by the directive `deploy` (add \
+///      `<execute><tool>rye.bash.bash</tool></execute>` to its `<permissions>`)",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authority {
+    /// Invariant: not empty.
+    layers: Vec<Layer>,
+}
+
+impl Authority {
+    /// The authority of a root layer alone.
+    pub fn new(root: Layer) -> Self {
+        Self { layers: vec![root] }
+    }
+
+    /// The authority that denies everything.
+    pub fn denied() -> Self {
+        Self::new(Layer::new(LayerName::Nobody, Grant::nothing()))
+    }
+
+    /// This authority under one more layer, so that it allows what it did before and `layer` allows too.
+    #[must_use]
+    pub fn narrow(&self, layer: Layer) -> Self {
+        Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
+    }
+
+    /// The permit for `capability`, when every layer allows it.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] with every layer that refuses, outermost first.
+    pub fn permit(&self, capability: &Capability) -> Result<Permit, Denied> {
+        if self.allows(capability) {
+            return Ok(Permit { capability: capability.clone() });
+        }
+        let mut refusing = self.layers.iter().filter(|layer| !layer.grant.allows(capability));
+        let name = |layer: &Layer| layer.name.clone();
+        Err(Denied {
+            capability: capability.clone(),
+            layer: refusing.next().map_or(LayerName::Nobody, name),
+            others: refusing.map(name).collect(),
+            smallest: Pattern::exactly(capability),
+        })
+    }
+
+    /// Whether every layer allows `capability`: the same answer as [`permit`](Self::permit), for listings that ask
+    /// often and call nothing.
+    pub fn allows(&self, capability: &Capability) -> bool {
+        !self.layers.is_empty() && self.layers.iter().all(|layer| layer.grant.allows(capability))
+    }
+
+    /// The first layer under which `primary` is allowed on no item of `kind` at all (`SPEC 9.3`).
+    ///
+    /// Nothing means that each layer allows some item, though not necessarily the same one.
+    pub fn closed_by(&self, primary: Primary, kind: Kind) -> Option<&Layer> {
+        self.layers.iter().find(|layer| !layer.grant.allows_some(primary, kind))
+    }
+
+    /// The layers, outermost first; never empty.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+}
+
+/// Everything is denied.
+impl Default for Authority {
+    fn default() -> Self {
+        Self::denied()
+    }
+}
+
+/// A grant and who gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    name: LayerName,
+    grant: Grant,
+}
+
+impl Layer {
+    /// A layer that allows what `grant` allows, in the name of `name`.
+    pub fn new(name: LayerName, grant: Grant) -> Self {
+        Self { name, grant }
+    }
+
+    /// Who gave the grant.
+    pub fn name(&self) -> &LayerName {
+        &self.name
+    }
+
+    /// What is granted.
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+}
+
+/// Who gave the grant of a layer.
+///
+/// `Display` gives a phrase for messages, such as ``the directive `a/b` ``.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LayerName {
+    /// Nobody: the layer of an authority that was never given one.
+    Nobody,
+    /// The policy of who runs `rye`.
+    Operator,
+    /// The trust document of the key of this id, which says what items signed by it may be granted.
+    Signer(String),
+    /// The declaration of the directive of this id.
+    Directive(String),
+    /// The ancestor thread of this id.
+    Thread(String),
+}
+
+impl fmt::Display for LayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("the default authority"),
+            Self::Operator => f.write_str("the operator's policy"),
+            Self::Signer(key) => write!(f, "the signing key `{key}`"),
+            Self::Directive(id) => write!(f, "the directive `{id}`"),
+            Self::Thread(id) => write!(f, "the ancestor thread `{id}`"),
+        }
+    }
+}
+
+/// The proof that an authority allowed one capability.
+///
+/// Only [`Authority::permit`] makes one, and it can be neither copied nor put together from parts, so a function that
+/// takes a `Permit` cannot be called without having asked:
+///
+/// ```compile_fail,E0451
+/// # let capability: rye_caps::Capability = "rye.execute.tool.x".parse().unwrap();
+/// let permit = rye_caps::Permit { capability };
+/// ```
+///
+/// ```compile_fail,E0599
+/// fn twice(permit: rye_caps::Permit) -> (rye_caps::Permit, rye_caps::Permit) {
+///     (permit.clone(), permit)
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "a permit that is dropped permits nothing"]
+pub struct Permit {
+    capability: Capability,
+}
+
+impl Permit {
+    /// What was allowed.
+    pub fn capability(&self) -> &Capability {
+        &self.capability
+    }
+}
+
+#[cfg(test)]
+mod tests;

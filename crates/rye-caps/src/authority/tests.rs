@@ -1,0 +1,147 @@
+//! What layers say together, and how a refusal is told.
+
+use super::*;
+use crate::pattern::PatternError;
+
+fn layer(name: LayerName, patterns: &[&str]) -> Layer {
+    let patterns: Result<Grant, PatternError> =
+        patterns.iter().map(|pattern| pattern.parse::<Pattern>()).collect();
+    Layer::new(name, patterns.unwrap())
+}
+
+fn directive(patterns: &[&str]) -> Layer {
+    layer(LayerName::Directive("deploy/staging".to_owned()), patterns)
+}
+
+fn everything(name: LayerName) -> Layer {
+    Layer::new(name, Grant::everything())
+}
+
+/// Checks what an authority of these layers says to a capability: nothing when it allows it, else the message.
+#[track_caller]
+fn check(layers: &[Layer], capability: &str, expected: Option<&str>) {
+    let (root, others) = layers.split_first().unwrap();
+    let authority = others
+        .iter()
+        .cloned()
+        .fold(Authority::new(root.clone()), |authority, layer| authority.narrow(layer));
+    let capability: Capability = capability.parse().unwrap();
+    let answer = authority.permit(&capability);
+    assert_eq!(authority.allows(&capability), answer.is_ok());
+    match &answer {
+        Ok(permit) => assert_eq!(permit.capability(), &capability),
+        Err(denied) => assert!(denied.smallest.matches(&capability)),
+    }
+    assert_eq!(answer.map_err(|denied| denied.to_string()).err().as_deref(), expected);
+}
+
+#[test]
+fn every_layer_has_to_allow() {
+    let operator = everything(LayerName::Operator);
+    check(std::slice::from_ref(&operator), "rye.execute.tool.x", None);
+    check(&[operator.clone(), directive(&["rye.execute.tool.x"])], "rye.execute.tool.x", None);
+    check(&[directive(&["rye.execute.tool.x"]), operator], "rye.execute.tool.x", None);
+}
+
+#[test]
+fn a_refusal_names_its_layer_and_what_to_add_there() {
+    let operator = everything(LayerName::Operator);
+    check(
+        &[operator.clone(), directive(&["rye.execute.tool.y"])],
+        "rye.execute.tool.rye.bash",
+        Some(
+            "`rye.execute.tool.rye.bash` is not allowed by the directive `deploy/staging` (add \
+             `<execute><tool>rye.bash</tool></execute>` to its `<permissions>`)",
+        ),
+    );
+    check(
+        &[layer(LayerName::Operator, &["rye.load.*"])],
+        "rye.sign.knowledge.a",
+        Some(
+            "`rye.sign.knowledge.a` is not allowed by the operator's policy (add `rye.sign.knowledge.a` to it)",
+        ),
+    );
+    check(
+        &[operator.clone(), layer(LayerName::Signer("6ea18199041a1ea8".to_owned()), &[])],
+        "rye.load.knowledge.a",
+        Some(
+            "`rye.load.knowledge.a` is not allowed by the signing key `6ea18199041a1ea8` (add \
+             `rye.load.knowledge.a` to the `grants` of its trust document)",
+        ),
+    );
+    check(
+        &[operator, layer(LayerName::Thread("deploy-1".to_owned()), &["rye.load.tool.*"])],
+        "rye.load.knowledge.a",
+        Some(
+            "`rye.load.knowledge.a` is not allowed by the ancestor thread `deploy-1` (start it with \
+             `rye.load.knowledge.a` granted)",
+        ),
+    );
+}
+
+#[test]
+fn all_layers_that_refuse_are_named_outermost_first() {
+    let layers = [
+        layer(LayerName::Operator, &[]),
+        everything(LayerName::Thread("a".to_owned())),
+        directive(&["rye.load.*"]),
+    ];
+    check(
+        &layers,
+        "rye.sign.tool.x",
+        Some(
+            "`rye.sign.tool.x` is not allowed by the operator's policy (add `rye.sign.tool.x` to it), nor by the \
+             directive `deploy/staging` (add `<sign><tool>x</tool></sign>` to its `<permissions>`)",
+        ),
+    );
+}
+
+#[test]
+fn nothing_denies_everything() {
+    let message = "`rye.load.tool.x` is not allowed by the default authority (run it with an authority that is \
+                   narrowed from the operator's)";
+    let capability: Capability = "rye.load.tool.x".parse().unwrap();
+    for authority in [Authority::denied(), Authority::default()] {
+        assert_eq!(authority.permit(&capability).unwrap_err().to_string(), message);
+        // Narrowing by everything does not open it.
+        let narrowed = authority.narrow(everything(LayerName::Operator));
+        assert_eq!(narrowed.permit(&capability).unwrap_err().layer, LayerName::Nobody);
+    }
+    check(
+        &[Layer::new(LayerName::Operator, Grant::default())],
+        "rye.load.tool.x",
+        Some(
+            "`rye.load.tool.x` is not allowed by the operator's policy (add `rye.load.tool.x` to it)",
+        ),
+    );
+}
+
+#[test]
+fn what_is_to_be_added_allows_it() {
+    let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
+    let denied = Authority::denied().permit(&capability).unwrap_err();
+    let opened = Authority::new(Layer::new(
+        LayerName::Operator,
+        Grant::nothing().with(denied.smallest.clone()),
+    ));
+    assert!(opened.permit(&capability).is_ok());
+    let id = capability.dotted_id();
+    assert_eq!(Grant::of_items("execute", "tool", id).unwrap().patterns(), [denied.smallest]);
+}
+
+#[test]
+fn a_kind_is_closed_by_the_first_layer_that_allows_no_item_of_it() {
+    let authority =
+        Authority::new(layer(LayerName::Operator, &["rye.fetch.*", "rye.execute.directive.a"]))
+            .narrow(directive(&["rye.search.knowledge.a?", "rye.execute.*"]));
+    let closed =
+        |primary, kind| authority.closed_by(primary, kind).map(|layer| layer.name().to_string());
+    assert_eq!(closed(Primary::Search, Kind::Knowledge), None);
+    assert_eq!(closed(Primary::Execute, Kind::Directive), None);
+    assert_eq!(
+        closed(Primary::Search, Kind::Tool).as_deref(),
+        Some("the directive `deploy/staging`")
+    );
+    assert_eq!(closed(Primary::Execute, Kind::Tool).as_deref(), Some("the operator's policy"));
+    assert!(Authority::denied().closed_by(Primary::Load, Kind::Tool).is_some());
+}

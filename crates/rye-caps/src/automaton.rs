@@ -1,0 +1,155 @@
+//! Globs as automata: which positions of a glob a text may have reached.
+
+use crate::{
+    letters,
+    pattern::{Glob, Token},
+};
+
+/// A glob as a nondeterministic automaton. The state `n` means that the first `n` tokens are matched.
+#[derive(Debug)]
+pub(crate) struct Automaton<'a> {
+    tokens: &'a [Token],
+    accepting: Positions,
+}
+
+impl<'a> Automaton<'a> {
+    pub(crate) fn new(glob: &'a Glob) -> Self {
+        let tokens = glob.tokens();
+        let mut accepting = Positions::one(tokens.len());
+        if glob.covers_stem() {
+            // Neither the `.` nor the `*` need be there.
+            accepting.insert(tokens.len() - 2);
+        }
+        Self { tokens, accepting }
+    }
+
+    /// The states before the first byte.
+    pub(crate) fn start(&self) -> Positions {
+        self.closed(Positions::one(0))
+    }
+
+    /// The states after one more byte.
+    pub(crate) fn next(&self, states: Positions, byte: u8) -> Positions {
+        let mut next = Positions::default();
+        for position in states.iter() {
+            match self.tokens.get(position) {
+                Some(Token::Star) => next.insert(position),
+                Some(Token::One(letters)) if letters & letters::one(byte) != 0 => {
+                    next.insert(position + 1)
+                }
+                Some(Token::One(_)) | None => {}
+            }
+        }
+        self.closed(next)
+    }
+
+    /// The states after `text`.
+    pub(crate) fn after(&self, text: &str) -> Positions {
+        text.bytes().fold(self.start(), |states, byte| self.next(states, byte))
+    }
+
+    /// The tokens that may still be met behind `states`.
+    pub(crate) fn ahead(&self, states: Positions) -> &'a [Token] {
+        if states.is_empty() { &[] } else { self.tokens.get(states.first()..).unwrap_or_default() }
+    }
+
+    pub(crate) fn accepts(&self, states: Positions) -> bool {
+        states.meets(self.accepting)
+    }
+
+    /// The fewest states that mean the same as the closed set `states`.
+    pub(crate) fn generators(&self, states: Positions) -> impl Iterator<Item = Positions> {
+        let after_star = move |position: &usize| {
+            position.checked_sub(1).is_some_and(|before| states.has(before) && self.is_star(before))
+        };
+        states
+            .iter()
+            .filter(move |position| !after_star(position))
+            .map(|position| self.closed(Positions::one(position)))
+    }
+
+    /// Adds what is reached without a byte, and drops what makes no difference.
+    ///
+    /// A text that is accepted from a state before a `*` is accepted from that `*` too, because it has to pass it and
+    /// the `*` takes what comes before. So nothing before the last `*` reached matters.
+    fn closed(&self, mut states: Positions) -> Positions {
+        let last_star = states.iter().filter(|&position| self.is_star(position)).last();
+        if let Some(star) = last_star {
+            states.drop_below(star);
+            states.insert(star + 1);
+        }
+        states
+    }
+
+    fn is_star(&self, position: usize) -> bool {
+        self.tokens.get(position) == Some(&Token::Star)
+    }
+}
+
+/// A set of positions in a glob.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Positions([u64; WORDS]);
+
+impl Positions {
+    fn one(position: usize) -> Self {
+        let mut positions = Self::default();
+        positions.insert(position);
+        positions
+    }
+
+    /// Invariant: `position` is at most the number of tokens of the longest glob, which is below 64 × [`WORDS`].
+    fn insert(&mut self, position: usize) {
+        if let Some(word) = self.0.get_mut(position / 64) {
+            *word |= 1 << (position % 64);
+        }
+    }
+
+    fn drop_below(&mut self, position: usize) {
+        for (index, word) in self.0.iter_mut().enumerate() {
+            let dropped = position.saturating_sub(index * 64);
+            *word = if dropped >= 64 { 0 } else { *word >> dropped << dropped };
+        }
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == [0; WORDS]
+    }
+
+    pub(crate) fn is_subset(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).all(|(word, other)| word & !other == 0)
+    }
+
+    /// The lowest position; 0 when there is none.
+    pub(crate) fn first(self) -> usize {
+        self.iter().next().unwrap_or(0)
+    }
+
+    fn meets(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).any(|(word, other)| word & other != 0)
+    }
+
+    fn has(self, position: usize) -> bool {
+        self.meets(Self::one(position))
+    }
+
+    /// The positions, in ascending order.
+    fn iter(self) -> impl Iterator<Item = usize> {
+        self.0
+            .into_iter()
+            .enumerate()
+            .flat_map(|(index, word)| bits(word).map(move |bit| index * 64 + bit))
+    }
+}
+
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as usize;
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit
+        })
+    })
+}
+
+/// The longest pattern is `rye.execute.knowledge.` and 256 further bytes: 278 tokens, 279 positions.
+const WORDS: usize = 5;

@@ -1,0 +1,344 @@
+//! What is asked for: one action on one item.
+
+use std::{cmp::Ordering, fmt, str::FromStr, sync::Arc};
+
+use thiserror::Error;
+
+use crate::{letters, shown::shown};
+
+/// The longest item id in bytes (`SPEC 1.3`).
+pub(crate) const MAX_ID_BYTES: usize = 256;
+
+/// One action on one item, such as `rye.execute.tool.rye.file-system.read` (`SPEC 9.1`).
+///
+/// A capability is what is *asked*; what is *granted* is a [`Pattern`](crate::Pattern). The two look alike and are two
+/// types so that neither can stand in for the other: a capability never holds a wildcard.
+///
+/// Cloning is cheap; the text is shared.
+///
+/// ```
+/// use rye_caps::{Capability, Kind, Primary};
+///
+/// let capability = Capability::new(Primary::Execute, Kind::Tool, "rye/file-system/read")?;
+/// assert_eq!(capability.as_str(), "rye.execute.tool.rye.file-system.read");
+/// assert_eq!(capability, "rye.execute.tool.rye.file-system.read".parse()?);
+/// assert!("rye.execute.tool.rye.*".parse::<Capability>().is_err());
+/// # Ok::<(), rye_caps::CapabilityError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Capability {
+    /// The text and one more `.`, so that a name and what is below it start alike.
+    dotted: Arc<str>,
+    primary: Primary,
+    kind: Kind,
+}
+
+impl Capability {
+    /// Names the action `primary` on the item `id` of `kind`; `id` may be written with `/` or, as in a capability's
+    /// text, with `.`.
+    ///
+    /// # Errors
+    ///
+    /// [`CapabilityError::Id`] when `id` breaks the grammar of item ids (`SPEC 1.3`): it is empty or longer than 256
+    /// bytes, a segment is empty or starts with something else than an ASCII letter, a digit or `_`, or it holds a
+    /// character that is none of these, nor `-` or `.`.
+    pub fn new(primary: Primary, kind: Kind, id: &str) -> Result<Self, CapabilityError> {
+        if let Some(reason) = id_problem(id) {
+            return Err(CapabilityError::Id { id: shown(id), reason });
+        }
+        let dotted = format!("rye.{primary}.{kind}.{id}.").replace('/', ".").into();
+        Ok(Self { dotted, primary, kind })
+    }
+
+    /// The action.
+    pub fn primary(&self) -> Primary {
+        self.primary
+    }
+
+    /// The kind of the item that is acted on.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The whole text, `rye.<primary>.<kind>.<id>`, with the id dotted.
+    pub fn as_str(&self) -> &str {
+        self.dotted.strip_suffix('.').unwrap_or_default()
+    }
+
+    /// The item's id, dotted: what follows `rye.<primary>.<kind>.`.
+    ///
+    /// It cannot be turned back into the id with slashes, because segments may hold dots themselves.
+    pub fn dotted_id(&self) -> &str {
+        self.id_and_dot().strip_suffix('.').unwrap_or_default()
+    }
+
+    /// The dotted id and one more `.`: it starts with `a.` when the id is `a` as well as when it is below `a`.
+    pub(crate) fn id_and_dot(&self) -> &str {
+        let head = "rye...".len() + self.primary.as_str().len() + self.kind.as_str().len();
+        self.dotted.get(head..).unwrap_or_default()
+    }
+}
+
+impl PartialOrd for Capability {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Capability {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl FromStr for Capability {
+    type Err = CapabilityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.splitn(4, '.');
+        let (Some("rye"), Some(primary), Some(kind), Some(id)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(CapabilityError::Shape { text: shown(text) });
+        };
+        if primary == "fetch" {
+            return Err(CapabilityError::Fetch { text: shown(text) });
+        }
+        Self::new(primary.parse()?, kind.parse()?, id)
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Capability({:?})", self.as_str())
+    }
+}
+
+/// The four things that can be done with an item (`SPEC D4`).
+///
+/// `fetch` is not among them: it is another name for [`Search`](Self::Search) and [`Load`](Self::Load) together, and
+/// occurs only in what is granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the primary actions are complete by definition")]
+pub enum Primary {
+    /// Running a tool, or following a directive.
+    Execute,
+    /// Finding items by their content.
+    Search,
+    /// Reading an item.
+    Load,
+    /// Signing an item.
+    Sign,
+}
+
+impl Primary {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 4] = [Self::Execute, Self::Search, Self::Load, Self::Sign];
+
+    /// The name that occurs in capabilities, in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Execute => "execute",
+            Self::Search => "search",
+            Self::Load => "load",
+            Self::Sign => "sign",
+        }
+    }
+}
+
+impl FromStr for Primary {
+    type Err = CapabilityError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|primary| primary.as_str() == name)
+            .ok_or_else(|| CapabilityError::UnknownPrimary { found: shown(name) })
+    }
+}
+
+impl fmt::Display for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The kinds of item that can be acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the kinds of item are complete by definition")]
+pub enum Kind {
+    /// A program that a thread may call.
+    Tool,
+    /// A workflow that an agent follows.
+    Directive,
+    /// A text that an agent reads.
+    Knowledge,
+}
+
+impl Kind {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 3] = [Self::Tool, Self::Directive, Self::Knowledge];
+
+    /// The name that occurs in capabilities, in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Directive => "directive",
+            Self::Knowledge => "knowledge",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = CapabilityError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .ok_or_else(|| CapabilityError::UnknownKind { found: shown(name) })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A text that names no capability.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CapabilityError {
+    /// The text does not have the four parts of a capability.
+    #[error("`{text}` is not a capability; write `rye.<primary>.<kind>.<id>`")]
+    Shape {
+        /// The text, shortened when it is long.
+        text: String,
+    },
+    /// The action is `fetch`, which means two actions and can only be granted.
+    #[error("`{text}` names two actions; ask for `rye.search.…` or for `rye.load.…`")]
+    Fetch {
+        /// The text, shortened when it is long.
+        text: String,
+    },
+    /// The action has an unknown name.
+    #[error("unknown primary action `{found}`; valid are `execute`, `search`, `load`, `sign`")]
+    UnknownPrimary {
+        /// The name, shortened when it is long.
+        found: String,
+    },
+    /// The kind of item has an unknown name.
+    #[error("unknown item kind `{found}`; valid are `tool`, `directive`, `knowledge`")]
+    UnknownKind {
+        /// The name, shortened when it is long.
+        found: String,
+    },
+    /// The id breaks the grammar of item ids.
+    #[error("`{id}` is not an item id: {reason}")]
+    Id {
+        /// The id, shortened when it is long.
+        id: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+}
+
+fn id_problem(id: &str) -> Option<&'static str> {
+    if id.len() > MAX_ID_BYTES {
+        return Some("it is longer than 256 bytes");
+    }
+    id.split('/').find_map(segment_problem)
+}
+
+fn segment_problem(segment: &str) -> Option<&'static str> {
+    let Some(first) = segment.bytes().next() else {
+        return Some("it is empty, or has an empty segment");
+    };
+    if !letters::holds(letters::SUBJECT, segment.bytes()) {
+        return Some("segments hold ASCII letters, digits, `_`, `-` and `.` only");
+    }
+    if !letters::holds(letters::WORD, [first]) {
+        return Some("a segment starts with an ASCII letter, a digit or `_`");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let parsed = text.parse::<Capability>().map(|capability| capability.to_string());
+        assert_eq!(
+            parsed.map_err(|error| error.to_string()),
+            expected.map(str::to_owned).map_err(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn valid_texts_round_trip_and_slashes_become_dots() {
+        check("rye.execute.tool.rye.bash.bash", Ok("rye.execute.tool.rye.bash.bash"));
+        check("rye.execute.tool.rye/bash/bash", Ok("rye.execute.tool.rye.bash.bash"));
+        check("rye.sign.directive._x.9-a", Ok("rye.sign.directive._x.9-a"));
+        // The id `a./b` has this text.
+        check("rye.load.knowledge.a..b", Ok("rye.load.knowledge.a..b"));
+        check(
+            &format!("rye.load.knowledge.{}", "a".repeat(256)),
+            Ok(&format!("rye.load.knowledge.{}", "a".repeat(256))),
+        );
+    }
+
+    #[test]
+    fn each_broken_text_has_its_own_message() {
+        let shape = "is not a capability; write `rye.<primary>.<kind>.<id>`";
+        check("", Err(&format!("`` {shape}")));
+        check("rye.execute.tool", Err(&format!("`rye.execute.tool` {shape}")));
+        check("ray.execute.tool.x", Err(&format!("`ray.execute.tool.x` {shape}")));
+        check(
+            "rye.fetch.tool.x",
+            Err("`rye.fetch.tool.x` names two actions; ask for `rye.search.…` or for `rye.load.…`"),
+        );
+        check(
+            "rye.run.tool.x",
+            Err("unknown primary action `run`; valid are `execute`, `search`, `load`, `sign`"),
+        );
+        check(
+            "rye.load.tools.x",
+            Err("unknown item kind `tools`; valid are `tool`, `directive`, `knowledge`"),
+        );
+        check("rye.load.tool.", Err("`` is not an item id: it is empty, or has an empty segment"));
+        check(
+            "rye.load.tool.a//b",
+            Err("`a//b` is not an item id: it is empty, or has an empty segment"),
+        );
+        let first = "a segment starts with an ASCII letter, a digit or `_`";
+        check("rye.load.tool.a/../b", Err(&format!("`a/../b` is not an item id: {first}")));
+        check("rye.load.tool.-a", Err(&format!("`-a` is not an item id: {first}")));
+        let held = "segments hold ASCII letters, digits, `_`, `-` and `.` only";
+        check("rye.load.tool.a*", Err(&format!("`a*` is not an item id: {held}")));
+        check(
+            "rye.load.tool.a\u{1b}[2J",
+            Err(&format!("`a\\u{{1b}}[2J` is not an item id: {held}")),
+        );
+        check("rye.load.tool.é", Err(&format!("`é` is not an item id: {held}")));
+        check(
+            &format!("rye.load.tool.{}", "a".repeat(257)),
+            Err(&format!("`{}…` is not an item id: it is longer than 256 bytes", "a".repeat(120))),
+        );
+    }
+
+    #[test]
+    fn the_dotted_id_is_what_follows_the_kind() {
+        let capability: Capability = "rye.search.knowledge.a.b".parse().unwrap();
+        assert_eq!(capability.dotted_id(), "a.b");
+        assert_eq!((capability.primary(), capability.kind()), (Primary::Search, Kind::Knowledge));
+    }
+}

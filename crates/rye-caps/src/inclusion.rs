@@ -1,0 +1,98 @@
+//! Whether patterns cover, or meet, one another: decided exactly, by walking their automata side by side.
+
+mod walk;
+
+use std::{error, fmt};
+
+use self::walk::{Goal, Walk};
+use crate::{
+    capability::Capability,
+    pattern::{Glob, Pattern},
+};
+
+/// Why one grant does not cover another.
+///
+/// Its `Display` is a sentence for a message; [`capability`](Self::capability) is the evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterExample {
+    capability: Option<Capability>,
+    inner: String,
+    outer: Vec<String>,
+}
+
+impl CounterExample {
+    /// A capability that is covered by the one and not by the other; nothing when the question took more work than
+    /// is allowed, so that the answer is not known.
+    pub fn capability(&self) -> Option<&Capability> {
+        self.capability.as_ref()
+    }
+
+    /// `the covering patterns`, as they occur in the messages.
+    fn outer(&self) -> String {
+        let quoted: Vec<_> = self.outer.iter().map(|text| format!("`{text}`")).collect();
+        quoted.join(", ")
+    }
+}
+
+impl fmt::Display for CounterExample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capability, inner, outer } = self;
+        match (capability, outer.as_slice()) {
+            (Some(capability), []) => {
+                write!(f, "`{capability}` is covered by `{inner}`, but nothing is granted")
+            }
+            (Some(capability), [outer]) => {
+                write!(f, "`{capability}` is covered by `{inner}` but not by `{outer}`")
+            }
+            (Some(capability), _) => {
+                write!(f, "`{capability}` is covered by `{inner}` but by none of {}", self.outer())
+            }
+            (None, _) => write!(
+                f,
+                "whether `{inner}` is covered by {} takes too long to decide; use fewer `?` and classes",
+                self.outer()
+            ),
+        }
+    }
+}
+
+impl error::Error for CounterExample {}
+
+/// Whether every capability that `inner` covers is covered by one of `outer`.
+pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterExample> {
+    if outer.contains(inner) {
+        return Ok(());
+    }
+    let globs: Vec<_> = outer.iter().flat_map(Pattern::globs).collect();
+    for glob in inner.globs() {
+        let capability = match Walk::new(glob, &globs, Goal::Outside).find() {
+            Ok(None) => continue,
+            Ok(Some(capability)) => Some(capability),
+            Err(walk::Exhausted) => None,
+        };
+        let outer = outer.iter().map(Pattern::to_string).collect();
+        return Err(CounterExample { capability, inner: inner.to_string(), outer });
+    }
+    Ok(())
+}
+
+/// Whether every capability that `inner` covers is certain to be covered by one of `outer`.
+pub(crate) fn covers_glob<'a>(outer: impl IntoIterator<Item = &'a Pattern>, inner: &Glob) -> bool {
+    let outer: Vec<_> = outer.into_iter().flat_map(Pattern::globs).collect();
+    Walk::new(inner, &outer, Goal::Outside).find() == Ok(None)
+}
+
+/// Whether some capability may be covered by `glob` and `pattern` both. A question that takes too long counts as yes.
+pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
+    let others: Vec<_> = pattern.globs().iter().collect();
+    Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
+}
+
+/// A capability that one of `globs` covers.
+pub(crate) fn example(globs: &[Glob]) -> Option<Capability> {
+    // Nothing is refused by an empty outer side, so such a walk visits few states and never exhausts its budget.
+    globs.iter().find_map(|glob| Walk::new(glob, &[], Goal::Outside).find().ok().flatten())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! The search for a capability that one glob covers and others do, or do not.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::{
+    automaton::{Automaton, Positions},
+    capability::{Capability, Kind, MAX_ID_BYTES, Primary},
+    letters::{self, Letters},
+    pattern::{Glob, Token},
+};
+
+/// The most steps of an automaton and comparisons of states that one walk may take: some milliseconds.
+const BUDGET: usize = 1_000_000;
+
+/// A breadth-first walk over the capabilities that the inner glob covers.
+///
+/// The inner automaton is followed along one state at a time, the outer ones in all their states at once. A node is
+/// followed only if no earlier one has the same inner state and outer states that suit the goal at least as well.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    inner: Automaton<'a>,
+    outer: Vec<Automaton<'a>>,
+    goal: Goal,
+    /// The bytes that are told apart behind the head that is walked on from.
+    alphabet: Vec<u8>,
+    work: usize,
+}
+
+/// What is looked for among the capabilities that the inner glob covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// One that no outer glob covers.
+    Outside,
+    /// One that an outer glob covers.
+    Inside,
+}
+
+/// The walk took more work than is allowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Exhausted;
+
+#[derive(Debug, Clone)]
+struct Node {
+    /// One state, and what is reached from it without a byte.
+    inner: Positions,
+    outer: Vec<Positions>,
+    /// Where the node came from, and by which byte.
+    from: Option<(usize, u8)>,
+    depth: usize,
+}
+
+/// The outer states of the nodes that were followed, by their inner state.
+type Seen = BTreeMap<usize, Vec<Vec<Positions>>>;
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(inner: &'a Glob, outer: &[&'a Glob], goal: Goal) -> Self {
+        let inner = Automaton::new(inner);
+        let outer: Vec<_> = outer.iter().map(|glob| Automaton::new(glob)).collect();
+        Self { inner, outer, goal, alphabet: Vec::new(), work: 0 }
+    }
+
+    /// What is looked for, as short as there is one for the first action and kind that have any.
+    pub(super) fn find(mut self) -> Result<Option<Capability>, Exhausted> {
+        for primary in Primary::ALL {
+            for kind in Kind::ALL {
+                if let Some(id) = self.find_id(&format!("rye.{primary}.{kind}."))? {
+                    let capability = Capability::new(primary, kind, &id)
+                        .expect("because the walk keeps to the first letter, the alphabet and the length of ids");
+                    return Ok(Some(capability));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn find_id(&mut self, head: &str) -> Result<Option<String>, Exhausted> {
+        let mut nodes = self.starts(head);
+        let mut queue: VecDeque<usize> = (0..nodes.len()).collect();
+        let mut seen = Seen::new();
+        while let Some(index) = queue.pop_front() {
+            let Some(node) = nodes.get(index).cloned() else { break };
+            for next in self.following(index, &node)? {
+                if self.is_goal(&next) {
+                    nodes.push(next);
+                    return Ok(Some(spelled(&nodes)));
+                }
+                if self.admit(&mut seen, &next)? {
+                    queue.push_back(nodes.len());
+                    nodes.push(next);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The nodes behind `head`, before the first byte of the id.
+    fn starts(&mut self, head: &str) -> Vec<Node> {
+        let inner = self.inner.after(head);
+        if inner.is_empty() {
+            return Vec::new();
+        }
+        let outer: Vec<_> = self.outer.iter().map(|automaton| automaton.after(head)).collect();
+        let ahead =
+            self.outer.iter().zip(&outer).flat_map(|(automaton, &states)| automaton.ahead(states));
+        self.alphabet = representatives(self.inner.ahead(inner).iter().chain(ahead));
+        let states = self.inner.generators(inner);
+        states.map(|inner| Node { inner, outer: outer.clone(), from: None, depth: 0 }).collect()
+    }
+
+    /// The nodes one byte further than `node`, which is the one at `index`.
+    fn following(&mut self, index: usize, node: &Node) -> Result<Vec<Node>, Exhausted> {
+        let mut following = Vec::new();
+        for &byte in &self.alphabet {
+            let inner = self.inner.next(node.inner, byte);
+            if inner.is_empty() || !may_stand(byte, node.depth) {
+                continue;
+            }
+            let outer: Vec<_> = self
+                .outer
+                .iter()
+                .zip(&node.outer)
+                .map(|(automaton, &states)| automaton.next(states, byte))
+                .collect();
+            self.work += 1 + outer.len();
+            let (from, depth) = (Some((index, byte)), node.depth + 1);
+            let states = self.inner.generators(inner);
+            following.extend(states.map(|inner| Node { inner, outer: outer.clone(), from, depth }));
+        }
+        self.check_budget()?;
+        Ok(following)
+    }
+
+    fn is_goal(&self, node: &Node) -> bool {
+        let inside = self
+            .outer
+            .iter()
+            .zip(&node.outer)
+            .any(|(automaton, &states)| automaton.accepts(states));
+        self.inner.accepts(node.inner) && inside == (self.goal == Goal::Inside)
+    }
+
+    /// Whether `node` may lead to something that no node before it leads to, at least as shortly.
+    fn admit(&mut self, seen: &mut Seen, node: &Node) -> Result<bool, Exhausted> {
+        if self.goal == Goal::Inside && node.outer.iter().all(|states| states.is_empty()) {
+            return Ok(false);
+        }
+        let known = seen.entry(node.inner.first()).or_default();
+        self.work += 1 + known.len() * node.outer.len();
+        self.check_budget()?;
+        if known.iter().any(|known| self.suits(known, &node.outer)) {
+            return Ok(false);
+        }
+        known.retain(|known| !self.suits(&node.outer, known));
+        known.push(node.outer.clone());
+        Ok(true)
+    }
+
+    /// Whether what reaches the goal from the outer states `worse` reaches it from `better` too.
+    fn suits(&self, better: &[Positions], worse: &[Positions]) -> bool {
+        better.iter().zip(worse).all(|(better, worse)| match self.goal {
+            Goal::Outside => better.is_subset(*worse),
+            Goal::Inside => worse.is_subset(*better),
+        })
+    }
+
+    fn check_budget(&self) -> Result<(), Exhausted> {
+        if self.work > BUDGET { Err(Exhausted) } else { Ok(()) }
+    }
+}
+
+/// Whether `byte` may stand behind the first `depth` bytes of an id.
+fn may_stand(byte: u8, depth: usize) -> bool {
+    depth < MAX_ID_BYTES && (depth > 0 || letters::holds(letters::WORD, [byte]))
+}
+
+/// The bytes that lead to the last of `nodes`.
+fn spelled(nodes: &[Node]) -> String {
+    let mut bytes = Vec::new();
+    let mut node = nodes.last();
+    while let Some((index, byte)) = node.and_then(|node| node.from) {
+        bytes.push(char::from(byte));
+        node = nodes.get(index);
+    }
+    bytes.into_iter().rev().collect()
+}
+
+/// One byte for each set of bytes that no token, and no rule of ids, tells apart.
+fn representatives<'a>(tokens: impl Iterator<Item = &'a Token>) -> Vec<u8> {
+    let mut sets: Vec<Letters> = vec![letters::WORD, letters::SUBJECT & !letters::WORD];
+    for token in tokens {
+        let Token::One(letters) = token else { continue };
+        sets = sets
+            .into_iter()
+            .flat_map(|set| [set & letters, set & !letters])
+            .filter(|&set| set != 0)
+            .collect();
+    }
+    let is_first = |&byte: &u8| sets.iter().any(|&set| first(set) == Some(byte));
+    BY_LEGIBILITY.iter().copied().filter(is_first).collect()
+}
+
+fn first(set: Letters) -> Option<u8> {
+    BY_LEGIBILITY.iter().copied().find(|&byte| letters::holds(set, [byte]))
+}
+
+/// The bytes of capabilities, those first that read best in a message.
+const BY_LEGIBILITY: &[u8; 65] =
+    b"xyzabcdefghijklmnopqrstuvw0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_.-";

@@ -1,0 +1,32 @@
+//! Sets of the bytes that capabilities are written with, as bit masks.
+
+/// A set of ASCII bytes: bit `n` stands for the byte `n`.
+pub(crate) type Letters = u128;
+
+/// What an item id, a segment of it and a name may start with.
+pub(crate) const WORD: Letters =
+    range(b'a', b'z') | range(b'A', b'Z') | range(b'0', b'9') | one(b'_');
+
+/// Every byte that occurs in a capability. `/` is not among them, because it is written `.`.
+pub(crate) const SUBJECT: Letters = WORD | one(b'-') | one(b'.');
+
+/// The set of one byte; empty for a byte that is not ASCII.
+pub(crate) const fn one(byte: u8) -> Letters {
+    if byte < 128 { 1 << byte } else { 0 }
+}
+
+/// The set of the ASCII bytes from `first` to `last`; empty when they are reversed.
+pub(crate) const fn range(first: u8, last: u8) -> Letters {
+    let mut letters = 0;
+    let mut byte = first;
+    while byte <= last && byte < 128 {
+        letters |= one(byte);
+        byte += 1;
+    }
+    letters
+}
+
+/// Whether all of `bytes` are in `letters`.
+pub(crate) fn holds(letters: Letters, bytes: impl IntoIterator<Item = u8>) -> bool {
+    bytes.into_iter().all(|byte| letters & one(byte) != 0)
+}

@@ -1,0 +1,66 @@
+//! How dangerous a grant is, and whether somebody has said that they know (`SPEC 9.6`).
+//!
+//! A [`RiskTable`] classifies patterns into four [`Risk`]s and says for each what has to happen. [`assess`] holds a
+//! grant against it and gives one [`Finding`] for each granted pattern, together, so that a directive's author sees
+//! all of them at once.
+//!
+//! [`assess`]: RiskTable::assess
+//!
+//! ```
+//! use rye_caps::{Grant, risk::{Acknowledgement, Risk, RiskTable, Verdict}};
+//!
+//! let table = RiskTable::from_value(&serde_json::json!({
+//!     "classifications": [
+//!         { "risk": "write", "patterns": ["rye.execute.*"] },
+//!         { "risk": "elevated", "patterns": ["rye.execute.tool.rye.bash.*"], "description": "runs any command" },
+//!     ],
+//! }))?;
+//!
+//! // A wildcard is at least as risky as what it covers.
+//! let findings = table.assess(&Grant::of_primary("execute")?, &[]);
+//! assert_eq!((findings[0].risk, findings[0].verdict), (Risk::Elevated, Verdict::Warn));
+//!
+//! let known = Acknowledgement::new("elevated", "builds need a shell")?;
+//! let findings = table.assess(&Grant::of_primary("execute")?, &[known]);
+//! assert_eq!(findings[0].verdict, Verdict::Allow);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How a pattern is classified
+//!
+//! A *capability* has the risk of the most specific pattern of the table that covers it: the one with the most dots
+//! outside of classes, then the longest, then the riskier. One that no pattern covers is
+//! [`Unrestricted`](Risk::Unrestricted): what nobody has thought about is not safe.
+//!
+//! A granted *pattern* has the risk of the most specific pattern of the table that covers the whole of it, or of
+//! anything more specific that it meets, if that is riskier. So it is at least as risky as every capability that it
+//! covers, and a wider grant is never milder than a narrower one.
+//!
+//! # The table
+//!
+//! [`RiskTable::from_value`] reads the value of `config/agent/capability_risk.yaml`:
+//!
+//! ```yaml
+//! risk_levels:                        # optional, as is each level; these are the defaults
+//!   safe:         { policy: allow }
+//!   write:        { policy: allow }
+//!   elevated:     { policy: acknowledge_required }   # runs, with a warning unless it is acknowledged
+//!   unrestricted: { policy: block }                  # is refused unless it is acknowledged
+//! classifications:
+//!   - risk: elevated
+//!     patterns: ["rye.execute.tool.rye.bash.*", "rye.execute.tool.rye.web.*"]
+//!     description: runs any command   # optional, shown in findings
+//! ```
+
+mod assess;
+mod level;
+mod table;
+
+pub use self::{
+    assess::{Acknowledgement, AcknowledgementError, Finding, Verdict},
+    level::{Risk, RiskPolicy, UnknownName},
+    table::{Classification, RiskTable, RiskTableError, RiskTableProblem, RiskTableProblemKind},
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Which patterns are how risky.
+
+mod read;
+
+use std::{cmp::Reverse, collections::BTreeMap, fmt};
+
+pub use self::read::{RiskTableError, RiskTableProblem, RiskTableProblemKind};
+use super::level::{Risk, RiskPolicy};
+use crate::{
+    capability::Capability,
+    inclusion,
+    pattern::{Glob, Pattern},
+};
+
+/// Classifies patterns by how risky it is to grant them.
+///
+/// The default table classifies nothing, so that everything is [`Unrestricted`](Risk::Unrestricted) under it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RiskTable {
+    policies: BTreeMap<Risk, RiskPolicy>,
+    /// Invariant: the most specific first, and of equally specific ones the riskier.
+    rules: Vec<Rule>,
+}
+
+/// One pattern of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    pattern: Pattern,
+    risk: Risk,
+    description: Option<String>,
+}
+
+impl RiskTable {
+    fn new(policies: BTreeMap<Risk, RiskPolicy>, mut rules: Vec<Rule>) -> Self {
+        rules.sort_by_key(|rule| Reverse((specificity(&rule.pattern), rule.risk)));
+        Self { policies, rules }
+    }
+
+    /// What happens to a grant of this risk.
+    pub fn policy(&self, risk: Risk) -> RiskPolicy {
+        self.policies.get(&risk).copied().unwrap_or(risk.default_policy())
+    }
+
+    /// How risky `capability` is: as the most specific pattern that covers it.
+    pub fn classify_capability(&self, capability: &Capability) -> Classification {
+        match self.rules.iter().find(|rule| rule.pattern.matches(capability)) {
+            Some(rule) => Classification::by(rule),
+            None => Classification::unclassified(),
+        }
+    }
+
+    /// How risky it is to grant `pattern`: at least as risky as every capability that it covers.
+    pub fn classify(&self, pattern: &Pattern) -> Classification {
+        let of_globs = pattern.globs().iter().filter_map(|glob| self.classify_glob(glob));
+        let worst =
+            of_globs.reduce(|worst, next| if next.risk > worst.risk { next } else { worst });
+        worst.unwrap_or_else(Classification::nothing)
+    }
+
+    /// Nothing when `glob` covers no capability.
+    fn classify_glob(&self, glob: &Glob) -> Option<Classification> {
+        inclusion::example(std::slice::from_ref(glob))?;
+        let mut worst: Option<&Rule> = None;
+        for rule in self.rules.iter().filter(|rule| inclusion::may_meet(glob, &rule.pattern)) {
+            if worst.is_none_or(|worst| rule.risk > worst.risk) {
+                worst = Some(rule);
+            }
+            if inclusion::covers_glob([&rule.pattern], glob) {
+                // What is less specific decides about nothing that `glob` covers.
+                return worst.map(Classification::by);
+            }
+        }
+        let together = self.rules.iter().map(|rule| &rule.pattern);
+        let worst = worst.filter(|_| inclusion::covers_glob(together, glob));
+        Some(worst.map_or_else(Classification::unclassified, Classification::by))
+    }
+}
+
+/// How risky something is, and which pattern of the table says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Classification {
+    /// How risky it is.
+    pub risk: Risk,
+    /// The pattern of the table that decided; nothing when none covers it all.
+    pub by: Option<Pattern>,
+    /// What the table says about that pattern.
+    pub description: Option<String>,
+}
+
+impl Classification {
+    fn by(rule: &Rule) -> Self {
+        Self {
+            risk: rule.risk,
+            by: Some(rule.pattern.clone()),
+            description: rule.description.clone(),
+        }
+    }
+
+    fn unclassified() -> Self {
+        Self { risk: Risk::Unrestricted, by: None, description: None }
+    }
+
+    /// What covers no capability does no harm.
+    fn nothing() -> Self {
+        Self { risk: Risk::Safe, by: None, description: None }
+    }
+}
+
+impl fmt::Display for Classification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.risk)?;
+        match (&self.by, &self.description) {
+            (Some(by), Some(description)) => write!(f, " by `{by}` ({description})"),
+            (Some(by), None) => write!(f, " by `{by}`"),
+            (None, _) if self.risk == Risk::Safe => f.write_str(" because it covers nothing"),
+            (None, _) => f.write_str(" because the risk table does not cover all of it"),
+        }
+    }
+}
+
+/// The number of dots, then the length. Dots in a class join no segments and do not count.
+fn specificity(pattern: &Pattern) -> (usize, usize) {
+    let text = pattern.as_str();
+    let outside_of_classes =
+        text.split('[').enumerate().map(|(index, part)| match part.split_once(']') {
+            Some((_, outside)) if index > 0 => outside,
+            _ => part,
+        });
+    (outside_of_classes.map(|part| part.matches('.').count()).sum(), text.len())
+}

@@ -1,0 +1,16 @@
+//! Foreign text inside messages.
+
+/// `text` for use in a message: whole when it is short, and never with control characters.
+pub(crate) fn shown(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 120;
+    let mut shown: String = text.chars().take(MAX_CHARACTERS).flat_map(visible).collect();
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A character as it is, or escaped when a terminal might act on it.
+fn visible(character: char) -> Vec<char> {
+    if character.is_control() { character.escape_default().collect() } else { vec![character] }
+}
