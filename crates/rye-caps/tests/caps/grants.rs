@@ -1,0 +1,102 @@
+//! Grants as `<permissions>` blocks make them.
+
+use rye_caps::{Grant, Kind, Primary};
+
+use crate::texts::parsed;
+
+#[track_caller]
+fn check(grant: Result<Grant, rye_caps::PatternError>, expected: Result<&str, &str>) {
+    let found = grant.map(|grant| {
+        grant.patterns().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    });
+    assert_eq!(
+        found.map_err(|error| error.to_string()),
+        expected.map(str::to_owned).map_err(str::to_owned)
+    );
+}
+
+#[test]
+fn elements_become_patterns() {
+    check(Ok(Grant::nothing()), Ok(""));
+    check(Ok(Grant::everything()), Ok("rye.*"));
+    check(Grant::of_primary("execute"), Ok("rye.execute.*"));
+    check(Grant::of_primary("fetch"), Ok("rye.fetch.*"));
+    check(
+        Grant::of_items("execute", "tool", "rye.file-system.*"),
+        Ok("rye.execute.tool.rye.file-system.*"),
+    );
+    check(
+        Grant::of_items("fetch", "knowledge", "project/deploy/*"),
+        Ok("rye.fetch.knowledge.project.deploy.*"),
+    );
+    check(Grant::of_items("sign", "directive", "*"), Ok("rye.sign.directive.*"));
+}
+
+#[test]
+fn elements_that_mean_nothing_are_refused_with_all_their_problems() {
+    let primary =
+        "unknown primary action `run`; valid are `execute`, `search`, `load`, `sign`, `fetch`";
+    check(
+        Grant::of_primary("run"),
+        Err(&format!("`rye.run.*` is not a capability pattern: {primary}")),
+    );
+    check(
+        Grant::of_primary("*"),
+        Err(
+            "`rye.*.*` is not a capability pattern: unknown primary action `*`; valid are `execute`, `search`, `load`, \
+         `sign`, `fetch`",
+        ),
+    );
+    check(
+        Grant::of_items("run", "tools", "{x"),
+        Err(&format!(
+            "`{{x` is not a capability pattern: {primary}; unknown item kind `tools`; valid are `tool`, `directive`, \
+         `knowledge`; `{{` is not allowed; write one pattern for each alternative",
+        )),
+    );
+    check(
+        Grant::of_items("load", "tool", ""),
+        Err(
+            "`` is not a capability pattern: it is empty; write `*` to mean everything, or leave the grant out",
+        ),
+    );
+}
+
+#[test]
+fn a_grant_is_a_set() {
+    let grant = |texts: &[&str]| {
+        texts.iter().map(|text| parsed::<rye_caps::Pattern>(text)).collect::<Grant>()
+    };
+    assert_eq!(
+        grant(&["rye.load.*", "rye.sign.*", "rye/load/*"]),
+        grant(&["rye.sign.*", "rye.load.*"])
+    );
+    assert_eq!(
+        grant(&["rye.load.*"]).with(parsed("rye.sign.*")),
+        grant(&["rye.sign.*"]).union(&grant(&["rye.load.*"]))
+    );
+    assert!(Grant::default().is_empty() && !Grant::everything().is_empty());
+    assert_eq!(
+        format!("{:?}", grant(&["rye.b", "rye.a"])),
+        "{Pattern(\"rye.a\"), Pattern(\"rye.b\")}"
+    );
+}
+
+#[test]
+fn a_search_of_a_kind_needs_any_grant_to_search_it() {
+    let grant = Grant::of_items("fetch", "directive", "test/*").unwrap();
+    assert!(grant.allows_some(Primary::Search, Kind::Directive));
+    assert!(grant.allows_some(Primary::Load, Kind::Directive));
+    assert!(!grant.allows_some(Primary::Search, Kind::Tool));
+    assert!(!grant.allows_some(Primary::Execute, Kind::Directive));
+    assert!(!Grant::nothing().allows_some(Primary::Search, Kind::Tool));
+}
+
+#[test]
+fn a_grant_may_be_shared_between_threads() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Grant>();
+    check::<rye_caps::Authority>();
+    check::<rye_caps::Permit>();
+    check::<rye_caps::Denied>();
+}
