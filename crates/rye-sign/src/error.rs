@@ -104,7 +104,7 @@ pub enum Error {
     },
     /// No trust document that counts has the key.
     #[error(
-        "signed by the unknown key `{key_id}`; {}; if you know its owner, accept the key with `rye trust add`",
+        "signed by the unknown key `{key_id}`; {}; if you know its owner, hand its trust document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
         listed(.trusted)
     )]
     UnknownKey {

@@ -10,7 +10,7 @@ pub struct KeyId(String);
 /// A text that is not a [`KeyId`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is not a key id; write the 16 or 64 lowercase hex digits that `rye trust list` shows"
+    "`{text}` is not a key id; write the 16 or 64 lowercase hex digits that `rye keys show` and trust documents show"
 )]
 #[non_exhaustive]
 pub struct KeyIdError {
@@ -64,7 +64,7 @@ mod tests {
         for text in ["", "6ea18199041a1ea", "6EA18199041A1EA8", "6ea18199041a1eag", &"0".repeat(32)]
         {
             let message = format!(
-                "`{text}` is not a key id; write the 16 or 64 lowercase hex digits that `rye trust list` shows"
+                "`{text}` is not a key id; write the 16 or 64 lowercase hex digits that `rye keys show` and trust documents show"
             );
             assert_eq!(text.parse::<KeyId>().map_err(|error| error.to_string()), Err(message));
         }

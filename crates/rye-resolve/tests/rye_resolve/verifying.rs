@@ -71,8 +71,8 @@ fn signed_by_a_key_that_nobody_trusts() {
     refuses(
         &world,
         &signed,
-        "signed by the unknown key `STRANGER`; trusted are `OPERATOR`; if you know its owner, accept \
-         the key with `rye trust add`",
+        "signed by the unknown key `STRANGER`; trusted are `OPERATOR`; if you know its owner, hand its trust \
+         document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
     );
 }
 
