@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 /// Why the file cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub(crate) enum DatabaseError {
 pub(crate) fn open(path: &Path) -> Result<Connection, DatabaseError> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
+    enter_wal(&connection)?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     migrate(&mut connection)?;
@@ -38,6 +38,22 @@ pub(crate) fn write<T, E: From<rusqlite::Error>>(
     Ok(value)
 }
 
+/// SQLite does not wait where several programs turn one new file over to WAL, so that those who lose wait for the
+/// write lock and look again.
+fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let enter = || connection.pragma_update(None, "journal_mode", "wal");
+    for _ in 0..ATTEMPTS {
+        match enter() {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+            }
+            done => return done,
+        }
+    }
+    enter()
+}
+
+const ATTEMPTS: usize = 100;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
 const VERSION: i64 = 1;

@@ -225,6 +225,26 @@ fn nothing_is_given_out_twice() {
     assert_eq!(ledgers[1].open(&id(1), at_most(50)).unwrap().reserved, Nanos::new(48));
 }
 
+/// Programs that start together make the file together.
+#[test]
+fn a_new_file_may_be_opened_by_many_at_once() {
+    for _ in 0..8 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        let barrier = Barrier::new(8);
+        thread::scope(|scope| {
+            for number in 0..8 {
+                let (path, barrier) = (&path, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let ledger = SqliteLedger::open_file(path).unwrap();
+                    ledger.open(&id(number), at_most(1)).unwrap();
+                });
+            }
+        });
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Move {
     Reserve { account: u8, amount: u64 },
