@@ -1,1 +1,46 @@
-//! Runs signed directives: agent workflows as files, with no more authority than they declare.
+#![doc = include_str!("../README.md")]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod check;
+mod config;
+mod outcome;
+mod place;
+mod render;
+mod rye;
+mod session;
+mod shipped;
+mod signing;
+mod thread_reading;
+mod verify;
+
+// A breaking release of one of these is a breaking release of this crate.
+#[doc(inline)]
+pub use rye_caps as caps;
+#[doc(inline)]
+pub use rye_parse as parse;
+#[doc(inline)]
+pub use rye_prompt as prompt;
+#[doc(inline)]
+pub use rye_providers as providers;
+#[doc(inline)]
+pub use rye_resolve as resolve;
+#[doc(inline)]
+pub use rye_sign as sign;
+#[doc(inline)]
+pub use rye_thread as thread;
+#[doc(inline)]
+pub use rye_tools as tools;
+
+pub use self::check::{Checked, Finding, Severity, check};
+pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
+pub use self::outcome::Class;
+pub use self::place::{kind_of, place};
+pub use self::render::{RenderRequest, Rendered};
+pub use self::rye::{OpenError, Rye, Setup};
+pub use self::session::{
+    Host, LimitOptions, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Secrets,
+};
+pub use self::shipped::shipped;
+pub use self::signing::{SignError, signed};
+pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher};
+pub use self::verify::Verification;

@@ -1,2 +1,57 @@
-//! The `rye` program.
-fn main() {}
+//! The `rye` program: a thin shell over the library.
+//!
+//! Only this program reads the command line, the environment, the clock and the working directory.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program talks through its standard streams"
+)]
+
+mod args;
+mod clock;
+mod commands;
+mod environment;
+mod excerpt;
+mod exit;
+mod failure;
+mod files;
+mod inputs;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use environment::Environment;
+use exit::Exit;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let environment = Environment::read(cli.global);
+    match dispatch(cli.command, &environment) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print(&environment);
+            failure.exit().into()
+        }
+    }
+}
+
+fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => commands::run::run(arguments, environment),
+        Command::Render(arguments) => commands::render::run(&arguments, environment),
+        Command::Check(arguments) => commands::check::run(&arguments, environment),
+        Command::Verify(arguments) => commands::verify::run(&arguments, environment),
+        Command::Sign(arguments) => commands::sign::run(&arguments, environment),
+        Command::Keys(command) => commands::keys::run(&command, environment),
+        Command::Which(arguments) => commands::which::run(&arguments, environment),
+        Command::Threads(command) => commands::threads::run(&command, environment),
+        Command::Schema(arguments) => commands::schema::run(&arguments, environment),
+        Command::Completions(arguments) => Ok(commands::completions::run(&arguments)),
+    }
+}

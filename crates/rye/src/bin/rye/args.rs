@@ -1,0 +1,64 @@
+//! What a person may type: one struct per command, nothing decided yet.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands;
+
+/// Runs directives: agent workflows as signed files, with no more authority than they declare.
+#[derive(Debug, Parser)]
+#[command(name = "rye", version, about, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The project: the folder that holds `.ai`. Default: the nearest folder above that has one
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Where")]
+    pub(crate) project: Option<PathBuf>,
+    /// The user space: the folder that holds your own `.ai`. Default: your home folder
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "USER_SPACE",
+        hide_env_values = true,
+        help_heading = "Where"
+    )]
+    pub(crate) user_space: Option<PathBuf>,
+    /// A further read-only system root (may be given many times)
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Where")]
+    pub(crate) system: Vec<PathBuf>,
+    /// Trust this document's key, for this command only (may be given many times)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Trust")]
+    pub(crate) trust: Vec<PathBuf>,
+    /// Accept items that nobody has signed, for authoring; tampered ones stay refused
+    #[arg(long, global = true, env = "RYE_DEV_MODE", hide_env_values = true, help_heading = "Trust",
+          value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) allow_unsigned: bool,
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(commands::run::Arguments),
+    Render(commands::render::Arguments),
+    Check(commands::check::Arguments),
+    Verify(commands::verify::Arguments),
+    Sign(commands::sign::Arguments),
+    #[command(subcommand)]
+    Keys(commands::keys::Command),
+    Which(commands::which::Arguments),
+    #[command(subcommand)]
+    Threads(commands::threads::Command),
+    Schema(commands::schema::Arguments),
+    Completions(commands::completions::Arguments),
+}

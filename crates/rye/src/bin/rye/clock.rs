@@ -1,0 +1,29 @@
+//! The real clock, read here and nowhere below.
+
+use std::time::{Duration, Instant};
+
+use rye::thread::{Clock, Moment};
+
+use crate::environment::Environment;
+
+/// The time of day, and the time since the program began.
+#[derive(Debug)]
+pub(crate) struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        Environment::moment()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}

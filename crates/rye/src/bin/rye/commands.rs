@@ -1,0 +1,12 @@
+//! One file per command: what it takes, and what it does with the library.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod keys;
+pub(crate) mod render;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod sign;
+pub(crate) mod threads;
+pub(crate) mod verify;
+pub(crate) mod which;

@@ -1,0 +1,184 @@
+//! `rye run ID`.
+
+use std::sync::Arc;
+
+use clap::Args;
+use rye::prompt::ReturnStyle;
+use rye::providers::ApiKey;
+use rye::resolve::ItemId;
+use rye::thread::{Cancel, FailureKind, SpendLimit, ThreadId, ThreadState};
+use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets};
+use serde_json::{Value, json};
+
+use super::keys::signing_key_if_any;
+use crate::clock::SystemClock;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::{Given, bound};
+use crate::output;
+use crate::progress::Progress;
+
+/// Run a directive to its end and print its outputs
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exits with 3 when the run fails because trust or permission stood against it, and with 5 when a limit or \
+                        the budget ended it.\n\n\
+                        Examples:\n  rye run notes/index --input folder=notes --provider steps\n  \
+                        rye run notes/index --model claude-haiku-4-5 --turns 5 --json"
+)]
+pub(crate) struct Arguments {
+    /// The directive, such as `notes/index`
+    id: ItemId,
+    #[command(flatten)]
+    given: Given,
+    /// Who answers: the name of a provider's configuration, or `steps` for no model at all
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    provider: Option<String>,
+    /// A model of that provider, instead of the one that the directive asks for
+    #[arg(long, value_name = "ID", help_heading = "Model")]
+    model: Option<String>,
+    /// How outputs are asked for [possible values: call, block, tool]
+    #[arg(long, value_name = "STYLE", help_heading = "Model")]
+    returns: Option<ReturnStyle>,
+    /// At most this many requests to the model
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    turns: Option<u64>,
+    /// At most this many tokens
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    tokens: Option<u64>,
+    /// At most this many US dollars, such as `0.25`, or `unlimited`
+    #[arg(long, value_name = "USD", help_heading = "Limits")]
+    spend: Option<SpendLimit>,
+    /// At most this many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    duration: Option<u64>,
+    /// Say nothing on standard error while it runs
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    environment.project()?;
+    let rye = environment.rye()?;
+    let signing_key = signing_key_if_any(environment)?.map(Arc::new);
+    let progress = Progress::new(arguments.quiet, environment.colors());
+    let request = request(arguments)?;
+    let cancel = Cancel::new();
+    let clock = SystemClock::new();
+    let host = Host {
+        clock: &clock,
+        secrets: &Variables,
+        observer: &progress,
+        cancel: &cancel,
+        random: Arc::new(random),
+        signing_key,
+    };
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let report = runtime.block_on(async {
+        tokio::spawn(cancel_on_signal(cancel.clone()));
+        rye.run(request, host).await
+    })?;
+    Ok(tell(&report, environment))
+}
+
+fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
+    let thread = ThreadId::new(arguments.id.as_str(), &uuid::Uuid::now_v7().to_string());
+    let thread = thread.map_err(|error| Failure::of(&error, Exit::Usage))?;
+    let mut request = RunRequest::new(arguments.id, thread);
+    request.inputs = bound(&arguments.given)?;
+    request.provider = match arguments.provider {
+        None => ProviderChoice::Directive,
+        Some(name) if name == "steps" => ProviderChoice::Steps,
+        Some(name) => ProviderChoice::Named(name),
+    };
+    request.model = arguments.model;
+    request.returns = arguments.returns;
+    request.limits.turns = arguments.turns;
+    request.limits.tokens = arguments.tokens;
+    request.limits.spend = arguments.spend;
+    request.limits.duration_seconds = arguments.duration;
+    Ok(request)
+}
+
+/// The keys of providers, from the variables that their configurations name.
+struct Variables;
+
+impl Secrets for Variables {
+    fn api_key(&self, name: &str) -> Option<ApiKey> {
+        Environment::variable(name)?.parse().ok()
+    }
+}
+
+fn random() -> u64 {
+    let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
+    high ^ low
+}
+
+/// The first signal asks the thread to stop, so that its record is closed; a second one ends the program at once.
+async fn cancel_on_signal(cancel: Cancel) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        cancel.cancel();
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        #[expect(clippy::exit, reason = "the operator insists")]
+        std::process::exit(130);
+    }
+}
+
+fn tell(report: &RunReport, environment: &Environment) -> Exit {
+    let outcome = &report.outcome;
+    if environment.json() {
+        output::json(&row(report));
+    } else {
+        for warning in &report.warnings {
+            eprintln!("warning: {warning}");
+        }
+        match &outcome.outputs {
+            Some(outputs) => {
+                outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
+            }
+            None if outcome.state == ThreadState::Completed && !outcome.text.is_empty() => {
+                println!("{}", outcome.text)
+            }
+            None => {}
+        }
+        if let Some(failure) = &outcome.failure {
+            eprintln!("error: {failure}");
+        }
+        eprintln!(
+            "thread {} {} ({} turns, {})",
+            report.thread, outcome.state, outcome.turns, outcome.cost
+        );
+    }
+    exit(report)
+}
+
+fn row(report: &RunReport) -> Value {
+    let outcome = &report.outcome;
+    json!({
+        "thread": report.thread.as_str(),
+        "folder": report.folder,
+        "state": outcome.state.as_str(),
+        "outputs": outcome.outputs,
+        "text": outcome.text,
+        "turns": outcome.turns,
+        "tokens": outcome.usage.total(),
+        "cost_nanos": outcome.cost.get(),
+        "failure": outcome.failure.as_ref().map(|failure| json!({
+            "kind": failure.kind.as_str(),
+            "message": failure.message,
+        })),
+        "warnings": report.warnings,
+    })
+}
+
+fn exit(report: &RunReport) -> Exit {
+    match report.outcome.failure.as_ref().map(|failure| &failure.kind) {
+        None if report.outcome.state == ThreadState::Completed => Exit::Fine,
+        Some(FailureKind::Refused) => Exit::Refused,
+        Some(FailureKind::Limit(_)) => Exit::Limit,
+        _ => Exit::Failed,
+    }
+}

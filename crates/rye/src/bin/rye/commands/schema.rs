@@ -1,0 +1,38 @@
+//! `rye schema [NAME]`.
+
+use clap::Args;
+use rye::SCHEMAS;
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Print the JSON schema of a configuration file, or the names of all schemas
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  rye schema\n  rye schema resilience > resilience.schema.json")]
+pub(crate) struct Arguments {
+    /// The schema's name; without it, the names are listed
+    name: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let Some(name) = &arguments.name else {
+        let names: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
+        if environment.json() {
+            output::json(&names.into());
+        } else {
+            names.iter().for_each(|name| println!("{name}"));
+        }
+        return Ok(Exit::Fine);
+    };
+    let Some(schema) = rye::schema(name) else {
+        let names: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
+        return Err(Failure::usage(format!(
+            "no schema is called `{name}`; there are `{}`",
+            names.join("`, `")
+        )));
+    };
+    output::json(&schema.value);
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,94 @@
+//! `rye sign PATH…`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rye::sign::{SigningKey, Timestamp};
+use rye::signed;
+use serde_json::{Value, json};
+
+use super::keys::{read_signing_key, signing_key};
+use crate::environment::{Environment, read_text};
+use crate::excerpt::{Excerpt, rendered};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{files, output};
+
+/// Sign items, each after a check
+#[derive(Debug, Args)]
+#[command(
+    after_help = "One bad file does not stop the others; the exit code says that there was one.\n\n\
+                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/**/*.md'"
+)]
+pub(crate) struct Arguments {
+    /// Files, folders or patterns
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The private key in PKCS#8 PEM; default: the key of the user space
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// The time to sign as, such as `2026-11-20T18:00:00Z`; default: now
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let key = match &arguments.key {
+        Some(path) => read_signing_key(path)?,
+        None => signing_key(environment)?,
+    };
+    let at = arguments.at.unwrap_or_else(Environment::now);
+    let files = files::named(&arguments.paths, environment)?;
+    let rows: Vec<Row> = files.into_iter().map(|path| row(path, &key, at)).collect();
+    if environment.json() {
+        output::json(&rows.iter().map(Row::to_json).collect());
+    } else {
+        rows.iter().for_each(|row| row.print(environment));
+        let failed = rows.iter().filter(|row| row.failure.is_some()).count();
+        println!("{} signed, {failed} not signed", rows.len() - failed);
+    }
+    Ok(if rows.iter().all(|row| row.failure.is_none()) { Exit::Fine } else { Exit::Failed })
+}
+
+struct Row {
+    path: PathBuf,
+    failure: Option<(String, Option<Excerpt>)>,
+}
+
+fn row(path: PathBuf, key: &SigningKey, at: Timestamp) -> Row {
+    let failure = sign(&path, key, at).err();
+    Row { path, failure }
+}
+
+fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<(), (String, Option<Excerpt>)> {
+    let old = read_text(path).map_err(|failure| (failure.to_string(), None))?;
+    let new = signed(path, &old, key, at).map_err(|error| {
+        let findings = error.findings();
+        let excerpt = Excerpt::of_findings(&path.display().to_string(), &old, findings.iter());
+        (error.to_string(), (!findings.is_empty()).then_some(excerpt))
+    })?;
+    files::replace(path, &new).map_err(|failure| (failure.to_string(), None))
+}
+
+impl Row {
+    fn print(&self, environment: &Environment) {
+        let path = self.path.display();
+        match &self.failure {
+            None => println!("signed   {path}"),
+            Some((message, excerpt)) => {
+                println!("refused  {path}\n         {message}");
+                if let Some(excerpt) = excerpt {
+                    print!("{}", rendered(excerpt, environment.colors()));
+                }
+            }
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "path": self.path,
+            "status": if self.failure.is_none() { "signed" } else { "refused" },
+            "error": self.failure.as_ref().map(|(message, _)| message),
+        })
+    }
+}

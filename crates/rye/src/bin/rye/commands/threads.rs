@@ -1,0 +1,162 @@
+//! `rye threads …`.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use rye::ThreadReading;
+use rye::thread::transcript::Record;
+use rye::thread::{Registry, ThreadId, ThreadSummary};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Look at the threads of the project
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the threads, the newest first
+    #[command(after_help = "Example:\n  rye threads list --json")]
+    List,
+    /// Show one thread: how it stands, what it returned, and what happened in it
+    #[command(
+        after_help = "The record and the transcript are verified first; a thread that was changed is refused.\n\n\
+                            Examples:\n  rye threads show\n  rye threads show index-019a0000-0000-7000-8000-000000000000 --json"
+    )]
+    Show(Show),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The thread; default: the newest
+    thread: Option<ThreadId>,
+}
+
+pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
+    let threads = environment.project()?.join(".ai").join("threads");
+    let registry = threads.join("registry.db");
+    if !registry.exists() {
+        return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
+    }
+    let registry = Registry::open(&registry).map_err(|error| Failure::of(&error, Exit::Failed))?;
+    let summaries = registry.list().map_err(|error| Failure::of(&error, Exit::Failed))?;
+    match command {
+        Command::List => Ok(list(&summaries, environment)),
+        Command::Show(arguments) => show(arguments, &threads, &summaries, environment),
+    }
+}
+
+fn list(summaries: &[ThreadSummary], environment: &Environment) -> Exit {
+    if environment.json() {
+        output::json(&summaries.iter().map(summary).collect());
+        return Exit::Fine;
+    }
+    for thread in summaries {
+        let (state, cost) = (thread.state.as_str(), thread.cost.to_string());
+        println!("{}  {state:<9}  {cost:>12}  {}", thread.created, thread.thread);
+    }
+    Exit::Fine
+}
+
+fn summary(summary: &ThreadSummary) -> Value {
+    json!({
+        "thread": summary.thread.as_str(),
+        "directive": summary.directive,
+        "state": summary.state.as_str(),
+        "created": summary.created.to_string(),
+        "updated": summary.updated.to_string(),
+        "cost_nanos": summary.cost.get(),
+    })
+}
+
+fn show(
+    arguments: &Show,
+    threads: &Path,
+    summaries: &[ThreadSummary],
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let newest = summaries.first().map(|summary| &summary.thread);
+    let Some(thread) = arguments.thread.as_ref().or(newest) else {
+        return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
+    };
+    let reading = environment.rye()?.thread(threads, thread).map_err(|error| {
+        Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
+    })?;
+    if environment.json() {
+        output::json(&whole(&reading));
+    } else {
+        print(&reading);
+    }
+    Ok(Exit::Fine)
+}
+
+fn print(reading: &ThreadReading) {
+    let record = &reading.record;
+    let model =
+        [record.provider.as_deref(), record.model.as_deref()].map(Option::unwrap_or_default);
+    println!("thread     {}", record.thread);
+    println!("directive  {}", record.directive);
+    println!("state      {}", record.state);
+    println!("model      {}", model.join(" "));
+    println!("turns      {} of {}", record.turns, record.limits.turns);
+    println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
+    println!("cost       {}", record.cost);
+    println!("signed by  {}", reading.vouched_by.as_str());
+    println!("folder     {}", reading.folder.display());
+    for (name, value) in record.outputs.iter().flatten() {
+        println!("output     {name}: {}", output::text(value));
+    }
+    if let Some(failure) = &record.failure {
+        println!("failure    {failure}");
+    }
+    println!(
+        "\n{} records, {} under a checkpoint",
+        reading.transcript.records.len(),
+        reading.transcript.signed
+    );
+    reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
+}
+
+fn line(record: &Record) -> String {
+    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+    let about = match record.event.as_str() {
+        "tool_call_start" => {
+            payload["target"]["item_id"].as_str().or(payload["name"].as_str()).map(str::to_owned)
+        }
+        "tool_call_result" if !payload["refusal"].is_null() => Some("refused".to_owned()),
+        "tool_call_result" => {
+            payload["is_error"].as_bool().map(|error| if error { "error" } else { "ok" }.to_owned())
+        }
+        "context_injected" => payload["item_id"].as_str().map(str::to_owned),
+        _ => None,
+    };
+    format!("{:>4}  {}  {:<18} {}", record.seq, record.at, record.event, about.unwrap_or_default())
+        .trim_end()
+        .to_owned()
+}
+
+fn whole(reading: &ThreadReading) -> Value {
+    let record = &reading.record;
+    json!({
+        "thread": record.thread.as_str(),
+        "directive": record.directive,
+        "state": record.state.as_str(),
+        "provider": record.provider,
+        "model": record.model,
+        "turns": record.turns,
+        "tokens": record.usage.total(),
+        "cost_nanos": record.cost.get(),
+        "outputs": record.outputs,
+        "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
+        "facts": record.facts,
+        "vouched_by": reading.vouched_by.as_str(),
+        "signed_records": reading.transcript.signed,
+        "records": reading.transcript.records.iter().map(event).collect::<Value>(),
+    })
+}
+
+fn event(record: &Record) -> Value {
+    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+    json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.event, "payload": payload })
+}

@@ -1,0 +1,64 @@
+//! `rye which ID`.
+
+use clap::Args;
+use rye::resolve::{ItemId, ItemKind, Located, Location, ResolveError};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Show which file an id means, and the files that it shadows
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  rye which rye/agent/core/base\n  rye which rye/file-system/read --kind tool --json"
+)]
+pub(crate) struct Arguments {
+    /// The item id, such as `notes/index`
+    id: ItemId,
+    /// The kind of item [possible values: directive, knowledge, tool, config]; default: every kind that has the id
+    #[arg(long)]
+    kind: Option<ItemKind>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let rye = environment.rye()?;
+    let kinds = arguments.kind.map_or(ItemKind::ALL.to_vec(), |kind| vec![kind]);
+    let (mut rows, mut missing) = (Vec::new(), None);
+    for kind in kinds {
+        match rye.library().locate(kind, &arguments.id) {
+            Ok(located) => rows.push((kind, located)),
+            Err(error @ ResolveError::NotFound { .. }) => missing = missing.or(Some(error)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match (rows.is_empty(), missing) {
+        (true, Some(error)) => Err(error.into()),
+        _ => Ok(print(&rows, environment)),
+    }
+}
+
+fn print(rows: &[(ItemKind, Located)], environment: &Environment) -> Exit {
+    if environment.json() {
+        output::json(&rows.iter().map(|(kind, located)| row(*kind, located)).collect());
+        return Exit::Fine;
+    }
+    for (kind, located) in rows {
+        println!("{kind}  {}  {}", located.winner.space, located.winner);
+        for shadowed in &located.shadowed {
+            println!("  shadows  {}  {shadowed}", shadowed.space);
+        }
+    }
+    Exit::Fine
+}
+
+fn row(kind: ItemKind, located: &Located) -> Value {
+    let place =
+        |location: &Location| json!({ "space": location.space.as_str(), "path": location.path });
+    json!({
+        "kind": kind.as_str(),
+        "winner": place(&located.winner),
+        "shadowed": located.shadowed.iter().map(place).collect::<Value>(),
+    })
+}

@@ -1,0 +1,134 @@
+//! Everything that the program reads from around it, read once.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rye::resolve::{Spaces, project_root};
+use rye::sign::{Policy, Timestamp};
+use rye::thread::Moment;
+use rye::{Rye, Setup, shipped};
+
+use crate::args::Global;
+use crate::failure::Failure;
+
+/// Where the program stands, whom it trusts, and how it talks.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    global: Global,
+    working_directory: Option<PathBuf>,
+    project: Option<PathBuf>,
+    user: Option<PathBuf>,
+    colors: bool,
+}
+
+impl Environment {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    pub(crate) fn read(global: Global) -> Self {
+        let working_directory = env::current_dir().ok();
+        let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let user = global.user_space.clone().or(home);
+        let found = || project_root(working_directory.as_deref()?, user.as_deref());
+        let project = global.project.clone().or_else(found);
+        let colors = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && io::stderr().is_terminal();
+        Self { global, working_directory, project, user, colors }
+    }
+
+    /// A variable that configuration names, such as the one that holds a provider's key.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    pub(crate) fn variable(name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the clock for all below"
+    )]
+    pub(crate) fn moment() -> Moment {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) fn now() -> Timestamp {
+        Self::moment().timestamp()
+    }
+
+    pub(crate) fn json(&self) -> bool {
+        self.global.json
+    }
+
+    pub(crate) fn colors(&self) -> bool {
+        self.colors
+    }
+
+    /// The project, or a failure that says how to name one.
+    pub(crate) fn project(&self) -> Result<&Path, Failure> {
+        self.project.as_deref().ok_or_else(|| {
+            Failure::usage("no project here: no folder above has an `.ai` folder; name one with `--project DIR`")
+        })
+    }
+
+    /// The user space, or a failure that says how to name one.
+    pub(crate) fn user(&self) -> Result<&Path, Failure> {
+        self.user.as_deref().ok_or_else(|| {
+            Failure::usage(
+                "no user space: neither `--user-space` nor `USER_SPACE` nor `HOME` is set",
+            )
+        })
+    }
+
+    /// `path` as seen from the working directory.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        match &self.working_directory {
+            Some(folder) => folder.join(path),
+            None => path.to_owned(),
+        }
+    }
+
+    pub(crate) fn spaces(&self) -> Spaces {
+        let mut spaces = Spaces::new().with_shipped(shipped());
+        if let Some(project) = &self.project {
+            spaces = spaces.with_project(project);
+        }
+        if let Some(user) = &self.user {
+            spaces = spaces.with_user(user);
+        }
+        self.global.system.iter().fold(spaces, |spaces, root| spaces.with_system(root))
+    }
+
+    /// Opens the library over the spaces, with the operator's switches.
+    pub(crate) fn rye(&self) -> Result<Rye, Failure> {
+        let policy = Policy::default();
+        self.rye_by(if self.global.allow_unsigned {
+            policy.dangerous_allow_unsigned()
+        } else {
+            policy
+        })
+    }
+
+    /// Opens the library over the spaces, with just this policy.
+    pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
+        let mut setup = Setup::new(self.spaces(), Self::now());
+        setup.policy = policy;
+        setup.trust_documents = self.trust_documents()?;
+        Ok(Rye::open(&setup)?)
+    }
+
+    fn trust_documents(&self) -> Result<Vec<String>, Failure> {
+        self.global.trust.iter().map(|path| read_text(path)).collect()
+    }
+}
+
+/// The text of a file that the operator named.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|source| Failure::io("read", path, &source))
+}

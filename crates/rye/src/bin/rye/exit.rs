@@ -1,0 +1,36 @@
+//! What the program's exit code says (SPEC 12.1).
+
+use std::process;
+
+/// How a command ended, in the numbers that scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything asked for was done.
+    Fine,
+    /// Something was tried and did not work out.
+    Failed,
+    /// The command line or its context makes no sense.
+    Usage,
+    /// Trust or permission stands against it.
+    Refused,
+    /// A limit or a budget was reached.
+    Limit,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::Limit => 5,
+        }
+    }
+}
+
+impl From<Exit> for process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

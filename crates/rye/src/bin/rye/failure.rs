@@ -1,0 +1,147 @@
+//! Why a command could not do its work, told so that a person can act on it.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use rye::resolve::ResolveError;
+use rye::{Class, OpenError, PrepareError, RunError};
+use serde_json::json;
+
+use crate::environment::Environment;
+use crate::excerpt::{self, Excerpt};
+use crate::exit::Exit;
+use crate::output;
+
+/// A failure with the exit code that it comes to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    /// The error and its causes, outermost first.
+    sentences: Vec<String>,
+    excerpts: Vec<Excerpt>,
+    /// What is worth knowing besides.
+    epilogue: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            sentences: vec![message.into()],
+            excerpts: Vec::new(),
+            epilogue: None,
+        }
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, ..Self::usage(message) }
+    }
+
+    pub(crate) fn io(verb: &str, path: &Path, source: &io::Error) -> Self {
+        Self::failed(format!("cannot {verb} `{}`: {source}", path.display()))
+    }
+
+    /// An error of the library, with its causes.
+    pub(crate) fn of(error: &dyn Error, exit: Exit) -> Self {
+        let mut sentences = vec![error.to_string()];
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            sentences.push(error.to_string());
+            cause = error.source();
+        }
+        sentences.dedup();
+        Self { exit, sentences, excerpts: Vec::new(), epilogue: None }
+    }
+
+    fn with_excerpts(self, excerpts: Vec<Excerpt>) -> Self {
+        Self { excerpts, ..self }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Tells on standard error, with the lines of the files concerned; with `--json` also as one object on standard
+    /// output, so that programs need not read prose.
+    pub(crate) fn print(&self, environment: &Environment) {
+        if environment.json() {
+            output::json(
+                &json!({ "error": { "exit_code": self.exit.code(), "causes": self.sentences } }),
+            );
+        }
+        for (depth, sentence) in self.sentences.iter().enumerate() {
+            let lead = if depth == 0 { "error: " } else { "  because: " };
+            eprintln!("{lead}{sentence}");
+        }
+        for excerpt in &self.excerpts {
+            eprint!("{}", excerpt::rendered(excerpt, environment.colors()));
+        }
+        if let Some(epilogue) = &self.epilogue {
+            eprintln!("{epilogue}");
+        }
+    }
+}
+
+impl From<ResolveError> for Failure {
+    fn from(error: ResolveError) -> Self {
+        let exit = if error.is_unverified() { Exit::Refused } else { Exit::Failed };
+        Self::of(&error, exit).with_excerpts(excerpt::of_resolve(&error))
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Resolve(error) => error.into(),
+            error => Self::of(&error, Exit::Failed),
+        }
+    }
+}
+
+impl From<PrepareError> for Failure {
+    fn from(error: PrepareError) -> Self {
+        let excerpts = match &error {
+            PrepareError::Resolve(error) => excerpt::of_resolve(error),
+            _ => Vec::new(),
+        };
+        Self::of(&error, error.class().into()).with_excerpts(excerpts)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let RunError::Prepare { source, thread, unrecorded, .. } = &error else {
+            return Self::of(&error, error.class().into());
+        };
+        let excerpts = match source.as_ref() {
+            PrepareError::Resolve(error) => excerpt::of_resolve(error),
+            _ => Vec::new(),
+        };
+        let mut failure = Self::of(&error, error.class().into()).with_excerpts(excerpts);
+        let unrecorded = unrecorded
+            .as_ref()
+            .map(|reason| format!("its record could not be written either: {reason}"));
+        failure.epilogue =
+            thread.as_ref().map(|thread| format!("thread {thread} error")).or(unrecorded);
+        failure
+    }
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Failed => Self::Failed,
+            Class::Limit => Self::Limit,
+            Class::Refused => Self::Refused,
+            Class::Usage => Self::Usage,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.sentences.join(": "))
+    }
+}

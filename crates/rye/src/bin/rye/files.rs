@@ -1,0 +1,85 @@
+//! The files that a person means by paths, folders and patterns.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// Every file that `paths` name, absolute, each once and in order; folders stand for the item files below them.
+///
+/// A path that is not there, and a pattern that matches nothing, are failures: nothing is passed over in silence.
+pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        let path = environment.absolute(path);
+        for path in expanded(&path)? {
+            if path.is_dir() { collect(&path, &mut files)? } else { files.push(path) }
+        }
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
+/// Writes `text` in place of the file's old content, whole or not at all, and keeps its mode (SPEC 2.12).
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    // A link is followed, so that the file is replaced and not the link.
+    let target = path.canonicalize().map_err(|source| Failure::io("find", path, &source))?;
+    let written = || {
+        let folder = target.parent().unwrap_or(Path::new("."));
+        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().set_permissions(fs::metadata(&target)?.permissions())?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(&target).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|source| Failure::io("write", path, &source))
+}
+
+/// What a shell would make of a path that it was kept from expanding.
+fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let is_pattern = path.to_string_lossy().contains(['*', '?', '[']) && !path.exists();
+    if !is_pattern {
+        return match path.exists() {
+            true => Ok(vec![path.to_owned()]),
+            false => Err(Failure::usage(format!("`{}` does not exist", path.display()))),
+        };
+    }
+    let found = glob::glob(&path.to_string_lossy())
+        .map_err(|error| Failure::usage(format!("`{}` is not a pattern: {error}", path.display())))?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    let files: Vec<PathBuf> = found.into_iter().filter(|path| path.is_file()).collect();
+    match files.is_empty() {
+        true => Err(Failure::usage(format!("nothing matches `{}`", path.display()))),
+        false => Ok(files),
+    }
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let read = |source| Failure::io("read", folder, &source);
+    for entry in fs::read_dir(folder).map_err(read)? {
+        let entry = entry.map_err(read)?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
+        if kind.is_dir() && !is_passed_over(&path) {
+            collect(&path, files)?;
+        } else if kind.is_file() && is_item(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Threads are records and keys have rules of their own: neither is an item.
+fn is_passed_over(folder: &Path) -> bool {
+    [".ai/threads", ".ai/config/keys", ".git"].iter().any(|suffix| folder.ends_with(suffix))
+}
+
+fn is_item(path: &Path) -> bool {
+    const EXTENSIONS: [&str; 10] =
+        ["md", "yaml", "yml", "toml", "json", "py", "sh", "js", "ts", "rb"];
+    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+}

@@ -1,0 +1,139 @@
+//! What is wrong with a file, before anybody signs or runs it.
+
+mod directive;
+mod finding;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rye_parse::ParseError;
+use rye_providers::ProviderConfig;
+use rye_resolve::{ItemId, ItemKind};
+use rye_sign::CommentStyle;
+
+pub use self::finding::{Finding, Severity};
+use crate::config;
+
+/// A file that was looked at.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Checked {
+    /// The file, as it was named.
+    pub path: PathBuf,
+    /// What sort of item it is.
+    pub kind: ItemKind,
+    /// Its id, when it lies in a space.
+    pub id: Option<ItemId>,
+    /// Its text, which the spans of the findings index.
+    pub source: String,
+    /// Everything worth saying, in the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Checked {
+    /// Whether nothing in the file is an error.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+
+    /// Whether the file may be signed: what is a warning about the item's own name, category or version is an error
+    /// here (SPEC 1.5).
+    #[must_use]
+    pub fn is_signable(&self) -> bool {
+        self.findings
+            .iter()
+            .all(|finding| finding.severity < Severity::Warning || !finding.bars_signing)
+            && self.is_ok()
+    }
+}
+
+/// Checks the text of one file: its form, its declared name, category and version, its placeholders and its
+/// permission patterns. Signatures are not looked at; that is what verifying is for.
+#[must_use]
+pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
+    let mut findings = match kind {
+        ItemKind::Directive => directive::findings(&source, id),
+        ItemKind::Knowledge => knowledge(path, &source),
+        ItemKind::Tool => tool(path, id, &source),
+        ItemKind::Config => configuration(path, id, &source),
+    };
+    findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+    Checked { path: path.to_owned(), kind, id: id.cloned(), source, findings }
+}
+
+fn knowledge(path: &Path, source: &str) -> Vec<Finding> {
+    let read =
+        if extension(path) == "md" { rye_parse::knowledge } else { rye_parse::knowledge_yaml };
+    match read(source) {
+        Ok(knowledge) => knowledge.notes.iter().map(Finding::note).collect(),
+        Err(error) => errors(&error),
+    }
+}
+
+/// A tool's manifest, or a provider's configuration, which lives among the tools (SPEC 11.1).
+fn tool(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
+    if id.is_some_and(config::is_provider) {
+        return provider(path, source);
+    }
+    match rye_parse::tool(source, extension(path)) {
+        Ok(manifest) => manifest.notes.iter().map(Finding::note).collect(),
+        Err(error) => errors(&error),
+    }
+}
+
+fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
+    let mut findings = match id.and_then(|id| config::of_file(id.as_str())) {
+        Some(schema) => against(schema, path, source),
+        None => match rye_parse::config(source, extension(path)) {
+            Ok(_) => Vec::new(),
+            Err(error) => errors(&error),
+        },
+    };
+    if CommentStyle::of_extension(extension(path)).is_none() {
+        findings.push(Finding::error(
+            "unsignable",
+            "this file type has no comments, so it cannot carry a signature; write it as YAML or TOML",
+            0..0,
+        ));
+    }
+    findings
+}
+
+fn provider(path: &Path, source: &str) -> Vec<Finding> {
+    let value = match rye_parse::config(source, extension(path)) {
+        Ok(value) => value,
+        Err(error) => return errors(&error),
+    };
+    match ProviderConfig::from_value(&value) {
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            let problems = error.problems().iter();
+            problems
+                .map(|problem| Finding::error("provider", &problem.to_string(), 0..source.len()))
+                .collect()
+        }
+    }
+}
+
+fn against(schema: &'static str, path: &Path, source: &str) -> Vec<Finding> {
+    match rye_parse::config(source, extension(path)) {
+        Ok(value) => {
+            let whole: Range<usize> = 0..source.len();
+            let problems = config::problems(schema, &value);
+            problems
+                .iter()
+                .map(|problem| Finding::error("schema", problem, whole.clone()))
+                .collect()
+        }
+        Err(error) => errors(&error),
+    }
+}
+
+fn errors(error: &ParseError) -> Vec<Finding> {
+    error.problems().iter().map(Finding::problem).collect()
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}

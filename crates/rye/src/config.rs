@@ -1,0 +1,17 @@
+//! Configuration files as they are written: one struct per file, from which the JSON schema is made.
+
+mod provider;
+mod read;
+mod resilience;
+mod risk;
+mod schema;
+mod trust;
+
+pub(crate) use self::provider::{PROVIDERS, is_provider};
+pub use self::read::ConfigError;
+pub(crate) use self::read::problems;
+pub(crate) use self::resilience::thread_limits;
+pub(crate) use self::risk::risk_table;
+pub(crate) use self::schema::of_file;
+pub use self::schema::{SCHEMAS, Schema, schema};
+pub(crate) use self::trust::trust_policy;

@@ -1,0 +1,72 @@
+//! One verified layer of configuration, checked against its schema before it is read.
+
+use jsonschema::{ValidationError, error::ValidationErrorKind};
+use rye_resolve::Item;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::schema;
+
+/// A configuration file whose text says something that it may not say.
+#[derive(Debug, thiserror::Error)]
+#[error("`{location}` is not a valid {schema} file: {}; `rye schema {schema}` prints what it may hold", problems.join("; "))]
+#[non_exhaustive]
+pub struct ConfigError {
+    /// The file.
+    pub location: String,
+    /// The schema that it breaks.
+    pub schema: &'static str,
+    /// Every problem, each with its place in the file.
+    pub problems: Vec<String>,
+}
+
+/// Reads `item` as `T`, whose schema is called `name`.
+pub(crate) fn read<T: DeserializeOwned>(
+    name: &'static str,
+    item: &Item<Value>,
+) -> Result<T, ConfigError> {
+    let location = item.location.to_string();
+    let value = item.content.value();
+    let failed = |problems| ConfigError { location: location.clone(), schema: name, problems };
+    let problems = problems(name, value);
+    if !problems.is_empty() {
+        return Err(failed(problems));
+    }
+    serde_json::from_value(value.clone()).map_err(|error| failed(vec![error.to_string()]))
+}
+
+/// Everything in `value` that the schema called `name` does not allow.
+pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<String> {
+    let schema =
+        schema(name).expect("because every configuration file has its schema in the table");
+    let validator = jsonschema::options().offline().build(&schema.value);
+    let validator = validator.expect("because a test builds every schema of the table");
+    validator.iter_errors(value).map(|error| sentence(&error, &schema.value)).collect()
+}
+
+fn sentence(error: &ValidationError<'_>, schema: &Value) -> String {
+    let problem = match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let keys = unexpected.iter().map(|key| unknown(key, error, schema));
+            keys.collect::<Vec<_>>().join("; ")
+        }
+        _ => error.to_string(),
+    };
+    let path = error.instance_path().to_string();
+    if path.is_empty() { problem } else { format!("at `{path}`: {problem}") }
+}
+
+/// The sentence about a key that the file may not have, with the key that was probably meant.
+fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value) -> String {
+    let place = error.schema_path().to_string();
+    let object = place.strip_suffix("/additionalProperties").unwrap_or(&place);
+    let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
+    let valid: Vec<&str> =
+        properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let near = valid
+        .iter()
+        .filter(|name| strsim::damerau_levenshtein(name, key) <= 2)
+        .min_by_key(|name| strsim::damerau_levenshtein(name, key));
+    let meant = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    format!("unknown key `{key}`{meant}; valid: `{}`", valid.join("`, `"))
+}

@@ -1,0 +1,108 @@
+//! `config/agent/resilience.yaml`: what bounds a thread when nothing else says so (SPEC 10.5).
+
+use rye_resolve::{Config, Space};
+use rye_thread::{Limits, SpendLimit};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read::{ConfigError, read};
+
+/// What bounds a thread when neither its directive nor the command line says otherwise.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "resilience")]
+pub(crate) struct Resilience {
+    /// The limits of a thread.
+    #[serde(default)]
+    pub(crate) limits: LimitsFile,
+}
+
+/// The limits of a thread; one that is left out keeps the value of the next space.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct LimitsFile {
+    /// How many requests to the model.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    pub(crate) turns: Option<u64>,
+    /// How many tokens, in and out together.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    pub(crate) tokens: Option<u64>,
+    /// How much money, in US dollars as decimal text, or `unlimited`.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^([0-9]{1,9}(\.[0-9]{1,9})?|unlimited)$"))]
+    pub(crate) spend: Option<String>,
+    /// How many seconds.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    pub(crate) duration_seconds: Option<u64>,
+    /// How many children.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    pub(crate) spawns: Option<u64>,
+    /// How deep children may nest.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    pub(crate) depth: Option<u64>,
+}
+
+pub(crate) const RESILIENCE: &str = "resilience";
+
+/// The limits that the layers of `agent/resilience` set.
+///
+/// The operator's layers merge, the nearer one first; a project's layer can only lower what they say (SPEC 4.3).
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn thread_limits(config: Option<&Config>) -> Result<Limits, ConfigError> {
+    let mut limits = Limits::default();
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: Resilience = read(RESILIENCE, layer)?;
+        let nearer = file.limits.over(&limits);
+        limits = if layer.location.space == Space::Project {
+            lower_of(&limits, &nearer)
+        } else {
+            nearer
+        };
+    }
+    Ok(limits)
+}
+
+impl LimitsFile {
+    fn over(&self, far: &Limits) -> Limits {
+        let mut limits = far.clone();
+        let fields = [
+            (&mut limits.turns, self.turns),
+            (&mut limits.tokens, self.tokens),
+            (&mut limits.duration_seconds, self.duration_seconds),
+            (&mut limits.spawns, self.spawns),
+            (&mut limits.depth, self.depth),
+        ];
+        for (limit, given) in fields {
+            *limit = given.unwrap_or(*limit);
+        }
+        // The schema admits only what can be read.
+        let spend = self.spend.as_deref().and_then(|text| text.parse().ok());
+        limits.spend = spend.unwrap_or(limits.spend);
+        limits
+    }
+}
+
+fn lower_of(a: &Limits, b: &Limits) -> Limits {
+    let mut lower = a.clone();
+    lower.turns = a.turns.min(b.turns);
+    lower.tokens = a.tokens.min(b.tokens);
+    lower.duration_seconds = a.duration_seconds.min(b.duration_seconds);
+    lower.spawns = a.spawns.min(b.spawns);
+    lower.depth = a.depth.min(b.depth);
+    lower.spend = match (a.spend, b.spend) {
+        (SpendLimit::AtMost(a), SpendLimit::AtMost(b)) => SpendLimit::AtMost(a.min(b)),
+        (SpendLimit::AtMost(cap), SpendLimit::Unlimited)
+        | (SpendLimit::Unlimited, SpendLimit::AtMost(cap)) => SpendLimit::AtMost(cap),
+        (SpendLimit::Unlimited, SpendLimit::Unlimited) => SpendLimit::Unlimited,
+    };
+    lower
+}

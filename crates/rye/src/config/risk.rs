@@ -1,0 +1,167 @@
+//! `config/agent/capability_risk.yaml`: how dangerous a capability is (SPEC 9.6).
+
+use std::collections::BTreeMap;
+
+use rye_caps::Pattern;
+use rye_caps::risk::{Risk, RiskPolicy, RiskTable};
+use rye_resolve::{Config, Item, Space};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::read::{ConfigError, read};
+
+pub(crate) const CAPABILITY_RISK: &str = "capability_risk";
+
+/// How dangerous a capability is, and what granting it needs.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "capability_risk", inline)]
+pub(crate) struct CapabilityRisk {
+    /// What granting a capability of each risk needs.
+    #[serde(default)]
+    risk_levels: BTreeMap<RiskName, Level>,
+    /// Which capabilities are how dangerous; the most specific matching pattern decides.
+    #[serde(default)]
+    classifications: Vec<Classification>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Level {
+    /// What granting needs.
+    policy: PolicyName,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Classification {
+    /// How dangerous the patterns are.
+    risk: RiskName,
+    /// Capability patterns, such as `rye.execute.tool.rye.file-system.*`.
+    #[schemars(length(min = 1))]
+    patterns: Vec<String>,
+    /// Why, for people.
+    #[serde(default)]
+    description: String,
+}
+
+/// The names of SPEC 9.6, mildest first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum RiskName {
+    Safe,
+    Write,
+    Elevated,
+    Unrestricted,
+}
+
+/// What granting needs, mildest first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum PolicyName {
+    Allow,
+    AcknowledgeRequired,
+    Block,
+}
+
+/// The table that the layers of `agent/capability_risk` make: the operator's nearest file, and what a project adds.
+///
+/// # Errors
+///
+/// When a layer breaks the schema, or a project's layer is milder than the operator's (SPEC 4.3).
+pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigError> {
+    let mut table = RiskTable::default();
+    let mut merged = CapabilityRisk::default();
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: CapabilityRisk = read(CAPABILITY_RISK, layer)?;
+        if layer.location.space == Space::Project {
+            refuse_milder(layer, &file, &table)?;
+            merged.classifications.extend(file.classifications);
+        } else if !file.classifications.is_empty() {
+            merged.classifications = file.classifications;
+        }
+        merged.risk_levels.extend(file.risk_levels);
+        table = built(layer, &merged)?;
+    }
+    Ok(table)
+}
+
+fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
+    let value = serde_json::to_value(merged).expect("because names and texts are JSON");
+    RiskTable::from_value(&value).map_err(|error| ConfigError {
+        location: layer.location.to_string(),
+        schema: CAPABILITY_RISK,
+        problems: error.problems().iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// Refuses a project's file that would make anything easier than the operator's `table` says.
+fn refuse_milder(
+    layer: &Item<Value>,
+    file: &CapabilityRisk,
+    table: &RiskTable,
+) -> Result<(), ConfigError> {
+    let policies = file
+        .risk_levels
+        .iter()
+        .filter_map(|(risk, level)| milder_policy(*risk, level.policy, table));
+    let patterns = file.classifications.iter().flat_map(|row| {
+        row.patterns.iter().filter_map(|pattern| milder_pattern(row.risk, pattern, table))
+    });
+    let problems: Vec<String> = policies.chain(patterns).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: CAPABILITY_RISK, problems })
+}
+
+fn milder_policy(risk: RiskName, policy: PolicyName, table: &RiskTable) -> Option<String> {
+    let (risk, given) = (Risk::from(risk), RiskPolicy::from(policy));
+    let operators = table.policy(risk);
+    (given < operators).then(|| {
+        format!(
+            "a project may not lower the policy of `{risk}` from `{}` to `{}`",
+            operators.as_str(),
+            given.as_str()
+        )
+    })
+}
+
+/// A text that is no pattern is left to the table's own reader, which says what is wrong with it.
+fn milder_pattern(risk: RiskName, text: &str, table: &RiskTable) -> Option<String> {
+    let pattern: Pattern = text.parse().ok()?;
+    let (given, operators) = (Risk::from(risk), table.classify(&pattern).risk);
+    (given < operators).then(|| {
+        format!("a project may not lower the risk of `{pattern}` from `{operators}` to `{given}`")
+    })
+}
+
+impl From<RiskName> for Risk {
+    fn from(name: RiskName) -> Self {
+        match name {
+            RiskName::Safe => Self::Safe,
+            RiskName::Write => Self::Write,
+            RiskName::Elevated => Self::Elevated,
+            RiskName::Unrestricted => Self::Unrestricted,
+        }
+    }
+}
+
+impl From<PolicyName> for RiskPolicy {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::Allow => Self::Allow,
+            PolicyName::AcknowledgeRequired => Self::AcknowledgeRequired,
+            PolicyName::Block => Self::Block,
+        }
+    }
+}

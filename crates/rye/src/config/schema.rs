@@ -1,0 +1,62 @@
+//! The JSON schemas that come with the program (SPEC 4.4).
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::{provider, resilience, risk, trust};
+
+/// The schema of one sort of file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Schema {
+    /// The name that `rye schema NAME` takes.
+    pub name: &'static str,
+    /// Which files it describes.
+    pub describes: &'static str,
+    /// The JSON schema, of the 2020-12 dialect.
+    pub value: Value,
+}
+
+/// Every schema, sorted by name.
+pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+    let row = |name, describes, schema: schemars::Schema| Schema {
+        name,
+        describes,
+        value: schema.to_value(),
+    };
+    vec![
+        row(
+            risk::CAPABILITY_RISK,
+            "config/agent/capability_risk.yaml",
+            schemars::schema_for!(risk::CapabilityRisk),
+        ),
+        row(
+            provider::PROVIDER,
+            "tools/rye/agent/providers/*.yaml",
+            schemars::schema_for!(provider::Provider),
+        ),
+        row(
+            resilience::RESILIENCE,
+            "config/agent/resilience.yaml",
+            schemars::schema_for!(resilience::Resilience),
+        ),
+        row(trust::TRUST, "config/trust.yaml", schemars::schema_for!(trust::Trust)),
+    ]
+});
+
+/// The schema called `name`, or `None` when there is none.
+#[must_use]
+pub fn schema(name: &str) -> Option<&'static Schema> {
+    SCHEMAS.iter().find(|schema| schema.name == name)
+}
+
+/// The schema of the configuration file `name`, such as `agent/resilience`; other files are free in form.
+pub(crate) fn of_file(name: &str) -> Option<&'static str> {
+    match name {
+        "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
+        "agent/resilience" => Some(resilience::RESILIENCE),
+        "trust" => Some(trust::TRUST),
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! `config/trust.yaml`: which weaker signatures the operator accepts (SPEC 2.3, 2.4).
+
+use rye_resolve::{Config, Space};
+use rye_sign::Policy;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read::{ConfigError, read};
+
+pub(crate) const TRUST: &str = "trust";
+
+/// Which weaker signatures are accepted; what is left out keeps its default.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "trust", inline)]
+pub(crate) struct Trust {
+    /// Directives of which only the metadata is signed; default: `refuse`. A project may not allow them.
+    #[serde(default)]
+    #[schemars(with = "MetadataOnly")]
+    metadata_only: Option<MetadataOnly>,
+    /// Signatures that bind neither kind nor id; default: `allow`, with a note.
+    #[serde(default)]
+    #[schemars(with = "ContentOnly")]
+    content_only: Option<ContentOnly>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum MetadataOnly {
+    Allow,
+    Refuse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ContentOnly {
+    Allow,
+    Deny,
+}
+
+/// `policy` with what the layers of `trust` say; a project's layer can only make it stricter (SPEC 4.3).
+///
+/// # Errors
+///
+/// When a layer breaks the schema, or a project's layer would allow something.
+pub(crate) fn trust_policy(
+    policy: &Policy,
+    config: Option<&Config>,
+) -> Result<Policy, ConfigError> {
+    let (mut metadata_only, mut content_only) = (MetadataOnly::Refuse, ContentOnly::Allow);
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: Trust = read(TRUST, layer)?;
+        let problems = if layer.location.space == Space::Project {
+            loosened(&file, content_only)
+        } else {
+            Vec::new()
+        };
+        if !problems.is_empty() {
+            return Err(ConfigError {
+                location: layer.location.to_string(),
+                schema: TRUST,
+                problems,
+            });
+        }
+        metadata_only = file.metadata_only.unwrap_or(metadata_only);
+        content_only = file.content_only.unwrap_or(content_only);
+    }
+    let policy = if content_only == ContentOnly::Deny {
+        policy.clone().deny_content_only()
+    } else {
+        policy.clone()
+    };
+    Ok(if metadata_only == MetadataOnly::Allow { policy.allow_metadata_only() } else { policy })
+}
+
+/// What a project's file would allow although the operator does not.
+fn loosened(file: &Trust, content_only: ContentOnly) -> Vec<String> {
+    let metadata = file.metadata_only == Some(MetadataOnly::Allow);
+    let content =
+        file.content_only == Some(ContentOnly::Allow) && content_only == ContentOnly::Deny;
+    [(metadata, "metadata_only"), (content, "content_only")]
+        .into_iter()
+        .filter(|(is_loosened, _)| *is_loosened)
+        .map(|(_, key)| format!("a project may not set `{key}: allow`; the user space may"))
+        .collect()
+}

@@ -1,0 +1,32 @@
+//! Which item a file on disk is, by where it lies.
+
+use std::path::Path;
+
+use rye_resolve::{ItemId, ItemKind, Spaces, item_at};
+
+/// What a file inside an `.ai` folder is called, whichever space that folder is; `None` outside of one, and for files
+/// that are no items.
+///
+/// `path` must be absolute.
+#[must_use]
+pub fn place(path: &Path) -> Option<(ItemKind, ItemId)> {
+    let holds_item = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let root = path.ancestors().skip(1).find(holds_item)?.parent()?;
+    let (kind, id, _) = item_at(&Spaces::new().with_project(root), path)?;
+    Some((kind, id))
+}
+
+/// What sort of item a file is, by its text alone (SPEC 2.11).
+#[must_use]
+pub fn kind_of(path: &Path, text: &str) -> ItemKind {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension {
+        "md" if text.lines().any(|line| line.trim_start().starts_with("<directive")) => {
+            ItemKind::Directive
+        }
+        "md" => ItemKind::Knowledge,
+        "toml" | "json" => ItemKind::Config,
+        "yaml" | "yml" if rye_parse::tool(text, extension).is_err() => ItemKind::Knowledge,
+        _ => ItemKind::Tool,
+    }
+}

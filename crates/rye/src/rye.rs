@@ -1,0 +1,85 @@
+//! The hub: one value that knows where items are and whom to trust.
+
+use rye_resolve::{Library, ResolveError, Spaces, TrustNote, trust_store};
+use rye_sign::{Policy, Timestamp, TrustStore};
+
+use crate::config::{ConfigError, trust_policy};
+
+/// What [`Rye`] must be told, because it looks nothing up by itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Setup {
+    /// Where items are found.
+    pub spaces: Spaces,
+    /// Texts of trust documents that count for this value only (SPEC 2.8).
+    pub trust_documents: Vec<String>,
+    /// The operator's switches for what verifies.
+    pub policy: Policy,
+    /// The time by which keys expire.
+    pub now: Timestamp,
+}
+
+impl Setup {
+    /// These spaces, the strict default policy and no further trust document.
+    #[must_use]
+    pub fn new(spaces: Spaces, now: Timestamp) -> Self {
+        Self { spaces, trust_documents: Vec::new(), policy: Policy::default(), now }
+    }
+}
+
+/// The hub of the library: resolves, checks, renders and runs directives.
+#[derive(Debug)]
+pub struct Rye {
+    pub(crate) library: Library,
+    pub(crate) policy: Policy,
+    pub(crate) now: Timestamp,
+    notes: Vec<TrustNote>,
+}
+
+impl Rye {
+    /// Reads the trust documents and the trust policy of the spaces, and opens the library over them.
+    ///
+    /// # Errors
+    ///
+    /// When a trust document cannot be read, one that was handed over cannot be trusted, or `config/trust.yaml` is
+    /// refused or broken.
+    pub fn open(setup: &Setup) -> Result<Self, OpenError> {
+        let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
+        let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
+        let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
+        // How the policy itself is signed is judged by what the caller gave, which is stricter.
+        let config = library(setup.policy.clone()).config("trust")?;
+        let policy = trust_policy(&setup.policy, config.as_ref())?;
+        Ok(Self { library: library(policy.clone()), policy, now: setup.now, notes })
+    }
+
+    /// Where items are found and verified.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The keys that are trusted.
+    #[must_use]
+    pub fn trust(&self) -> &TrustStore {
+        self.library.trust()
+    }
+
+    /// What the operator should know of the trust documents that were read.
+    #[must_use]
+    pub fn trust_notes(&self) -> &[TrustNote] {
+        &self.notes
+    }
+}
+
+/// Why the spaces cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The trust policy says something that it may not say.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A trust document or the trust policy cannot be had.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}

@@ -1,0 +1,207 @@
+//! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
+
+mod authority;
+mod contract;
+mod error;
+mod facts;
+mod limits;
+mod prepare;
+mod prompting;
+mod provider;
+mod request;
+mod tools;
+mod typing;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rye_sign::SigningKey;
+use rye_thread::budget::SqliteLedger;
+use rye_thread::{DriveContext, Journal, Outcome, Registry, Run, ThreadId, ThreadRecord, drive};
+
+pub use self::error::PrepareError;
+use self::prepare::{Prepared, prepare};
+pub(crate) use self::prompting::{composed, leaf, opened, permissions};
+pub use self::request::{Host, LimitOptions, ProviderChoice, RunRequest, Secrets};
+use crate::Rye;
+use crate::outcome::Class;
+
+/// What a run came to, and where its record is.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The folder with `thread.json`, `transcript.jsonl` and `transcript.md`.
+    pub folder: PathBuf,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the operator should know although the run went on.
+    pub warnings: Vec<String>,
+}
+
+/// Why a run did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The directive cannot be prepared; the thread's record says so too.
+    #[error("directive `{directive}` cannot run")]
+    Prepare {
+        /// The directive.
+        directive: String,
+        /// The thread that would have run it, when its record could be written.
+        thread: Option<ThreadId>,
+        /// Why its record could not be written, when there is a project to write it in.
+        unrecorded: Option<String>,
+        /// What stands in the way.
+        source: Box<PrepareError>,
+    },
+    /// The thread's record cannot be written.
+    #[error("the record of the thread cannot be written")]
+    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl RunError {
+    /// Which exit code it comes to.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Prepare { source, .. } => source.class(),
+            Self::Store(_) => Class::Failed,
+        }
+    }
+}
+
+impl Rye {
+    /// Runs a directive to its end: resolve, verify, bind, compose, authorise, assess risk, offer tools, bound, render,
+    /// and then the loop (SPEC 10.1).
+    ///
+    /// # Errors
+    ///
+    /// When the directive cannot be prepared, which costs no tokens and leaves a thread in state `error`; and when the
+    /// record cannot be written. A run that begins always gives a report, failed or not.
+    pub async fn run(&self, request: RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
+        let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
+        match prepare(self, &request, &host, &key) {
+            Ok(prepared) => self.driven(prepared, request, host, key).await,
+            Err(source) => Err(self.failed(Box::new(source), &request, &host, key)),
+        }
+    }
+
+    async fn driven(
+        &self,
+        prepared: Prepared,
+        request: RunRequest,
+        host: Host<'_>,
+        key: Arc<SigningKey>,
+    ) -> Result<RunReport, RunError> {
+        let Prepared {
+            threads,
+            record,
+            authority,
+            palette,
+            contract,
+            opening,
+            provider,
+            injected,
+            warnings,
+        } = prepared;
+        let store = Store::open(&threads)?;
+        let max_output = provider.describe().max_output;
+        let run = Run::new(
+            opening,
+            palette.specs(&contract),
+            contract,
+            record.limits.clone(),
+            max_output,
+        );
+        let mut journal =
+            Journal::create(&threads, record, key, Arc::clone(&store.registry)).map_err(stored)?;
+        let folder = journal.folder().to_owned();
+        let context = DriveContext {
+            provider: provider.as_ref(),
+            palette: &palette,
+            authority: &authority,
+            ledger: &store.ledger,
+            journal: &mut journal,
+            clock: host.clock,
+            observer: host.observer,
+            cancel: host.cancel,
+            injected: &injected,
+        };
+        let outcome = drive(run, context).await;
+        Ok(RunReport { thread: request.thread, folder, outcome, warnings })
+    }
+
+    /// Leaves a thread in state `error` behind, where there is a project to leave it in.
+    fn failed(
+        &self,
+        source: Box<PrepareError>,
+        request: &RunRequest,
+        host: &Host<'_>,
+        key: Arc<SigningKey>,
+    ) -> RunError {
+        let directive = request.directive.to_string();
+        let Some(threads) = self.threads() else {
+            return RunError::Prepare { directive, thread: None, unrecorded: None, source };
+        };
+        let now = host.clock.now();
+        let left = || -> Result<(), RunError> {
+            let store = Store::open(&threads)?;
+            let record =
+                ThreadRecord::new(&request.thread, &directive, &rye_thread::Limits::default(), now);
+            let journal = Journal::create(&threads, record, key, store.registry).map_err(stored)?;
+            journal.fail(&with_causes(source.as_ref()), now).map_err(stored)
+        };
+        let (thread, unrecorded) = match left() {
+            Ok(()) => (Some(request.thread.clone()), None),
+            Err(error) => (None, Some(with_causes(&error))),
+        };
+        RunError::Prepare { directive, thread, unrecorded, source }
+    }
+
+    /// Where the threads of the project are recorded.
+    #[must_use]
+    pub fn threads(&self) -> Option<PathBuf> {
+        self.library.spaces().project().map(|project| project.join(".ai").join("threads"))
+    }
+}
+
+/// The registry and the ledger of a project, which share one database.
+struct Store {
+    registry: Arc<Registry>,
+    ledger: SqliteLedger,
+}
+
+impl Store {
+    fn open(threads: &Path) -> Result<Self, RunError> {
+        fs::create_dir_all(threads).map_err(stored)?;
+        let path = threads.join("registry.db");
+        let registry = Arc::new(Registry::open(&path).map_err(stored)?);
+        Ok(Self { registry, ledger: SqliteLedger::open_file(&path).map_err(stored)? })
+    }
+}
+
+/// A key for this thread alone, for an operator who has none: it signs the record and is forgotten.
+fn own_key() -> Result<Arc<SigningKey>, RunError> {
+    SigningKey::generate().map(Arc::new).map_err(stored)
+}
+
+fn stored(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
+    RunError::Store(Box::new(error))
+}
+
+/// An error with its causes, for records that hold text alone.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let sentence = error.to_string();
+        if !text.ends_with(&sentence) {
+            text = format!("{text}: {sentence}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,39 @@
+//! What a directive promises to return, as the thread checks it.
+
+use rye_parse::{Outputs, ValueType};
+use rye_resolve::ExtendsChain;
+use rye_thread::{OutputContract, OutputField, OutputType};
+
+use super::error::PrepareError;
+
+/// The outputs that the leaf declares; those of the dictionary form have no type and may be left out (SPEC 3.4).
+pub(crate) fn contract(chain: &ExtendsChain) -> Result<OutputContract, PrepareError> {
+    let leaf = chain.leaf();
+    let fields = match &leaf.content.value().outputs {
+        Outputs::List(outputs) => outputs.iter().map(|output| listed(&output.value)).collect(),
+        Outputs::Dict(outputs) => outputs.iter().map(|output| keyed(&output.value)).collect(),
+        Outputs::None => Vec::new(),
+    };
+    OutputContract::new(fields)
+        .map_err(|source| PrepareError::Contract { id: leaf.id.clone(), source })
+}
+
+fn listed(output: &rye_parse::Output) -> OutputField {
+    let value_type = match output.value_type {
+        ValueType::Array => OutputType::Array,
+        ValueType::Boolean => OutputType::Boolean,
+        ValueType::Integer => OutputType::Integer,
+        ValueType::Number => OutputType::Number,
+        ValueType::Object => OutputType::Object,
+        ValueType::String => OutputType::String,
+    };
+    let field = match output.required {
+        true => OutputField::required(&output.name.value, value_type),
+        false => OutputField::optional(&output.name.value, value_type),
+    };
+    field.with_description(&output.description)
+}
+
+fn keyed(output: &rye_parse::DictOutput) -> OutputField {
+    OutputField::optional(&output.name, OutputType::Any).with_description(&output.text)
+}

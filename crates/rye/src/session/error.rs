@@ -1,0 +1,172 @@
+//! Everything that can keep a run from starting.
+
+use rye_caps::PatternError;
+use rye_caps::risk::{AcknowledgementError, Finding};
+use rye_prompt::{BindError, ComposeError, RenderError, TemplateError};
+use rye_providers::{ChoiceError, ConnectError};
+use rye_resolve::{ItemId, ResolveError};
+use rye_thread::{ContractError, PaletteError};
+
+use crate::config::ConfigError;
+use crate::outcome::Class;
+
+/// Why a directive cannot be prepared for a run; nothing was sent to a model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// An acknowledgement of risk names no risk or gives no reason.
+    #[error("an `<acknowledge>` of directive `{id}` cannot be used")]
+    Acknowledgement {
+        /// The directive that declares it.
+        id: ItemId,
+        /// What is wrong.
+        source: Box<AcknowledgementError>,
+    },
+    /// A trust document lists what is no capability pattern, so that nobody can say what its key may grant.
+    #[error("the trust document of key `{key_id}` has a bad entry under `grants`")]
+    Ceiling {
+        /// The key.
+        key_id: String,
+        /// What is wrong with the pattern.
+        source: PatternError,
+    },
+    /// A configuration file says something that it may not say.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The model cannot be reached with this configuration and this environment.
+    #[error("provider `{provider}` cannot be used")]
+    Connect {
+        /// The provider's name.
+        provider: String,
+        /// What stands in the way.
+        source: Box<ConnectError>,
+    },
+    /// The context of the chain cannot be composed.
+    #[error("the context of directive `{id}` cannot be composed")]
+    Context {
+        /// The directive.
+        id: ItemId,
+        /// What is missing.
+        source: ComposeError,
+    },
+    /// Two outputs share a name.
+    #[error("the outputs of directive `{id}` cannot be promised")]
+    Contract {
+        /// The directive.
+        id: ItemId,
+        /// What is wrong.
+        source: ContractError,
+    },
+    /// A directive of the chain declares hooks, which this version does not run and does not pass over in silence.
+    #[error(
+        "directive `{id}` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
+    )]
+    Hooks {
+        /// The directive that declares them.
+        id: ItemId,
+    },
+    /// A given value would be read as a reference to a step's result.
+    #[error(
+        "directive `{id}` cannot run by its steps alone: {} holds `${{steps.`, which would be read as the result of a step; \
+         use another value or a model",
+        quoted(names)
+    )]
+    InputReference {
+        /// The directive.
+        id: ItemId,
+        /// The inputs that hold such a value.
+        names: Vec<String>,
+    },
+    /// The given inputs do not fit the declared ones.
+    #[error("the inputs do not fit directive `{id}`")]
+    Inputs {
+        /// The directive.
+        id: ItemId,
+        /// Every problem.
+        source: BindError,
+    },
+    /// The directive asks for a model that the provider does not have.
+    #[error("provider `{provider}` has no model for directive `{id}`")]
+    Model {
+        /// The directive.
+        id: ItemId,
+        /// The provider's name.
+        provider: String,
+        /// What was asked for, and what there is.
+        source: Box<ChoiceError>,
+    },
+    /// The run needs a project, for its files and its record.
+    #[error("a run needs a project: a folder with an `.ai` folder")]
+    NoProject,
+    /// The tools cannot be offered together.
+    #[error("the tools of the thread cannot be offered")]
+    Palette(#[from] PaletteError),
+    /// The project's folder cannot be opened for the file tools.
+    #[error("the project's folder cannot be opened")]
+    Project(#[source] rye_tools::fs::Error),
+    /// The prompt cannot be rendered.
+    #[error("the prompt of directive `{id}` cannot be rendered")]
+    Prompt {
+        /// The directive.
+        id: ItemId,
+        /// Every problem.
+        source: RenderError,
+    },
+    /// The provider's configuration cannot be used.
+    #[error("`{location}` is not a valid provider configuration")]
+    Provider {
+        /// The file.
+        location: String,
+        /// Every problem.
+        source: rye_providers::ConfigError,
+    },
+    /// An item cannot be found, verified or parsed.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// The grant is too dangerous for what the directive acknowledges (SPEC 9.6).
+    #[error("the permissions of directive `{id}` are too dangerous: {}", joined(findings))]
+    Risk {
+        /// The directive that declares them.
+        id: ItemId,
+        /// Every finding that blocks.
+        findings: Vec<Finding>,
+    },
+    /// The provider's system template cannot be filled.
+    #[error("the system template of provider `{provider}` cannot be filled")]
+    Template {
+        /// The provider's name.
+        provider: String,
+        /// What is wrong.
+        source: Box<TemplateError>,
+    },
+}
+
+impl PrepareError {
+    /// Which exit code it comes to.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Resolve(error) if error.is_unverified() => Class::Refused,
+            Self::Risk { .. } => Class::Refused,
+            Self::InputReference { .. } | Self::Inputs { .. } | Self::NoProject => Class::Usage,
+            _ => Class::Failed,
+        }
+    }
+
+    /// One error out of many; `None` when there is none.
+    pub(crate) fn gathered(mut problems: Vec<ResolveError>) -> Option<Self> {
+        match problems.len() {
+            0 => None,
+            1 => problems.pop().map(Self::Resolve),
+            _ => Some(Self::Resolve(ResolveError::Several { problems })),
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    format!("input `{}`", names.join("`, `"))
+}
+
+fn joined(findings: &[Finding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,123 @@
+//! What the record of a thread says beside its events: who vouched for what, and with which authority.
+
+use rye_prompt::{Origin, Piece, Slot};
+use rye_resolve::{Item, declared_problems};
+use rye_sign::token::Token;
+use rye_sign::{Provenance, SigningKey};
+use rye_thread::transcript::Injected;
+use serde_json::{Map, Value, json};
+
+use super::prompting::Composed;
+use crate::Rye;
+
+/// The facts of `thread.json`, which the first record of the transcript repeats.
+pub(crate) fn facts(
+    rye: &Rye,
+    composed: &Composed,
+    token: &Token,
+    key: &SigningKey,
+    is_operators_key: bool,
+    warnings: &[String],
+) -> Map<String, Value> {
+    let mut facts = Map::new();
+    let mut put = |name: &str, value: Value| drop(facts.insert(name.to_owned(), value));
+    put("rye_version", env!("CARGO_PKG_VERSION").into());
+    put("verified", is_verified(composed).into());
+    put("chain", composed.chain.root_first().rev().map(item).collect());
+    put("knowledge", composed.knowledge.iter().map(item).collect());
+    put("inputs", json!(composed.inputs.values()));
+    put(
+        "skipped_context",
+        composed.context.skipped.iter().map(|wanted| Value::from(wanted.id.as_str())).collect(),
+    );
+    put("token", serde_json::from_str(&token.to_json()).unwrap_or(Value::Null));
+    put(
+        "signed_by",
+        json!({
+            "key": if is_operators_key { "operator" } else { "thread" },
+            "key_id": key.public().key_id().to_string(),
+            "public_key": key.public().to_pem(),
+        }),
+    );
+    put(
+        "trust_notes",
+        rye.trust_notes().iter().map(|note| Value::from(note.to_string())).collect(),
+    );
+    put("warnings", warnings.into());
+    facts
+}
+
+/// What was composed into the opening, in the order in which the model reads it.
+pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
+    let context = &composed.context;
+    let slots = [
+        (Slot::System, &context.system),
+        (Slot::Before, &context.before),
+        (Slot::After, &context.after),
+    ];
+    slots
+        .into_iter()
+        .flat_map(|(slot, pieces)| pieces.iter().map(move |piece| entry(slot, piece)))
+        .collect()
+}
+
+/// What the operator should know: claims that a directive's place contradicts, weak signatures, unsigned items, and
+/// context that was skipped.
+pub(crate) fn warnings(composed: &Composed, rye: &Rye) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for link in composed.chain.root_first() {
+        let problems = declared_problems(link.content.value(), &link.id);
+        warnings
+            .extend(problems.iter().map(|problem| format!("directive `{}`: {problem}", link.id)));
+        warnings.extend(weaknesses(link.content.provenance(), &format!("directive `{}`", link.id)));
+    }
+    for item in &composed.knowledge {
+        warnings.extend(weaknesses(item.content.provenance(), &format!("knowledge `{}`", item.id)));
+    }
+    let skipped = composed.context.skipped.iter();
+    warnings.extend(
+        skipped.map(|wanted| {
+            format!("optional knowledge `{}` was not found and is left out", wanted.id)
+        }),
+    );
+    warnings.extend(rye.trust_notes().iter().map(ToString::to_string));
+    warnings
+}
+
+fn is_verified(composed: &Composed) -> bool {
+    let signed = |provenance: &Provenance| *provenance != Provenance::Unsigned;
+    composed.chain.root_first().all(|link| signed(link.content.provenance()))
+        && composed.knowledge.iter().all(|item| signed(item.content.provenance()))
+}
+
+fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
+    match provenance {
+        Provenance::Signed(signature) => {
+            signature.notes().iter().map(|note| format!("{name}: {note}")).collect()
+        }
+        Provenance::Unsigned => vec![format!("UNVERIFIED: {name} is not signed by anybody")],
+        _ => Vec::new(),
+    }
+}
+
+fn item<T>(item: &Item<T>) -> Value {
+    let mut row = json!({
+        "kind": item.kind.as_str(),
+        "id": item.id.as_str(),
+        "space": item.location.space.as_str(),
+        "sha256": item.digest,
+    });
+    if let Provenance::Signed(signature) = item.content.provenance() {
+        row["key_id"] = signature.key_id().to_string().into();
+        row["owner"] = signature.owner().into();
+    }
+    row
+}
+
+fn entry(slot: Slot, piece: &Piece) -> Injected {
+    let id = match &piece.origin {
+        Origin::Knowledge(id) => Some(id.as_str()),
+        _ => None,
+    };
+    Injected::new(id, slot.as_str(), &rye_sign::Digest::of(piece.text.as_bytes()).to_string())
+}

@@ -1,0 +1,109 @@
+//! From an id to the two texts that a thread begins with, one function per arrow.
+
+use std::collections::BTreeMap;
+
+use rye_parse::Knowledge;
+use rye_prompt::{
+    Context, Inputs, Link, Opening, ReturnStyle, Wanted, compose, opening, render, wanted,
+};
+use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError};
+use serde_json::Value;
+
+use super::error::PrepareError;
+
+/// A directive with its chain, inputs and context: all that its prompt is made of.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub(crate) chain: ExtendsChain,
+    pub(crate) inputs: Inputs,
+    pub(crate) context: Context,
+    /// The knowledge that the context holds, for the record of what was trusted.
+    pub(crate) knowledge: Vec<Item<Knowledge>>,
+}
+
+/// Resolves and verifies `id`, binds its inputs, walks its chain and composes its context.
+pub(crate) fn composed(
+    library: &Library,
+    id: &ItemId,
+    given: &BTreeMap<String, Value>,
+) -> Result<Composed, PrepareError> {
+    let leaf = library.directive(id)?;
+    let inputs = Inputs::bind(&leaf.content.value().inputs, given)
+        .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?;
+    let chain = library.chain(leaf)?;
+    let knowledge = knowledge(library, &chain)?;
+    let context = context(&chain, &knowledge)?;
+    Ok(Composed { chain, inputs, context, knowledge })
+}
+
+/// Renders the prompt and joins it with the context.
+pub(crate) fn opened(
+    composed: &Composed,
+    style: ReturnStyle,
+    system_template: Option<&str>,
+) -> Result<(String, Opening), PrepareError> {
+    let leaf = leaf(&composed.chain);
+    let prompt = render(leaf, permissions(&composed.chain), &composed.inputs, style)
+        .map_err(|source| PrepareError::Prompt { id: composed.chain.leaf().id.clone(), source })?;
+    let opening = opening(&composed.context, &prompt, system_template);
+    Ok((prompt, opening))
+}
+
+/// The leaf as the prompt crate takes it.
+pub(crate) fn leaf(chain: &ExtendsChain) -> Link<'_> {
+    link(chain.leaf())
+}
+
+/// The raw `<permissions>` of the declaring directive (SPEC D3, D5).
+pub(crate) fn permissions(chain: &ExtendsChain) -> Option<&str> {
+    let declaring = chain.declaring()?.content.value();
+    declaring.permissions.as_ref().map(|permissions| permissions.value.raw.as_str())
+}
+
+fn link(item: &Item<rye_parse::Directive>) -> Link<'_> {
+    Link::new(item.id.as_str(), item.content.value())
+}
+
+/// Loads what the chain wants; an item that nobody has is left out, one that is refused is an error (SPEC D14).
+fn knowledge(
+    library: &Library,
+    chain: &ExtendsChain,
+) -> Result<Vec<Item<Knowledge>>, PrepareError> {
+    let links: Vec<Link<'_>> = chain.root_first().map(link).collect();
+    let (mut found, mut problems) = (BTreeMap::new(), Vec::new());
+    for wanted in wanted(&links) {
+        if found.contains_key(&wanted.id) {
+            continue;
+        }
+        match load(library, &wanted) {
+            Ok(item) => drop(item.map(|item| found.insert(wanted.id, item))),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    match PrepareError::gathered(problems) {
+        Some(error) => Err(error),
+        None => Ok(found.into_values().collect()),
+    }
+}
+
+fn load(library: &Library, wanted: &Wanted) -> Result<Option<Item<Knowledge>>, ResolveError> {
+    let id: ItemId = wanted.id.parse().map_err(|source| {
+        let (kind, text) = (ItemKind::Knowledge, wanted.id.clone());
+        ResolveError::InvalidId { kind, text, source }
+    })?;
+    match library.knowledge(&id) {
+        Ok(item) => Ok(Some(item)),
+        Err(ResolveError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn context(chain: &ExtendsChain, knowledge: &[Item<Knowledge>]) -> Result<Context, PrepareError> {
+    let links: Vec<Link<'_>> = chain.root_first().map(link).collect();
+    let texts: BTreeMap<String, String> = knowledge
+        .iter()
+        .map(|item| (item.id.as_str().to_owned(), item.content.value().body.value.clone()))
+        .collect();
+    compose(&links, &texts)
+        .map_err(|source| PrepareError::Context { id: chain.leaf().id.clone(), source })
+}

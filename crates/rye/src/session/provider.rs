@@ -1,0 +1,149 @@
+//! Who answers the thread's requests.
+
+use rye_parse::Step;
+use rye_prompt::{ReturnStyle, steps};
+use rye_providers::{
+    ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
+    StepsProvider, connect,
+};
+use rye_resolve::{ItemId, ItemKind, Library};
+use rye_thread::{OutputContract, Provider};
+
+use super::contract::contract;
+use super::error::PrepareError;
+use super::prompting::Composed;
+use super::request::{Host, ProviderChoice, RunRequest};
+use super::typing::typed;
+use crate::config::PROVIDERS;
+
+/// A provider, and what its configuration says about prompts.
+pub(crate) struct Connected {
+    pub(crate) name: String,
+    pub(crate) provider: Box<dyn Provider>,
+    pub(crate) returns: Option<ReturnStyle>,
+    pub(crate) system_template: Option<String>,
+}
+
+pub(crate) fn connected(
+    library: &Library,
+    composed: &Composed,
+    request: &RunRequest,
+    host: &Host<'_>,
+) -> Result<Connected, PrepareError> {
+    let model = composed.chain.leaf().content.value().model.as_ref();
+    let asked =
+        model.and_then(|model| model.value.provider.as_ref()).map(|name| name.value.as_str());
+    let name = match &request.provider {
+        ProviderChoice::Steps => return planned(library, composed),
+        ProviderChoice::Named(name) => name.as_str(),
+        ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
+    };
+    let config = config(library, name)?;
+    let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
+        id: composed.chain.leaf().id.clone(),
+        provider: name.to_owned(),
+        source: Box::new(source),
+    })?;
+    let key = config.auth().and_then(|auth| host.secrets.api_key(&auth.env));
+    let provider = connect(&config, &choice, key, host.random.clone()).map_err(|source| {
+        PrepareError::Connect { provider: name.to_owned(), source: Box::new(source) }
+    })?;
+    Ok(Connected {
+        name: name.to_owned(),
+        provider,
+        returns: config.returns().map(return_style),
+        system_template: config.system_template().map(str::to_owned),
+    })
+}
+
+const DEFAULT: &str = "anthropic_messages";
+
+/// Reads a provider's configuration, verified like any item (SPEC 4.3).
+fn config(library: &Library, name: &str) -> Result<ProviderConfig, PrepareError> {
+    let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
+        let (kind, text) = (ItemKind::Tool, name.to_owned());
+        PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
+    })?;
+    let item = library.text(ItemKind::Tool, &id)?;
+    let location = item.location.clone();
+    let value = rye_parse::config(&item.source, location.extension()).map_err(|source| {
+        rye_resolve::ResolveError::Unparseable {
+            location: location.clone(),
+            text: item.source.clone(),
+            source,
+        }
+    })?;
+    ProviderConfig::from_value(&value)
+        .map_err(|source| PrepareError::Provider { location: location.to_string(), source })
+}
+
+/// The model that the operator names, else the one that the directive asks for.
+fn wish<'a>(composed: &'a Composed, request: &'a RunRequest) -> ModelWish<'a> {
+    if let Some(model) = &request.model {
+        return ModelWish { id: Some(model), ..ModelWish::default() };
+    }
+    let Some(model) = composed.chain.leaf().content.value().model.as_ref() else {
+        return ModelWish::default();
+    };
+    let text = |text: &'a Option<rye_parse::Spanned<String>>| {
+        text.as_ref().map(|text| text.value.as_str())
+    };
+    let model = &model.value;
+    ModelWish { tier: text(&model.tier), id: text(&model.id), fallback: text(&model.fallback) }
+}
+
+/// The provider that follows the directive's own steps (SPEC 10.13).
+fn planned(library: &Library, composed: &Composed) -> Result<Connected, PrepareError> {
+    let leaf = composed.chain.leaf();
+    refuse_references(composed)?;
+    let steps = steps(leaf.content.value(), &composed.inputs)
+        .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?;
+    let outputs = outputs(&contract(&composed.chain)?);
+    let steps = steps
+        .into_iter()
+        .enumerate()
+        .map(|(index, step)| planned_step(library, index, step))
+        .collect();
+    let provider = Box::new(StepsProvider::new(steps, outputs));
+    Ok(Connected { name: "steps".to_owned(), provider, returns: None, system_template: None })
+}
+
+/// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.
+fn refuse_references(composed: &Composed) -> Result<(), PrepareError> {
+    let values = composed.inputs.values().iter();
+    let named = values
+        .filter(|(_, value)| value.to_string().contains("${steps."))
+        .map(|(name, _)| name.clone());
+    match named.collect::<Vec<_>>() {
+        names if names.is_empty() => Ok(()),
+        names => Err(PrepareError::InputReference { id: composed.chain.leaf().id.clone(), names }),
+    }
+}
+
+fn outputs(contract: &OutputContract) -> Vec<PlannedOutput> {
+    let planned = |name: &str, required| {
+        if required { PlannedOutput::required(name) } else { PlannedOutput::optional(name) }
+    };
+    contract.fields().iter().map(|field| planned(&field.name, field.required)).collect()
+}
+
+fn planned_step(library: &Library, index: usize, step: Step) -> PlannedStep {
+    let name = step.name.unwrap_or_else(|| format!("step_{}", index + 1));
+    let calls =
+        step.actions.into_iter().map(|action| planned_call(library, action.value)).collect();
+    PlannedStep::new(&name, &step.description, calls)
+}
+
+fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
+    let (item_type, item_id) = (action.item_type.as_deref(), action.item_id.as_deref());
+    let parameters = typed(library, item_id, action.parameters);
+    PlannedCall::new(action.primary.as_str(), item_type, item_id, parameters)
+}
+
+fn return_style(style: ReturnsStyle) -> ReturnStyle {
+    match style {
+        ReturnsStyle::Call => ReturnStyle::Call,
+        ReturnsStyle::Block => ReturnStyle::Block,
+        ReturnsStyle::Tool => ReturnStyle::Tool,
+    }
+}

@@ -1,0 +1,99 @@
+//! What a run is asked for, and what it borrows from the program around it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rye_prompt::ReturnStyle;
+use rye_providers::{ApiKey, RandomBits};
+use rye_resolve::ItemId;
+use rye_sign::SigningKey;
+use rye_thread::{Cancel, Clock, Observer, SpendLimit, ThreadId};
+use serde_json::Value;
+
+/// One run of one directive.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunRequest {
+    /// The directive.
+    pub directive: ItemId,
+    /// The thread that runs it; new for every run.
+    pub thread: ThreadId,
+    /// The given inputs by name.
+    pub inputs: BTreeMap<String, Value>,
+    /// Who answers.
+    pub provider: ProviderChoice,
+    /// A model of the provider's, instead of the one that the directive asks for.
+    pub model: Option<String>,
+    /// How outputs are asked for, instead of the provider's way.
+    pub returns: Option<ReturnStyle>,
+    /// Limits, instead of the directive's.
+    pub limits: LimitOptions,
+}
+
+impl RunRequest {
+    /// A run without inputs, by the provider that the directive asks for.
+    #[must_use]
+    pub fn new(directive: ItemId, thread: ThreadId) -> Self {
+        let provider = ProviderChoice::Directive;
+        let (inputs, limits) = (BTreeMap::new(), LimitOptions::default());
+        Self { directive, thread, inputs, provider, model: None, returns: None, limits }
+    }
+}
+
+/// Who answers a run's requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProviderChoice {
+    /// The provider that the directive's `<model>` names, else `anthropic_messages`.
+    #[default]
+    Directive,
+    /// A provider's configuration by its name, such as `anthropic_messages`.
+    Named(String),
+    /// No model at all: the structured steps of the directive, in order (SPEC 10.13).
+    Steps,
+}
+
+/// Limits that the operator sets for one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitOptions {
+    /// Requests to the model.
+    pub turns: Option<u64>,
+    /// Tokens of every sort.
+    pub tokens: Option<u64>,
+    /// Money.
+    pub spend: Option<SpendLimit>,
+    /// Seconds.
+    pub duration_seconds: Option<u64>,
+}
+
+/// Where keys of providers come from.
+pub trait Secrets: Send + Sync {
+    /// The key that the environment holds under `name`.
+    fn api_key(&self, name: &str) -> Option<ApiKey>;
+}
+
+/// What a run borrows from the program around it: time, chance, secrets and eyes.
+#[derive(Clone)]
+#[expect(clippy::exhaustive_structs, reason = "a run that lacks one of these must not compile")]
+pub struct Host<'a> {
+    /// What time it is.
+    pub clock: &'a dyn Clock,
+    /// Where keys come from.
+    pub secrets: &'a dyn Secrets,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+    /// Who may stop it.
+    pub cancel: &'a Cancel,
+    /// Bits that spread the waits between attempts.
+    pub random: RandomBits,
+    /// The key that signs the record; without one, each thread signs with a key of its own.
+    pub signing_key: Option<Arc<SigningKey>>,
+}
+
+impl fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! Which tools a thread is offered: those of the spaces that its authority covers.
+
+use rye_caps::{Authority, Capability, Kind, Primary};
+use rye_parse::{Executor, ToolManifest};
+use rye_resolve::{Item, ItemId, ItemKind, Library};
+use rye_thread::{DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
+use rye_tools::{builtin, effect, fs::Root};
+
+use super::error::PrepareError;
+use crate::config::is_provider;
+
+/// The palette, and the tools that are granted but cannot be offered, each with the reason.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) palette: Palette,
+    pub(crate) withheld: Vec<String>,
+}
+
+/// Offers every tool that `authority` covers, confined to `root`.
+///
+/// # Errors
+///
+/// When a covered tool is refused or broken: a tool that does not verify is never just left out.
+pub(crate) fn offer(
+    library: &Library,
+    authority: &Authority,
+    root: &Root,
+) -> Result<Offer, PrepareError> {
+    let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    for listed in library.list(ItemKind::Tool)? {
+        let Some(capability) = covered(&listed.id, authority) else { continue };
+        match library.tool(&listed.id) {
+            Ok(item) => match entry(&item, capability, root) {
+                Ok(entry) => entries.push(entry),
+                Err(reason) => withheld
+                    .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
+            },
+            Err(problem) => problems.push(problem),
+        }
+    }
+    match PrepareError::gathered(problems) {
+        Some(error) => Err(error),
+        None => Ok(Offer { palette: Palette::new(entries)?, withheld }),
+    }
+}
+
+/// The capability of running the tool, when it is one and the authority covers it.
+fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
+    if is_provider(id) || id.as_str() == DIRECTIVE_RETURN {
+        return None;
+    }
+    let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str()).ok()?;
+    authority.permit(&capability).is_ok().then_some(capability)
+}
+
+fn entry(
+    item: &Item<ToolManifest>,
+    capability: Capability,
+    root: &Root,
+) -> Result<PaletteEntry, String> {
+    let manifest = item.content.value();
+    let Executor::Builtin { function, .. } = &manifest.executor else {
+        return Err("this version runs tools with `executor: builtin` only".to_owned());
+    };
+    let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
+        return Err(format!("this version has no builtin function `{function}`"));
+    };
+    let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
+    if let Some(schema) = &manifest.output_schema {
+        spec = spec.with_output_schema(schema.clone());
+    }
+    let id = item.id.as_str();
+    Ok(PaletteEntry::new(id, spec, capability, effect, tool).with_aliases(&aliases(id)))
+}
+
+/// The item id that an id means, which is another one for an alias.
+pub(crate) fn tool_id(id: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == id).map_or(id, |(_, tool)| tool)
+}
+
+/// The other ids that a shipped tool answers to; what is authorised is always the tool itself.
+fn aliases(id: &str) -> Vec<&'static str> {
+    ALIASES.iter().filter(|(_, tool)| *tool == id).map(|(alias, _)| *alias).collect()
+}
+
+/// Alias and tool (SPEC 5.5).
+const ALIASES: [(&str, &str); 4] = [
+    ("fs_read", "rye/file-system/read"),
+    ("fs_write", "rye/file-system/write"),
+    ("rye/file-system/fs_read", "rye/file-system/read"),
+    ("rye/file-system/fs_write", "rye/file-system/write"),
+];

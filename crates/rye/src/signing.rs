@@ -1,0 +1,82 @@
+//! Signing an item's text (SPEC 2.12).
+
+use std::path::Path;
+
+use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, sign};
+
+use crate::check::{Checked, Finding, check};
+use crate::place::place;
+use crate::verify::item_name;
+
+/// Why a file was not signed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignError {
+    /// The item has problems, which a signature would only seal.
+    #[error("`{}` has problems; `rye check` shows them", .checked.path.display())]
+    Faulty {
+        /// Every problem, with its place.
+        checked: Checked,
+    },
+    /// The file is no item, so there is nothing to bind a signature to.
+    #[error(
+        "`{path}` is not an item: it does not lie in `directives`, `knowledge`, `tools` or `config` of an `.ai` folder"
+    )]
+    NotAnItem {
+        /// The file.
+        path: String,
+    },
+    /// The file's type has no comments.
+    #[error(
+        "`{path}` cannot carry a signature, as its file type has no comments; write it as YAML or TOML"
+    )]
+    Unsignable {
+        /// The file.
+        path: String,
+    },
+}
+
+impl SignError {
+    /// The problems that stand in the way, when the item is faulty.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Faulty { checked } => &checked.findings,
+            Self::NotAnItem { .. } | Self::Unsignable { .. } => &[],
+        }
+    }
+}
+
+/// The text of the file at `path`, which must be absolute, with a new signature line in place of an old one.
+///
+/// Trust documents are signed too, wherever they lie, under the key that they vouch for (SPEC 2.7).
+///
+/// # Errors
+///
+/// When the file is no item, cannot carry a signature, or has problems.
+pub fn signed(
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<String, SignError> {
+    let name = || path.display().to_string();
+    if let Some(document) = trust_document(path, text) {
+        return Ok(sign(text, CommentStyle::Hash, &document.item_name(), key, at));
+    }
+    let (kind, id) = place(path).ok_or_else(|| SignError::NotAnItem { path: name() })?;
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let style = CommentStyle::of_extension(extension)
+        .ok_or_else(|| SignError::Unsignable { path: name() })?;
+    let checked = check(path, kind, Some(&id), text.to_owned());
+    if !checked.is_signable() {
+        return Err(SignError::Faulty { checked });
+    }
+    Ok(sign(text, style, &item_name(kind, &id), key, at))
+}
+
+/// The trust document that a TOML file is, if it is one.
+fn trust_document(path: &Path, text: &str) -> Option<TrustDocument> {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if is_toml && place(path).is_none() { TrustDocument::parse(text).ok() } else { None }
+}

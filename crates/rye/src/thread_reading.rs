@@ -1,0 +1,149 @@
+//! Reading a thread's record back, with what vouches for it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rye_sign::{KeyError, PublicKey};
+use rye_thread::transcript::{Damage, Reading, read};
+use rye_thread::{RecordError, ThreadId, ThreadRecord};
+use serde_json::Value;
+
+use crate::Rye;
+
+/// A thread as its folder holds it, verified.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ThreadReading {
+    /// The folder.
+    pub folder: PathBuf,
+    /// How the thread stands.
+    pub record: ThreadRecord,
+    /// What happened in it.
+    pub transcript: Reading,
+    /// Whose signature the record carries.
+    pub vouched_by: Voucher,
+}
+
+/// Whose key signed a thread's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Voucher {
+    /// The thread's own, which the record itself names: shows a change, but not who wrote it.
+    Thread,
+    /// One that is trusted here.
+    TrustedKey,
+}
+
+impl Voucher {
+    /// The word that reports use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::TrustedKey => "trusted_key",
+        }
+    }
+}
+
+/// Why a thread cannot be shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ThreadReadError {
+    /// The record names a key that is none.
+    #[error("the record of the thread names an unusable key")]
+    Key(#[source] KeyError),
+    /// The record cannot be read or is not as a run wrote it.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The transcript cannot be read.
+    #[error("cannot read `{}`", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The transcript was changed.
+    #[error("`{}` is not as a run wrote it", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The first place that differs.
+        source: Damage,
+    },
+    /// The transcript does not end where the record says.
+    #[error("`{}` does not end where `thread.json` says: records are missing or were added", .path.display())]
+    Length {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl ThreadReadError {
+    /// Whether the thread was changed, rather than just not there.
+    #[must_use]
+    pub fn is_tampering(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. }
+                | Self::Length { .. }
+                | Self::Record(RecordError::Unverified { .. })
+        )
+    }
+}
+
+impl Rye {
+    /// Reads and verifies a thread below `threads`, the folder of all threads.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or was changed after it was written.
+    pub fn thread(
+        &self,
+        threads: &Path,
+        thread: &ThreadId,
+    ) -> Result<ThreadReading, ThreadReadError> {
+        let folder = threads.join(thread.as_str());
+        let trusted: Vec<PublicKey> =
+            self.library.trust().keys().map(|key| key.key().clone()).collect();
+        let (record, keys, vouched_by) = match ThreadRecord::read(&folder, &trusted) {
+            Ok(record) => (record, trusted, Voucher::TrustedKey),
+            Err(error @ RecordError::Unverified { .. }) => {
+                let keys = vec![own_key(&folder)?.ok_or(error)?];
+                (ThreadRecord::read(&folder, &keys)?, keys, Voucher::Thread)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let transcript = transcript(&folder, &record, &keys)?;
+        Ok(ThreadReading { folder, record, transcript, vouched_by })
+    }
+}
+
+fn transcript(
+    folder: &Path,
+    record: &ThreadRecord,
+    keys: &[PublicKey],
+) -> Result<Reading, ThreadReadError> {
+    let path = folder.join("transcript.jsonl");
+    let bytes =
+        fs::read(&path).map_err(|source| ThreadReadError::Read { path: path.clone(), source })?;
+    let reading = read(&bytes, &record.thread, keys)
+        .map_err(|source| ThreadReadError::Damaged { path: path.clone(), source })?;
+    let found =
+        (u64::try_from(reading.records.len()).unwrap_or(u64::MAX), reading.head.to_string());
+    match &record.transcript {
+        Some(expected) if *expected != found => Err(ThreadReadError::Length { path }),
+        _ => Ok(reading),
+    }
+}
+
+/// The key that an unverified record says it was signed with.
+fn own_key(folder: &Path) -> Result<Option<PublicKey>, ThreadReadError> {
+    let path = folder.join("thread.json");
+    let text =
+        fs::read_to_string(&path).map_err(|source| ThreadReadError::Read { path, source })?;
+    let value: Value = serde_json::from_str(&text).unwrap_or_default();
+    let pem = value.pointer("/facts/signed_by/public_key").and_then(Value::as_str);
+    pem.map(PublicKey::from_pem).transpose().map_err(ThreadReadError::Key)
+}

@@ -1,0 +1,9 @@
+//! The program as a person meets it: what it prints, where, and with which exit code.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod authoring;
+mod running;
+mod session;
+mod trusting;
+mod usage;

@@ -1,0 +1,131 @@
+//! `rye run`, `rye threads` and `rye render`.
+
+use crate::session::Session;
+
+#[test]
+fn the_quick_start() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+    assert!(session.project().join("INDEX.md").is_file());
+}
+
+#[test]
+fn the_quick_start_as_data() {
+    insta::assert_snapshot!(
+        Session::new().rye("run notes/index --trust TRUST --provider steps --json")
+    );
+}
+
+#[test]
+fn a_thread_is_shown() {
+    let session = Session::new();
+    session.rye("run notes/index --trust TRUST --provider steps --input index=LIST.md");
+    insta::assert_snapshot!(session.rye("threads show"));
+    let list = session.rye("threads list");
+    assert!(list.contains("completed"), "{list}");
+}
+
+#[test]
+fn a_changed_thread_is_refused() {
+    let session = Session::new();
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let threads = std::fs::read_dir(session.project().join(".ai/threads")).unwrap();
+    let folder = threads.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let path = folder.join("transcript.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("bread.md", "brood.md", 1)).unwrap();
+    let shown = session.rye("threads show");
+    assert!(
+        shown.contains("is not as a run wrote it") && shown.ends_with("--- exit 3\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn no_thread_yet() {
+    insta::assert_snapshot!(Session::new().rye("threads show"));
+}
+
+#[test]
+fn without_trust_nothing_runs() {
+    insta::assert_snapshot!(Session::new().rye("run notes/index --provider steps"));
+}
+
+#[test]
+fn a_changed_directive_does_not_run() {
+    let session = Session::new();
+    session.change(".ai/directives/notes/index.md", "List the notes", "Delete the notes");
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+}
+
+#[test]
+fn a_changed_context_item_does_not_run() {
+    let session = Session::new();
+    session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");
+    let output = session.rye("run notes/index --trust TRUST --provider steps");
+    assert!(
+        output.contains("index-style.md` is not verified") && output.ends_with("--- exit 3\n"),
+        "{output}"
+    );
+}
+
+#[test]
+fn a_call_that_the_grant_does_not_cover() {
+    let session = Session::new();
+    session.change(
+        ".ai/directives/notes/index.md",
+        "        <tool>rye.file-system.write</tool>\n",
+        "",
+    );
+    session.rye("sign .ai/directives/notes/index.md --key KEY");
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+    assert!(!session.project().join("INDEX.md").exists());
+    let shown = session.rye("threads show");
+    assert!(shown.contains("tool_call_result   refused"), "{shown}");
+}
+
+#[test]
+fn a_limit_is_reached() {
+    insta::assert_snapshot!(
+        Session::new().rye("run notes/index --trust TRUST --provider steps --turns 2")
+    );
+}
+
+#[test]
+fn inputs_that_do_not_fit() {
+    insta::assert_snapshot!(
+        Session::new().rye("run notes/index --trust TRUST --provider steps --input foldr=x")
+    );
+}
+
+#[test]
+fn a_directive_that_is_not_there() {
+    insta::assert_snapshot!(Session::new().rye("run notes/indx --trust TRUST --provider steps"));
+}
+
+#[test]
+fn a_model_without_a_key() {
+    insta::assert_snapshot!(Session::new().rye("run notes/index --trust TRUST"));
+}
+
+#[test]
+fn a_prompt() {
+    insta::assert_snapshot!(
+        Session::new().rye("render notes/index --trust TRUST --input folder=diary")
+    );
+}
+
+#[test]
+fn a_template_by_file() {
+    insta::assert_snapshot!(
+        Session::new()
+            .rye("render .ai/directives/notes/index.md --template --returns block --trust TRUST")
+    );
+}
+
+#[test]
+fn a_prompt_of_a_file_elsewhere() {
+    let session = Session::new();
+    session.put("index.md", "# Not in a space\n");
+    insta::assert_snapshot!(session.rye("render index.md --trust TRUST"));
+}

@@ -1,0 +1,118 @@
+//! A terminal session in folders of its own, with everything that changes from run to run made steady.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+/// A home folder and a copy of the quick start, both empty of threads.
+pub(crate) struct Session {
+    folder: tempfile::TempDir,
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
+        copy(&examples().join("quickstart"), &folder.path().join("project"));
+        Self { folder }
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn change(&self, path: &str, from: &str, to: &str) {
+        let path = self.project().join(path);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+    }
+
+    /// Runs the program in the project and returns what a person sees: standard output, standard error, exit code.
+    pub(crate) fn rye(&self, arguments: &str) -> String {
+        let words = arguments.split_whitespace().map(|word| match word {
+            "TRUST" => examples().join("keys/example-trust.toml").display().to_string(),
+            "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
+            word => word.to_owned(),
+        });
+        let output = Command::new(env!("CARGO_BIN_EXE_rye"))
+            .args(words)
+            .current_dir(self.project())
+            .env_clear()
+            .env("HOME", self.home())
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let code = output.status.code().unwrap();
+        self.steady(&format!("$ rye {arguments}\n{out}--- standard error\n{err}--- exit {code}"))
+    }
+
+    /// Replaces what differs from run to run by a name for it.
+    fn steady(&self, text: &str) -> String {
+        let root = self.folder.path().canonicalize().unwrap();
+        let text = text.replace(&*root.to_string_lossy(), "<DIR>");
+        let text = text.replace(&*self.folder.path().to_string_lossy(), "<DIR>");
+        let text = text.replace(&*examples().to_string_lossy(), "<EXAMPLES>");
+        let text = replaced(&text, &is_uuid, 36, "<UUID>");
+        let text = replaced(&text, &is_moment, 24, "<TIME>");
+        text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.ends_with(".ai/threads") || path.ends_with("INDEX.md") {
+            continue;
+        }
+        if path.is_dir() { copy(&path, &target) } else { _ = fs::copy(&path, &target).unwrap() }
+    }
+}
+
+/// Replaces every run of `length` bytes that `is_it`.
+fn replaced(text: &str, is_it: &dyn Fn(&str) -> bool, length: usize, name: &str) -> String {
+    let (mut result, mut rest) = (String::new(), text);
+    while let Some(first) = rest.chars().next() {
+        match rest.get(..length) {
+            Some(run) if is_it(run) => {
+                result.push_str(name);
+                rest = &rest[length..];
+            }
+            _ => {
+                result.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    result
+}
+
+fn is_uuid(run: &str) -> bool {
+    run.char_indices().all(|(index, c)| match index {
+        8 | 13 | 18 | 23 => c == '-',
+        _ => c.is_ascii_hexdigit() && !c.is_ascii_uppercase(),
+    })
+}
+
+/// `2026-11-20T18:00:00.000Z`, which no file of the tests holds.
+fn is_moment(run: &str) -> bool {
+    let digits = |c: char| if c.is_ascii_digit() { '0' } else { c };
+    run.chars().map(digits).collect::<String>() == "0000-00-00T00:00:00.000Z"
+}

@@ -1,0 +1,106 @@
+//! `rye keys`, `rye sign` and `rye verify`.
+
+use std::fs;
+
+use crate::session::Session;
+
+#[test]
+fn a_key_is_made_once_and_trusted() {
+    let session = Session::new();
+    let made = session.rye("keys generate --owner ada");
+    assert!(made.ends_with("--- exit 0\n"), "{made}");
+    let private = session.home().join(".ai/config/keys/signing/private_key.pem");
+    let before = fs::read_to_string(&private).unwrap();
+    let again = session.rye("keys generate");
+    assert!(
+        again.contains("exists and is not replaced") && again.ends_with("--- exit 1\n"),
+        "{again}"
+    );
+    assert_eq!(fs::read_to_string(&private).unwrap(), before);
+    assert!(session.rye("sign .ai").ends_with("--- exit 0\n"));
+    assert!(session.rye("run notes/index --provider steps").ends_with("--- exit 0\n"));
+    let shown = session.rye("threads show");
+    assert!(shown.contains("signed by  trusted_key"), "{shown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_private_key() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let session = Session::new();
+    session.rye("keys generate");
+    let mode = |path: &str| {
+        fs::metadata(session.home().join(".ai/config/keys").join(path))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode("signing"), 0o700);
+    assert_eq!(mode("signing/private_key.pem"), 0o600);
+    assert_eq!(mode("signing/public_key.pem"), 0o644);
+}
+
+#[test]
+fn no_key_yet() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("keys show"));
+    insta::assert_snapshot!(session.rye("sign .ai"));
+}
+
+#[test]
+fn items_are_verified() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/unsigned.md", "# Unsigned\n");
+    session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");
+    insta::assert_snapshot!(session.rye("verify --trust TRUST"));
+    insta::assert_snapshot!(
+        session.rye("verify .ai/directives/notes/index.md --trust TRUST --json")
+    );
+}
+
+#[test]
+fn a_key_that_nobody_trusts() {
+    insta::assert_snapshot!(Session::new().rye("verify .ai/directives/notes/index.md"));
+}
+
+#[test]
+fn a_project_cannot_vouch_for_itself() {
+    let session = Session::new();
+    let document = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/keys/example-trust.toml"
+    ))
+    .unwrap();
+    session.put(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml", &document);
+    let output = session.rye("run notes/index --provider steps");
+    assert!(output.ends_with("--- exit 3\n"), "{output}");
+}
+
+#[test]
+fn signing_again_changes_nothing_but_the_line() {
+    let session = Session::new();
+    let path = session.project().join(".ai/directives/notes/index.md");
+    let before = fs::read_to_string(&path).unwrap();
+    insta::assert_snapshot!(session.rye("sign .ai --key KEY --at 2026-11-20T00:00:00Z"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+}
+
+#[test]
+fn one_bad_file_does_not_stop_the_others() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/faulty.md", "# No fence\n");
+    session.put(
+        ".ai/directives/notes/misnamed.md",
+        "# X\n\n```xml\n<directive name=\"other\" />\n```\n\nDo it.\n",
+    );
+    insta::assert_snapshot!(session.rye("sign .ai/directives --key KEY"));
+}
+
+#[test]
+fn a_pattern_is_expanded_by_the_program_too() {
+    let session = Session::new();
+    let output = session.rye("sign .ai/**/*.md --key KEY");
+    assert!(output.contains("3 signed, 0 not signed"), "{output}");
+    insta::assert_snapshot!(session.rye("sign .ai/**/*.toml --key KEY"));
+}
