@@ -1,1 +1,245 @@
-//! Shows that the crates agree with each other.
+//! Shows that the crates agree with each other: what the tests in `it` share.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rye::providers::ApiKey;
+use rye::resolve::Spaces;
+use rye::sign::{CommentStyle, Policy, SigningKey, Timestamp, TrustDocument, sign};
+use rye::thread::{Cancel, Clock, Moment, ThreadId};
+use rye::{
+    Host, ProviderChoice, RunError, RunReport, RunRequest, Rye, Secrets, Setup, shipped, signed,
+};
+use serde_json::Value;
+
+/// A project in a folder of its own, with a key that its items are signed with and that is trusted.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    key: SigningKey,
+    policy: Policy,
+    grants: Option<Vec<String>>,
+}
+
+impl Scratch {
+    /// A project with an empty `.ai` folder, beside an empty user space.
+    ///
+    /// # Panics
+    ///
+    /// When the machine has no room for it.
+    #[must_use]
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        fs::create_dir_all(folder.path().join("project/.ai")).expect("a project");
+        fs::create_dir_all(folder.path().join("user/.ai")).expect("a user space");
+        let key = SigningKey::generate().expect("a key");
+        Self { folder, key, policy: Policy::default(), grants: None }
+    }
+
+    /// The same project under another policy.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The same project, whose key may grant no more than these patterns.
+    #[must_use]
+    pub fn with_ceiling(self, patterns: &[&str]) -> Self {
+        Self {
+            grants: Some(patterns.iter().map(|pattern| (*pattern).to_owned()).collect()),
+            ..self
+        }
+    }
+
+    /// The folder that holds the project's `.ai`.
+    #[must_use]
+    pub fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// The folder that holds the user's `.ai`.
+    #[must_use]
+    pub fn user(&self) -> PathBuf {
+        self.folder.path().join("user")
+    }
+
+    /// Writes a file of the project as it is.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be written.
+    pub fn put(&self, path: &str, text: &str) -> PathBuf {
+        write(&self.project().join(path), text)
+    }
+
+    /// Writes a file of the user space as it is.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be written.
+    pub fn put_user(&self, path: &str, text: &str) -> PathBuf {
+        write(&self.user().join(path), text)
+    }
+
+    /// Writes an item of the project, signed.
+    ///
+    /// # Panics
+    ///
+    /// When it has problems that bar signing.
+    pub fn sign(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.project().join(path);
+        let text = signed(&path, text, &self.key, now()).expect("an item without problems");
+        write(&path, &text)
+    }
+
+    /// Opens the library over the project, the user space and the shipped items.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be opened.
+    #[must_use]
+    pub fn rye(&self) -> Rye {
+        let spaces = Spaces::new()
+            .with_project(self.project())
+            .with_user(self.user())
+            .with_shipped(shipped());
+        let mut document = TrustDocument::new("the tester", self.key.public());
+        if let Some(grants) = &self.grants {
+            document = document.with_grants(grants.clone());
+        }
+        let mut setup = Setup::new(spaces, now());
+        setup.policy = self.policy.clone();
+        let name = document.item_name();
+        setup.trust_documents =
+            vec![sign(&document.to_toml(), CommentStyle::Hash, &name, &self.key, now())];
+        Rye::open(&setup).expect("spaces that open")
+    }
+
+    /// Runs a directive with the `steps` provider.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::run`].
+    pub async fn run(&self, id: &str, inputs: &[(&str, &str)]) -> Result<RunReport, RunError> {
+        self.run_with(id, inputs, |request| request.provider = ProviderChoice::Steps).await
+    }
+
+    /// Runs a directive as `change` makes the request.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::run`].
+    pub async fn run_with(
+        &self,
+        id: &str,
+        inputs: &[(&str, &str)],
+        change: impl FnOnce(&mut RunRequest),
+    ) -> Result<RunReport, RunError> {
+        let thread =
+            ThreadId::new(id, "019a0000-0000-7000-8000-000000000001").expect("a thread id");
+        let mut request = RunRequest::new(id.parse().expect("an id"), thread);
+        request.inputs =
+            inputs.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        change(&mut request);
+        let cancel = Cancel::new();
+        let host = Host {
+            clock: &StoppedClock,
+            secrets: &TestKey,
+            observer: &(),
+            cancel: &cancel,
+            random: Arc::new(|| 7),
+            signing_key: None,
+        };
+        self.rye().run(request, host).await
+    }
+
+    /// The events of the one thread that [`Scratch::run`] made, by name, with their payloads.
+    ///
+    /// # Panics
+    ///
+    /// When there is no transcript that verifies.
+    #[must_use]
+    pub fn events(&self, report: &RunReport) -> Vec<(String, Value)> {
+        let threads = self.project().join(".ai/threads");
+        let reading = self.rye().thread(&threads, &report.thread).expect("a thread that verifies");
+        let payload = |text: &str| serde_json::from_str(text).expect("a payload");
+        reading
+            .transcript
+            .records
+            .iter()
+            .map(|record| (record.event.clone(), payload(record.payload.get())))
+            .collect()
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The folder of the founding documents, where the machine has it.
+#[must_use]
+pub fn seeds() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds");
+    folder.is_dir().then_some(folder)
+}
+
+/// The text of the seed whose file name begins with `number`.
+///
+/// # Panics
+///
+/// When the folder does not hold it.
+#[must_use]
+pub fn seed(folder: &Path, number: &str) -> String {
+    let entries =
+        fs::read_dir(folder).expect("the seeds").map(|entry| entry.expect("an entry").path());
+    let is_it = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
+    };
+    let path = entries.into_iter().find(is_it).expect("the seed");
+    fs::read_to_string(path).expect("a seed of text")
+}
+
+/// The inputs of a request, by name.
+#[must_use]
+pub fn inputs(rows: &[(&str, &str)]) -> BTreeMap<String, Value> {
+    rows.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect()
+}
+
+fn now() -> Timestamp {
+    StoppedClock.now().timestamp()
+}
+
+fn write(path: &Path, text: &str) -> PathBuf {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder that can be made");
+    fs::write(path, text).expect("a file that can be written");
+    path.to_owned()
+}
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct StoppedClock;
+
+impl Clock for StoppedClock {
+    fn now(&self) -> Moment {
+        Moment::from_unix_millis(1_795_197_600_000)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The same key for every provider.
+#[derive(Debug)]
+struct TestKey;
+
+impl Secrets for TestKey {
+    fn api_key(&self, _name: &str) -> Option<ApiKey> {
+        "sk-test-secret".parse().ok()
+    }
+}

@@ -1,1 +1,10 @@
-//! Shows that the crates agree with each other.
+//! The whole way through the crates, on real files.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod chain;
+mod model;
+mod quickstart;
+mod refusal;
+mod seeds;
+mod shipped;

@@ -1,0 +1,152 @@
+//! The same way with a model: a server on this machine that answers as Anthropic's would.
+
+use rye::ProviderChoice;
+use rye::thread::ThreadState;
+use rye_tests::Scratch;
+use serde_json::{Value, json};
+use wiremock::matchers::{header, method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+const DIRECTIVE: &str = r#"# Greet
+
+```xml
+<directive name="greet" version="1.0.0">
+  <metadata>
+    <description>Writes a greeting.</description>
+    <model tier="fast" />
+    <permissions><execute><tool>rye.file-system.write</tool></execute></permissions>
+  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom to greet</input></inputs>
+  <outputs><output name="path" type="string" required="true">The file</output></outputs>
+</directive>
+```
+
+Write a greeting for {input:who} to a file of your choice.
+"#;
+
+fn provider(server: &MockServer) -> String {
+    format!(
+        "protocol: anthropic_messages\nbase_url: {}\nauth: {{ env: TEST_KEY, header: x-api-key }}\n\
+         tiers: {{ fast: test-model }}\nmodels:\n  test-model:\n    context_window: 100000\n    max_output: 1000\n    \
+         prices: {{ input: \"1\", output: \"5\" }}\n",
+        server.uri()
+    )
+}
+
+fn answer(content: &Value, stop: &str) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "test-model",
+        "content": content, "stop_reason": stop, "stop_sequence": null,
+        "usage": { "input_tokens": 1000, "output_tokens": 100 },
+    }))
+}
+
+/// A server that gives these answers in turn, and then no more.
+async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
+    let server = MockServer::start().await;
+    for answer in answers {
+        Mock::given(method("POST"))
+            .and(path("/v1/messages"))
+            .and(header("x-api-key", "sk-test-secret"))
+            .respond_with(answer)
+            .up_to_n_times(1)
+            .mount(&server)
+            .await;
+    }
+    server
+}
+
+fn tool_use(id: &str, name: &str, input: &Value) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+}
+
+#[tokio::test]
+async fn a_model_calls_a_tool_and_returns_outputs() {
+    let thinking = json!({ "type": "thinking", "thinking": "Ada.", "signature": "c2ln" });
+    let write = tool_use(
+        "call_1",
+        "rye_file_system_write",
+        &json!({ "path": "ada.txt", "content": "Hello Ada" }),
+    );
+    let returns = json!({
+        "item_type": "tool", "item_id": "rye/agent/threads/directive_return", "parameters": { "path": "ada.txt" },
+    });
+    let server = server(vec![
+        answer(&json!([thinking, write]), "tool_use"),
+        answer(&json!([tool_use("call_2", "rye_execute", &returns)]), "tool_use"),
+    ])
+    .await;
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
+    let report = scratch
+        .run_with("test/greet", &[("who", "Ada")], |request| {
+            request.provider = ProviderChoice::Named("local".to_owned())
+        })
+        .await
+        .unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert_eq!(
+        report.outcome.outputs.clone().map(Value::Object),
+        Some(json!({ "path": "ada.txt" }))
+    );
+    assert_eq!(std::fs::read_to_string(scratch.project().join("ada.txt")).unwrap(), "Hello Ada");
+    // Twice 1,000 tokens in at 1 USD and 100 out at 5 USD a million.
+    assert_eq!(report.outcome.cost.get(), 3_000_000);
+    check_second_request(&server, &thinking).await;
+    check_no_key(&report);
+}
+
+/// The history is resent as received, reasoning included, and the result follows its call.
+async fn check_second_request(server: &MockServer, thinking: &Value) {
+    let requests = server.received_requests().await.unwrap();
+    assert_eq!(requests.len(), 2);
+    let bodies: Vec<Value> =
+        requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    let (first, second) = (&bodies[0], &bodies[1]);
+    assert_eq!(first["messages"][0], second["messages"][0]);
+    assert_eq!((&first["system"], &first["tools"]), (&second["system"], &second["tools"]));
+    assert_eq!(second["messages"][1]["content"][0], *thinking);
+    assert_eq!(second["messages"][2]["content"][0]["tool_use_id"], "call_1");
+}
+
+fn check_no_key(report: &rye::RunReport) {
+    for file in ["thread.json", "transcript.jsonl", "transcript.md"] {
+        let text = std::fs::read_to_string(report.folder.join(file)).unwrap();
+        assert!(!text.contains("sk-test-secret"), "{file}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_will_not_return_outputs_is_asked_once_and_then_fails() {
+    let text = json!([{ "type": "text", "text": "Done." }]);
+    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]).await;
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
+    let report = scratch
+        .run_with("test/greet", &[("who", "Ada")], |request| {
+            request.provider = ProviderChoice::Named("local".to_owned())
+        })
+        .await
+        .unwrap();
+    let failure = report.outcome.failure.unwrap();
+    assert_eq!(failure.kind, rye::thread::FailureKind::MissingOutputs);
+    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_unsigned_provider_configuration_is_refused() {
+    let server = server(Vec::new()).await;
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
+    scratch.put(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
+    let error = scratch
+        .run_with("test/greet", &[("who", "Ada")], |request| {
+            request.provider = ProviderChoice::Named("local".to_owned())
+        })
+        .await
+        .unwrap_err();
+    assert_eq!(error.class(), rye::Class::Refused);
+    assert!(server.received_requests().await.unwrap().is_empty());
+}

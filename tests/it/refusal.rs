@@ -1,0 +1,214 @@
+//! What is not allowed does not happen, is on record, and is told apart from what merely failed.
+
+use std::fs;
+
+use rye::sign::Policy;
+use rye::thread::{FailureKind, Limit, ThreadState};
+use rye::{Class, RunReport};
+use rye_tests::Scratch;
+use serde_json::Value;
+
+/// A directive that writes one file, and may use the tools that `grant` lists.
+fn writing(grant: &str, path: &str) -> String {
+    format!(
+        r#"# Write
+
+```xml
+<directive name="write" version="1.0.0">
+  <metadata>
+    <description>Writes a file.</description>
+    <permissions><execute>{grant}</execute></permissions>
+  </metadata>
+  <outputs><output name="path" type="string" required="true">The file</output></outputs>
+</directive>
+```
+
+<process>
+  <step name="write">
+    <execute item_type="tool" item_id="rye/file-system/write">
+      <param name="path" value="{path}" />
+      <param name="content" value="hello" />
+    </execute>
+  </step>
+</process>
+"#
+    )
+}
+
+const READ: &str = "<tool>rye.file-system.read</tool>";
+const WRITE: &str = "<tool>rye.file-system.write</tool>";
+
+async fn run(scratch: &Scratch, grant: &str, path: &str) -> RunReport {
+    scratch.sign(".ai/directives/test/write.md", &writing(grant, path));
+    scratch.run("test/write", &[]).await.unwrap()
+}
+
+/// The one refusal in the transcript.
+fn refusal(scratch: &Scratch, report: &RunReport) -> Value {
+    let results = scratch.events(report).into_iter().filter(|(name, _)| name == "tool_call_result");
+    let refusals: Vec<Value> = results.map(|(_, payload)| payload["refusal"].clone()).collect();
+    assert_eq!(refusals.len(), 1);
+    refusals.into_iter().next().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_granted_happens() {
+    let scratch = Scratch::new();
+    let report = run(&scratch, WRITE, "out.txt").await;
+    assert_eq!(report.outcome.state, ThreadState::Completed);
+    assert_eq!(fs::read_to_string(scratch.project().join("out.txt")).unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_granted_is_refused_and_on_record() {
+    let scratch = Scratch::new();
+    let report = run(&scratch, READ, "out.txt").await;
+    assert_eq!(
+        report.outcome.failure.as_ref().map(|failure| &failure.kind),
+        Some(&FailureKind::Refused)
+    );
+    assert!(!scratch.project().join("out.txt").exists());
+    let refusal = refusal(&scratch, &report);
+    assert_eq!(refusal["capability"], "rye.execute.tool.rye.file-system.write");
+    assert_eq!(refusal["pattern"], "rye.execute.tool.rye.file-system.write");
+}
+
+#[tokio::test]
+async fn the_signer_s_ceiling_holds_whatever_the_directive_declares() {
+    let scratch = Scratch::new().with_ceiling(&["rye.execute.tool.rye.file-system.read"]);
+    let report = run(&scratch, WRITE, "out.txt").await;
+    assert_eq!(
+        report.outcome.failure.as_ref().map(|failure| &failure.kind),
+        Some(&FailureKind::Refused)
+    );
+    assert!(!scratch.project().join("out.txt").exists());
+}
+
+#[tokio::test]
+async fn a_file_outside_the_project_is_refused() {
+    let scratch = Scratch::new();
+    let report = run(&scratch, WRITE, "../user/out.txt").await;
+    assert_eq!(
+        report.outcome.failure.as_ref().map(|failure| &failure.kind),
+        Some(&FailureKind::Refused)
+    );
+    assert!(!scratch.user().join("out.txt").exists());
+    assert_eq!(refusal(&scratch, &report)["layer"], "tool");
+}
+
+#[tokio::test]
+async fn an_unsigned_directive_is_refused_and_leaves_a_failed_thread() {
+    let scratch = Scratch::new();
+    scratch.put(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
+    assert_eq!(error.class(), Class::Refused);
+    let threads = scratch.project().join(".ai/threads");
+    let folders: Vec<_> =
+        fs::read_dir(&threads).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = folders.iter().find(|path| path.is_dir()).unwrap();
+    let record: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("thread.json")).unwrap()).unwrap();
+    assert_eq!(record["state"], "error");
+}
+
+#[tokio::test]
+async fn an_unsigned_directive_runs_for_its_author_and_is_marked() {
+    let scratch = Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned());
+    scratch.put(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    let report = scratch.run("test/write", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed);
+    assert_eq!(report.warnings, ["UNVERIFIED: directive `test/write` is not signed by anybody"]);
+    let (_, start) = scratch.events(&report).into_iter().next().unwrap();
+    assert_eq!(start["facts"]["verified"], false);
+}
+
+#[tokio::test]
+async fn a_tampered_directive_is_refused_even_to_its_author() {
+    let scratch = Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned());
+    let path = scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    let text = fs::read_to_string(&path).unwrap().replace("hello", "hullo");
+    fs::write(&path, text).unwrap();
+    assert_eq!(scratch.run("test/write", &[]).await.unwrap_err().class(), Class::Refused);
+}
+
+#[tokio::test]
+async fn a_directive_moved_to_another_id_is_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    scratch.put(".ai/directives/other/write.md", &fs::read_to_string(path).unwrap());
+    assert_eq!(scratch.run("other/write", &[]).await.unwrap_err().class(), Class::Refused);
+}
+
+#[tokio::test]
+async fn a_grant_of_everything_needs_an_acknowledgement() {
+    let scratch = Scratch::new();
+    scratch.sign(
+        ".ai/directives/test/write.md",
+        &writing("*", "out.txt").replace("<execute>*</execute>", "*"),
+    );
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
+    assert_eq!(error.class(), Class::Refused);
+    let acknowledged = r#"<acknowledge risk="unrestricted">A test.</acknowledge><execute><tool>*</tool></execute>"#;
+    let text =
+        writing(WRITE, "out.txt").replace(&format!("<execute>{WRITE}</execute>"), acknowledged);
+    scratch.sign(".ai/directives/test/write.md", &text);
+    let report = scratch.run_with("test/write", &[], |request| {
+        request.provider = rye::ProviderChoice::Steps;
+        request.thread = "write-019a0000-0000-7000-8000-000000000002".parse().unwrap();
+    });
+    assert_eq!(report.await.unwrap().outcome.state, ThreadState::Completed);
+}
+
+#[tokio::test]
+async fn a_limit_ends_the_thread_and_says_which() {
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    let report = scratch.run_with("test/write", &[], |request| {
+        request.provider = rye::ProviderChoice::Steps;
+        request.limits.turns = Some(1);
+    });
+    let report = report.await.unwrap();
+    match report.outcome.failure.map(|failure| failure.kind) {
+        Some(FailureKind::Limit(hit)) => {
+            assert_eq!((hit.limit, hit.value, hit.maximum), (Limit::Turns, 1, 1))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_project_cannot_raise_the_operator_s_limits() {
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    scratch.sign(".ai/config/agent/resilience.yaml", "limits:\n  turns: 99\n  tokens: 5000\n");
+    let report = scratch.run("test/write", &[]).await.unwrap();
+    let (_, start) = scratch.events(&report).into_iter().next().unwrap();
+    assert_eq!((&start["limits"]["turns"], &start["limits"]["tokens"]), (&10.into(), &5000.into()));
+}
+
+/// A value is placed once and never scanned again (SPEC 6.2), also where steps refer to results.
+#[tokio::test]
+async fn an_input_cannot_read_the_result_of_a_step() {
+    let scratch = Scratch::new();
+    let text = writing(WRITE, "{input:path}").replace(
+        "<outputs>",
+        "<inputs><input name=\"path\" required=\"true\" /></inputs><outputs>",
+    );
+    scratch.sign(".ai/directives/test/write.md", &text);
+    let error = scratch.run("test/write", &[("path", "${steps.write.path}")]).await.unwrap_err();
+    assert_eq!(error.class(), Class::Usage);
+}
+
+#[tokio::test]
+async fn hooks_are_refused_rather_than_passed_over() {
+    let scratch = Scratch::new();
+    let hooks = r#"<hooks><hook id="a" event="error"><action primary="execute" item_type="directive" item_id="x" /></hook></hooks>"#;
+    let text = writing(WRITE, "out.txt").replace("<permissions>", &format!("{hooks}<permissions>"));
+    scratch.sign(".ai/directives/test/write.md", &text);
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(
+        source,
+        "directive `test/write` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
+    );
+}

@@ -1,0 +1,116 @@
+//! The founding documents, really signed by somebody else: only where the machine has them.
+
+use rye::RenderRequest;
+use rye::sign::{Binding, Coverage, Error, Policy, Provenance};
+use rye_tests::{Scratch, inputs, seed, seeds};
+
+const KNOWLEDGE: &str = ".ai/knowledge/rye/agent/threads/prompt-rendering.md";
+const DIRECTIVE: &str = ".ai/directives/rye/core/create_threaded_directive.md";
+
+/// A project with both signed seeds in their places, whose user space trusts the key that signed them.
+fn scratch() -> Option<Scratch> {
+    let folder = seeds()?;
+    let scratch = Scratch::new();
+    scratch.put(KNOWLEDGE, &seed(&folder, "000"));
+    scratch.put(DIRECTIVE, &seed(&folder, "004"));
+    let document = std::fs::read_to_string(folder.join("trusted/6ea18199041a1ea8.toml"))
+        .expect("the trust document");
+    scratch.put_user(".ai/config/keys/trusted/6ea18199041a1ea8.toml", &document);
+    Some(scratch)
+}
+
+fn verified(scratch: &Scratch, path: &str, text: &str) -> Result<(Coverage, Binding), Error> {
+    match scratch.rye().verify(&scratch.project().join(path), text).result? {
+        Provenance::Signed(signature) => Ok((signature.coverage(), signature.binding())),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(scratch: &Scratch, path: &str) -> String {
+    std::fs::read_to_string(scratch.project().join(path)).expect("the file")
+}
+
+#[test]
+fn the_whole_of_one_is_covered_and_only_the_metadata_of_the_other() {
+    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let scratch = scratch.with_policy(Policy::default().allow_metadata_only());
+    let (knowledge, directive) = (text(&scratch, KNOWLEDGE), text(&scratch, DIRECTIVE));
+    assert_eq!(
+        verified(&scratch, KNOWLEDGE, &knowledge).unwrap(),
+        (Coverage::Whole, Binding::ContentOnly)
+    );
+    assert_eq!(
+        verified(&scratch, DIRECTIVE, &directive).unwrap(),
+        (Coverage::MetadataOnly, Binding::ContentOnly)
+    );
+}
+
+#[test]
+fn a_directive_whose_body_is_not_covered_is_refused_by_default() {
+    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let error = scratch
+        .rye()
+        .render(&RenderRequest::new("rye/core/create_threaded_directive".parse().unwrap()));
+    let error = error.unwrap_err();
+    assert_eq!(error.class(), rye::Class::Refused);
+}
+
+#[test]
+fn one_changed_byte_is_tampering() {
+    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let changed = text(&scratch, KNOWLEDGE).replacen("Prompt Structure", "Prompt structure", 1);
+    assert!(matches!(verified(&scratch, KNOWLEDGE, &changed), Err(Error::Tampered { .. })));
+}
+
+/// SPEC 8.2 and 8.3, byte for byte: frame, raw permissions, body, returns, closing tag.
+#[test]
+fn the_prompt_of_the_directive_is_the_one_that_the_rules_say() {
+    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let scratch = scratch.with_policy(Policy::default().allow_metadata_only());
+    let file = text(&scratch, DIRECTIVE);
+    let mut request = RenderRequest::new("rye/core/create_threaded_directive".parse().unwrap());
+    request.inputs = inputs(&[
+        ("name", "tidy_notes"),
+        ("category", "notes"),
+        ("description", "Tidies"),
+        ("complexity", "simple"),
+        ("permissions_needed", "rye.file-system.*"),
+        ("extends_from", "notes/base"),
+        ("process_steps", "one step"),
+    ]);
+    let prompt = scratch.rye().render(&request).unwrap().prompt;
+
+    let slice = |from: &str, to: &str| {
+        let start = file.find(from).expect("the start");
+        let end = start + file[start..].find(to).expect("the end") + to.len();
+        &file[start..end]
+    };
+    let description = slice("<description>", "</description>");
+    let permissions = slice("<permissions>", "</permissions>");
+    let frame = format!(
+        "<directive name=\"create_threaded_directive\">\n{description}\n{permissions}\n<process>\n"
+    );
+    assert!(prompt.starts_with(&frame), "{prompt}");
+
+    let body = file
+        .split("```\n\n<process>")
+        .nth(1)
+        .map(|rest| format!("<process>{rest}"))
+        .expect("the body");
+    let body =
+        ["name", "category", "complexity", "permissions_needed", "extends_from", "process_steps"]
+            .iter()
+            .fold(body.trim().to_owned(), |body, name| {
+                body.replace(&format!("{{input:{name}}}"), request.inputs[*name].as_str().unwrap())
+            });
+    let returns = "When you have completed all steps, return structured results:\n\
+        `rye_execute(item_type=\"tool\", item_id=\"rye/agent/threads/directive_return\", parameters={\
+        \"directive_path\": \"<Path to the created threaded directive file (string)>\", \
+        \"signed\": \"<Whether the directive was successfully signed (string)>\"})`\n</directive>";
+    assert_eq!(
+        prompt,
+        format!(
+            "<directive name=\"create_threaded_directive\">\n{description}\n{permissions}\n{body}\n{returns}"
+        )
+    );
+}
