@@ -122,6 +122,29 @@ async fn an_unsigned_directive_runs_for_its_author_and_is_marked() {
     assert_eq!(start["facts"]["verified"], false);
 }
 
+/// A run is as unverified as the least that it rests on (SPEC 2.10).
+#[tokio::test]
+async fn an_unsigned_tool_or_configuration_marks_a_signed_directive() {
+    let scratch = Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned());
+    let tool =
+        "description: Writes.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema: {}\n";
+    for (path, text, name) in [
+        (".ai/tools/rye/file-system/write.yaml", tool, "tool `rye/file-system/write`"),
+        (".ai/config/agent/resilience.yaml", "limits: {}\n", "config `agent/resilience`"),
+        (".ai/config/agent/capability_risk.yaml", "{}\n", "config `agent/capability_risk`"),
+        (".ai/config/trust.yaml", "{}\n", "config `trust`"),
+    ] {
+        scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+        let file = scratch.put(path, text);
+        let report = scratch.run("test/write", &[]).await.unwrap();
+        assert_eq!(report.warnings, [format!("UNVERIFIED: {name} is not signed by anybody")]);
+        let (_, start) = scratch.events(&report).into_iter().next().unwrap();
+        assert_eq!(start["facts"]["verified"], false, "{path}");
+        fs::remove_file(file).unwrap();
+        fs::remove_dir_all(scratch.project().join(".ai/threads")).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_tampered_directive_is_refused_even_to_its_author() {
     let scratch = Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned());

@@ -1,6 +1,6 @@
 //! The hub: one value that knows where items are and whom to trust.
 
-use rye_resolve::{Library, ResolveError, Spaces, TrustNote, trust_store};
+use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
 
 use crate::config::{ConfigError, trust_policy};
@@ -33,6 +33,8 @@ pub struct Rye {
     pub(crate) library: Library,
     pub(crate) policy: Policy,
     pub(crate) now: Timestamp,
+    /// The layers of `config/trust.yaml`, for the record of what a run rests on.
+    pub(crate) trust_config: Option<Config>,
     notes: Vec<TrustNote>,
 }
 
@@ -48,9 +50,9 @@ impl Rye {
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
         // How the policy itself is signed is judged by what the caller gave, which is stricter.
-        let config = library(setup.policy.clone()).config("trust")?;
-        let policy = trust_policy(&setup.policy, config.as_ref())?;
-        Ok(Self { library: library(policy.clone()), policy, now: setup.now, notes })
+        let trust_config = library(setup.policy.clone()).config("trust")?;
+        let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
+        Ok(Self { library: library(policy.clone()), policy, now: setup.now, trust_config, notes })
     }
 
     /// Where items are found and verified.

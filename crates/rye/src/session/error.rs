@@ -1,7 +1,7 @@
 //! Everything that can keep a run from starting.
 
-use rye_caps::PatternError;
 use rye_caps::risk::{AcknowledgementError, Finding};
+use rye_caps::{Denied, PatternError};
 use rye_prompt::{BindError, ComposeError, RenderError, TemplateError};
 use rye_providers::{ChoiceError, ConnectError};
 use rye_resolve::{ItemId, ResolveError};
@@ -120,6 +120,14 @@ pub enum PrepareError {
         /// Every problem.
         source: rye_providers::ConfigError,
     },
+    /// The key that signed the provider's configuration may not grant the use of it (SPEC 2.7).
+    #[error("provider `{provider}` is refused because of who signed its configuration")]
+    ProviderSigner {
+        /// The provider's name.
+        provider: String,
+        /// What the key may not grant.
+        source: Box<Denied>,
+    },
     /// An item cannot be found, verified or parsed.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
@@ -147,7 +155,7 @@ impl PrepareError {
     pub fn class(&self) -> Class {
         match self {
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::Risk { .. } => Class::Refused,
+            Self::ProviderSigner { .. } | Self::Risk { .. } => Class::Refused,
             Self::InputReference { .. } | Self::Inputs { .. } | Self::NoProject => Class::Usage,
             _ => Class::Failed,
         }

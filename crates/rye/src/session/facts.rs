@@ -1,7 +1,7 @@
 //! What the record of a thread says beside its events: who vouched for what, and with which authority.
 
 use rye_prompt::{Origin, Piece, Slot};
-use rye_resolve::{Item, declared_problems};
+use rye_resolve::{Config, Item, ItemKind, declared_problems};
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
 use rye_thread::transcript::Injected;
@@ -10,10 +10,31 @@ use serde_json::{Map, Value, json};
 use super::prompting::Composed;
 use crate::Rye;
 
+/// What vouches for an item beside the chain and its knowledge: a tool, a provider's or another configuration.
+#[derive(Debug)]
+pub(crate) struct Vouched {
+    kind: ItemKind,
+    name: String,
+    provenance: Provenance,
+    row: Value,
+}
+
+impl Vouched {
+    pub(crate) fn of<T>(item: &Item<T>) -> Self {
+        let (kind, name) = (item.kind, format!("{} `{}`", item.kind, item.id));
+        Self { kind, name, provenance: item.content.provenance().clone(), row: row(item) }
+    }
+
+    pub(crate) fn of_layers(config: &Config) -> Vec<Self> {
+        config.layers().iter().map(Self::of).collect()
+    }
+}
+
 /// The facts of `thread.json`, which the first record of the transcript repeats.
 pub(crate) fn facts(
     rye: &Rye,
     composed: &Composed,
+    vouched: &[Vouched],
     token: &Token,
     key: &SigningKey,
     is_operators_key: bool,
@@ -22,9 +43,11 @@ pub(crate) fn facts(
     let mut facts = Map::new();
     let mut put = |name: &str, value: Value| drop(facts.insert(name.to_owned(), value));
     put("rye_version", env!("CARGO_PKG_VERSION").into());
-    put("verified", is_verified(composed).into());
-    put("chain", composed.chain.root_first().rev().map(item).collect());
-    put("knowledge", composed.knowledge.iter().map(item).collect());
+    put("verified", is_verified(composed, vouched).into());
+    put("chain", composed.chain.root_first().rev().map(row).collect());
+    put("knowledge", composed.knowledge.iter().map(row).collect());
+    put("tools", rows(vouched, ItemKind::Tool));
+    put("config", rows(vouched, ItemKind::Config));
     put("inputs", json!(composed.inputs.values()));
     put(
         "skipped_context",
@@ -63,7 +86,7 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
 
 /// What the operator should know: claims that a directive's place contradicts, weak signatures, unsigned items, and
 /// context that was skipped.
-pub(crate) fn warnings(composed: &Composed, rye: &Rye) -> Vec<String> {
+pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> Vec<String> {
     let mut warnings = Vec::new();
     for link in composed.chain.root_first() {
         let problems = declared_problems(link.content.value(), &link.id);
@@ -73,6 +96,9 @@ pub(crate) fn warnings(composed: &Composed, rye: &Rye) -> Vec<String> {
     }
     for item in &composed.knowledge {
         warnings.extend(weaknesses(item.content.provenance(), &format!("knowledge `{}`", item.id)));
+    }
+    for item in vouched {
+        warnings.extend(weaknesses(&item.provenance, &item.name));
     }
     let skipped = composed.context.skipped.iter();
     warnings.extend(
@@ -84,10 +110,11 @@ pub(crate) fn warnings(composed: &Composed, rye: &Rye) -> Vec<String> {
     warnings
 }
 
-fn is_verified(composed: &Composed) -> bool {
+fn is_verified(composed: &Composed, vouched: &[Vouched]) -> bool {
     let signed = |provenance: &Provenance| *provenance != Provenance::Unsigned;
     composed.chain.root_first().all(|link| signed(link.content.provenance()))
         && composed.knowledge.iter().all(|item| signed(item.content.provenance()))
+        && vouched.iter().all(|item| signed(&item.provenance))
 }
 
 fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
@@ -100,7 +127,11 @@ fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
     }
 }
 
-fn item<T>(item: &Item<T>) -> Value {
+fn rows(vouched: &[Vouched], kind: ItemKind) -> Value {
+    vouched.iter().filter(|item| item.kind == kind).map(|item| item.row.clone()).collect()
+}
+
+fn row<T>(item: &Item<T>) -> Value {
     let mut row = json!({
         "kind": item.kind.as_str(),
         "id": item.id.as_str(),

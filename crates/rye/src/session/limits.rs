@@ -1,7 +1,7 @@
 //! What bounds the thread: configuration, then directive, then the operator's options (SPEC 10.5).
 
 use rye_parse::Spend;
-use rye_resolve::{ExtendsChain, Library};
+use rye_resolve::{Config, ExtendsChain};
 use rye_thread::{Limits, Nanos, SpendLimit};
 
 use super::error::PrepareError;
@@ -9,11 +9,11 @@ use super::request::LimitOptions;
 use crate::config::thread_limits;
 
 pub(crate) fn limits(
-    library: &Library,
+    config: Option<&Config>,
     chain: &ExtendsChain,
     options: &LimitOptions,
 ) -> Result<Limits, PrepareError> {
-    let mut limits = thread_limits(library.config("agent/resilience")?.as_ref())?;
+    let mut limits = thread_limits(config)?;
     let declared = &chain.leaf().content.value().limits;
     let given =
         |declared: &Option<rye_parse::Spanned<u64>>| declared.as_ref().map(|limit| limit.value);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rye_caps::Authority;
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_prompt::{SystemFacts, system};
-use rye_resolve::ExtendsChain;
+use rye_resolve::{Config, ExtendsChain};
 use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
 use rye_thread::transcript::Injected;
@@ -16,7 +16,7 @@ use rye_tools::fs::Root;
 use super::authority::authority;
 use super::contract::contract;
 use super::error::PrepareError;
-use super::facts::{facts, injected};
+use super::facts::{Vouched, facts, injected, warnings};
 use super::limits::limits;
 use super::prompting::{Composed, composed, leaf, opened};
 use super::provider::{Connected, connected};
@@ -49,20 +49,29 @@ pub(crate) fn prepare(
     let chain = &composed.chain;
     refuse_hooks(chain)?;
     let contract = contract(chain)?;
-    let authority = authority(chain, &contract)?;
-    let mut warnings = assess(rye, chain)?;
+    let authority = authority(chain, &composed.knowledge, &contract)?;
+    let risk = library.config("agent/capability_risk")?;
+    let mut notices = assess(risk.as_ref(), chain)?;
     let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
         .map_err(PrepareError::Project)?;
     let offer = offer(library, &authority, &root)?;
-    warnings.extend(offer.withheld);
-    let limits = limits(library, chain, &request.limits)?;
+    notices.extend(offer.withheld);
+    let resilience = library.config("agent/resilience")?;
+    let limits = limits(resilience.as_ref(), chain, &request.limits)?;
     let connected = connected(library, &composed, request, host)?;
     let opening = opening(&composed, &connected, request, &offer.palette, &contract)?;
     let now = host.clock.now();
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let token = token(chain, &authority, &record, key);
-    warnings.extend(super::facts::warnings(&composed, rye));
-    record.facts = facts(rye, &composed, &token, key, host.signing_key.is_some(), &warnings);
+    let configs = [rye.trust_config.as_ref(), risk.as_ref(), resilience.as_ref()];
+    let vouched: Vec<Vouched> = [offer.vouched, connected.vouched.into_iter().collect()]
+        .into_iter()
+        .flatten()
+        .chain(configs.into_iter().flatten().flat_map(Vouched::of_layers))
+        .collect();
+    notices.extend(warnings(&composed, &vouched, rye));
+    record.facts =
+        facts(rye, &composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
     let injected = injected(&composed);
     let (palette, provider) = (offer.palette, connected.provider);
     Ok(Prepared {
@@ -74,7 +83,7 @@ pub(crate) fn prepare(
         opening,
         provider,
         injected,
-        warnings,
+        warnings: notices,
     })
 }
 
@@ -85,9 +94,9 @@ fn refuse_hooks(chain: &ExtendsChain) -> Result<(), PrepareError> {
 }
 
 /// Holds the declared grant against the risk table: warnings, or a refusal (SPEC 9.6).
-fn assess(rye: &Rye, chain: &ExtendsChain) -> Result<Vec<String>, PrepareError> {
+fn assess(config: Option<&Config>, chain: &ExtendsChain) -> Result<Vec<String>, PrepareError> {
     let Some(declaring) = chain.declaring() else { return Ok(Vec::new()) };
-    let table = risk_table(rye.library.config("agent/capability_risk")?.as_ref())?;
+    let table = risk_table(config)?;
     let declared =
         declaring.content.value().permissions.iter().flat_map(|block| &block.value.acknowledged);
     let acknowledged = declared

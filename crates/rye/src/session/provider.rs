@@ -1,16 +1,19 @@
 //! Who answers the thread's requests.
 
+use rye_caps::{Capability, Kind, Primary};
 use rye_parse::Step;
 use rye_prompt::{ReturnStyle, steps};
 use rye_providers::{
     ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
     StepsProvider, connect,
 };
-use rye_resolve::{ItemId, ItemKind, Library};
+use rye_resolve::{Item, ItemId, ItemKind, Library};
 use rye_thread::{OutputContract, Provider};
 
+use super::authority::of_signer;
 use super::contract::contract;
 use super::error::PrepareError;
+use super::facts::Vouched;
 use super::prompting::Composed;
 use super::request::{Host, ProviderChoice, RunRequest};
 use super::typing::typed;
@@ -22,6 +25,8 @@ pub(crate) struct Connected {
     pub(crate) provider: Box<dyn Provider>,
     pub(crate) returns: Option<ReturnStyle>,
     pub(crate) system_template: Option<String>,
+    /// What vouches for its configuration; nothing for the one that has none.
+    pub(crate) vouched: Option<Vouched>,
 }
 
 pub(crate) fn connected(
@@ -38,7 +43,7 @@ pub(crate) fn connected(
         ProviderChoice::Named(name) => name.as_str(),
         ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
     };
-    let config = config(library, name)?;
+    let (config, vouched) = config(library, name)?;
     let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
@@ -53,18 +58,20 @@ pub(crate) fn connected(
         provider,
         returns: config.returns().map(return_style),
         system_template: config.system_template().map(str::to_owned),
+        vouched: Some(vouched),
     })
 }
 
 const DEFAULT: &str = "anthropic_messages";
 
 /// Reads a provider's configuration, verified like any item (SPEC 4.3).
-fn config(library: &Library, name: &str) -> Result<ProviderConfig, PrepareError> {
+fn config(library: &Library, name: &str) -> Result<(ProviderConfig, Vouched), PrepareError> {
     let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
         let (kind, text) = (ItemKind::Tool, name.to_owned());
         PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
     })?;
     let item = library.text(ItemKind::Tool, &id)?;
+    vouch(&item, name)?;
     let location = item.location.clone();
     let value = rye_parse::config(&item.source, location.extension()).map_err(|source| {
         rye_resolve::ResolveError::Unparseable {
@@ -73,8 +80,21 @@ fn config(library: &Library, name: &str) -> Result<ProviderConfig, PrepareError>
             source,
         }
     })?;
-    ProviderConfig::from_value(&value)
-        .map_err(|source| PrepareError::Provider { location: location.to_string(), source })
+    let config = ProviderConfig::from_value(&value)
+        .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
+    Ok((config, Vouched::of(&item)))
+}
+
+/// Whoever writes a provider's configuration chooses where prompts and keys of the environment go, so a limit on the
+/// signer's key has to allow it.
+fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
+    let capability = Capability::new(Primary::Execute, Kind::Tool, item.id.as_str())
+        .expect("because every item id is one of a capability");
+    let permitted = of_signer(item.content.provenance())?.permit(&capability).map(drop);
+    permitted.map_err(|source| PrepareError::ProviderSigner {
+        provider: name.to_owned(),
+        source: Box::new(source),
+    })
 }
 
 /// The model that the operator names, else the one that the directive asks for.
@@ -105,7 +125,8 @@ fn planned(library: &Library, composed: &Composed) -> Result<Connected, PrepareE
         .map(|(index, step)| planned_step(library, index, step))
         .collect();
     let provider = Box::new(StepsProvider::new(steps, outputs));
-    Ok(Connected { name: "steps".to_owned(), provider, returns: None, system_template: None })
+    let name = "steps".to_owned();
+    Ok(Connected { name, provider, returns: None, system_template: None, vouched: None })
 }
 
 /// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.

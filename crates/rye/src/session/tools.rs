@@ -6,7 +6,10 @@ use rye_resolve::{Item, ItemId, ItemKind, Library};
 use rye_thread::{DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
 use rye_tools::{builtin, effect, fs::Root};
 
+use super::authority::{of_signer, return_capability};
 use super::error::PrepareError;
+use super::facts::Vouched;
+use super::with_causes;
 use crate::config::is_provider;
 
 /// The palette, and the tools that are granted but cannot be offered, each with the reason.
@@ -14,6 +17,8 @@ use crate::config::is_provider;
 pub(crate) struct Offer {
     pub(crate) palette: Palette,
     pub(crate) withheld: Vec<String>,
+    /// What vouches for the tools of the palette.
+    pub(crate) vouched: Vec<Vouched>,
 }
 
 /// Offers every tool that `authority` covers, confined to `root`.
@@ -27,11 +32,22 @@ pub(crate) fn offer(
     root: &Root,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut vouched = Vec::new();
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
+        if capability == return_capability() {
+            withheld.push(format!(
+                "tool `{}` is not offered: its capability is the one of returning outputs; rename it",
+                listed.id
+            ));
+            continue;
+        }
         match library.tool(&listed.id) {
             Ok(item) => match entry(&item, capability, root) {
-                Ok(entry) => entries.push(entry),
+                Ok(entry) => {
+                    vouched.push(Vouched::of(&item));
+                    entries.push(entry);
+                }
                 Err(reason) => withheld
                     .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
             },
@@ -40,7 +56,7 @@ pub(crate) fn offer(
     }
     match PrepareError::gathered(problems) {
         Some(error) => Err(error),
-        None => Ok(Offer { palette: Palette::new(entries)?, withheld }),
+        None => Ok(Offer { palette: Palette::new(entries)?, withheld, vouched }),
     }
 }
 
@@ -65,12 +81,25 @@ fn entry(
     let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
         return Err(format!("this version has no builtin function `{function}`"));
     };
+    vouch(item, &capability, function)?;
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
         spec = spec.with_output_schema(schema.clone());
     }
     let id = item.id.as_str();
     Ok(PaletteEntry::new(id, spec, capability, effect, tool).with_aliases(&aliases(id)))
+}
+
+/// Holds the tool, and the function that its manifest puts behind it, against what the manifest's signer may grant: with
+/// a limit on its key, nobody turns a tool that reads into one that writes.
+fn vouch(item: &Item<ToolManifest>, capability: &Capability, function: &str) -> Result<(), String> {
+    let signer = of_signer(item.content.provenance()).map_err(|error| with_causes(&error))?;
+    let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"))
+        .map_err(|error| error.to_string())?;
+    for capability in [capability, &behind] {
+        signer.permit(capability).map(drop).map_err(|denied| denied.to_string())?;
+    }
+    Ok(())
 }
 
 /// The item id that an id means, which is another one for an alias.
