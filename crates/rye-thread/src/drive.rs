@@ -129,15 +129,19 @@ impl From<LedgerError> for Stop {
     }
 }
 
-/// The message with its causes, because an outcome carries text alone.
 fn storage(error: &dyn std::error::Error) -> Failure {
+    Failure::new(FailureKind::Storage, &with_causes(error))
+}
+
+/// The message with its causes, because an outcome carries text alone.
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         message = format!("{message}: {error}");
         cause = error.source();
     }
-    Failure::new(FailureKind::Storage, &message)
+    message
 }
 
 fn exhausted(balance: &Balance, needed: Nanos) -> Failure {

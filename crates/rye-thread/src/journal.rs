@@ -81,6 +81,7 @@ impl Journal {
     pub fn fail(mut self, message: &str, at: Moment) -> Result<(), JournalError> {
         self.record.state = ThreadState::Error;
         self.record.failure = Some(Failure::new(FailureKind::Preparation, message));
+        self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()
     }
@@ -122,10 +123,13 @@ impl Journal {
         self.record.cost = outcome.cost;
         self.record.outputs.clone_from(&outcome.outputs);
         self.record.failure.clone_from(&outcome.failure);
-        self.record.transcript =
-            Some((self.transcript.records(), self.transcript.head().to_string()));
+        self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()
+    }
+
+    fn transcript_end(&self) -> (u64, String) {
+        (self.transcript.records(), self.transcript.head().to_string())
     }
 
     fn save(&self) -> Result<(), JournalError> {

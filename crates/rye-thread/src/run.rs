@@ -23,9 +23,9 @@ use crate::{
 /// | `ready`, `asked` | `step`, a limit is reached | `done`: failed |
 /// | `ready`, `asked` | `step` | `asked`, yields [`Step::CallModel`] |
 /// | `asked` | reply that was refused for its content | `done`: failed |
+/// | `asked` | reply that is cut, or lacks the calls it stopped for | `done`: failed |
 /// | `asked` | reply with calls | `calling` |
 /// | `asked` | reply that pauses | `ready` |
-/// | `asked` | reply that is cut | `done`: failed |
 /// | `asked` | text, no output required | `done`: completed |
 /// | `asked` | text, outputs required, first time | `ready`, the history ends in a reminder |
 /// | `asked` | text, outputs required, reminded before | `done`: failed |

@@ -334,3 +334,21 @@ proptest! {
         prop_assert_eq!(play(&sqlite, &moves), play(&MemoryLedger::new(), &moves));
     }
 }
+
+/// A project can bring a `registry.db` along, and what it defines there must not run inside the ledger.
+#[test]
+fn a_trigger_in_the_file_gives_nothing_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("registry.db");
+    drop(SqliteLedger::open_file(&path).unwrap());
+    let foreign = rusqlite::Connection::open(&path).unwrap();
+    let refund = "CREATE TRIGGER refund AFTER UPDATE ON account BEGIN \
+                  UPDATE account SET settled_nanos = 0, reserved_nanos = 0; END";
+    foreign.execute_batch(refund).unwrap();
+    drop(foreign);
+    let ledger = SqliteLedger::open_file(&path).unwrap();
+    ledger.open(&id(1), at_most(10)).unwrap();
+    let _kept = ledger.reserve(&id(1), Nanos::new(10)).unwrap();
+    let error = ledger.reserve(&id(1), Nanos::new(1)).unwrap_err();
+    assert!(matches!(error, LedgerError::Exhausted { .. }), "{error}");
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 
-use super::{Driver, Stop, exhausted};
+use super::{Driver, Stop, exhausted, with_causes};
 use crate::budget::{Balance, LedgerError, Reservation};
 use crate::transcript::Event;
 use crate::{
@@ -35,7 +35,10 @@ impl Driver<'_> {
             Answer::Replied(reply) => self.take(run, reply, reservation),
             Answer::Failed(error) => {
                 self.settle(reservation, self.cost_of(&error, reserved))?;
-                Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &error.message)))
+                Err(Stop::Failed(Failure::new(
+                    FailureKind::Provider(error.class),
+                    &with_causes(&error),
+                )))
             }
             // A request that was dropped may be charged in full, and nobody will say.
             Answer::Cancelled => {

@@ -97,13 +97,18 @@ pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOut
         ToolStatus::Ok => Returned::ran(ToolResult::ok(call, output.content)),
         ToolStatus::Error => Returned::ran(ToolResult::error(call, output.content)),
         ToolStatus::Refused => {
-            let message = match &output.content {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
+            let message = words(&output.content);
             let refusal = Refusal::of_tool(capability.as_str(), &message);
             Returned::refused(ToolResult::error(call, output.content), refusal)
         }
+    }
+}
+
+/// What a refusal says: its text, or the `error` of its object.
+fn words(content: &Value) -> String {
+    match content.get("error").unwrap_or(content) {
+        Value::String(text) => text.clone(),
+        _ => content.to_string(),
     }
 }
 

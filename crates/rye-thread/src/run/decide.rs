@@ -25,11 +25,8 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
             "the model refused to answer for the content",
         );
     }
-    if !reply.calls.is_empty() {
-        return Next::Call(reply.calls.clone());
-    }
     match &reply.stop {
-        StopReason::Pause => Next::Ask,
+        // The last call of a cut answer may be half of what the model meant.
         StopReason::MaxTokens => fail(
             FailureKind::CutOff,
             "the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
@@ -38,16 +35,21 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
             FailureKind::Provider(ProviderErrorClass::ContextTooLong),
             "the conversation no longer fits the model's context window; ask for less or use a larger model",
         ),
+        _ if !reply.calls.is_empty() => Next::Call(reply.calls.clone()),
+        StopReason::Pause => Next::Ask,
         StopReason::Other(word) => {
             let message = format!(
                 "the model stopped for `{word}`, so its answer may not be whole; run it again"
             );
             fail(FailureKind::CutOff, &message)
         }
-        StopReason::EndTurn
-        | StopReason::Refusal
-        | StopReason::StopSequence
-        | StopReason::ToolUse => after_text(contract, is_reminded),
+        StopReason::ToolUse => fail(
+            FailureKind::CutOff,
+            "the model stopped to call tools and its answer has no call; run it again",
+        ),
+        StopReason::EndTurn | StopReason::Refusal | StopReason::StopSequence => {
+            after_text(contract, is_reminded)
+        }
     }
 }
 

@@ -141,6 +141,29 @@ fn a_cut_answer_is_no_answer() {
 }
 
 #[test]
+fn a_cut_answer_runs_no_call() {
+    check_reply(
+        OutputContract::default(),
+        reply("", vec![tool("1")], StopReason::MaxTokens),
+        "failed: CutOff: the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+    );
+    check_reply(
+        OutputContract::default(),
+        reply("", vec![tool("1")], StopReason::ContextWindow),
+        "failed: Provider(ContextTooLong): the conversation no longer fits the model's context window; ask for less or use a larger model",
+    );
+}
+
+#[test]
+fn a_stop_for_calls_without_a_call_is_no_end() {
+    check_reply(
+        OutputContract::default(),
+        reply("Half", Vec::new(), StopReason::ToolUse),
+        "failed: CutOff: the model stopped to call tools and its answer has no call; run it again",
+    );
+}
+
+#[test]
 fn a_refusal_runs_no_call() {
     check_reply(
         OutputContract::default(),

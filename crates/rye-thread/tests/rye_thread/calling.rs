@@ -169,8 +169,17 @@ async fn a_tool_that_panics_is_an_error_result() {
 
 #[tokio::test]
 async fn a_tools_own_refusal_is_a_refusal() {
-    let confined =
-        Function(|_| async { ToolOutput::refused(json!("`/etc/passwd` is outside the project")) });
+    let words = "`/etc/passwd` is outside the project";
+    check_refusal(json!(words), words).await;
+    check_refusal(json!({ "error": words }), words).await;
+    check_refusal(json!({ "code": 7 }), r#"{"code":7}"#).await;
+}
+
+async fn check_refusal(content: Value, words: &str) {
+    let confined = Function(move |_| {
+        let content = content.clone();
+        async { ToolOutput::refused(content) }
+    });
     let thread =
         Thread::new(vec![calls(vec![call("1", "a_read", json!({}))]), says("No."), says("No.")])
             .with(tool("a/read", Effect::ReadOnly, confined))
@@ -183,8 +192,10 @@ async fn a_tools_own_refusal_is_a_refusal() {
     );
     assert_eq!(
         driven.failure(),
-        "Refused: `/etc/passwd` is outside the project; then: the model did not call `directive_return`, even when \
-         asked; it must return `score` (integer, required)"
+        format!(
+            "Refused: {words}; then: the model did not call `directive_return`, even when asked; it must return `score` \
+             (integer, required)"
+        )
     );
     assert_eq!(driven.payloads("tool_call_result")[0]["refusal"]["layer"], "tool");
 }

@@ -1,7 +1,7 @@
 //! Every way in which a thread fails by itself.
 
 use rye_caps::Grant;
-use rye_thread::{Effect, FailureKind, ProviderErrorClass, StopReason, ThreadState};
+use rye_thread::{Effect, FailureKind, ProviderError, ProviderErrorClass, StopReason, ThreadState};
 use serde_json::json;
 
 use crate::doubles::{Driven, Thread, Turn, after, call, calls, echo, fails, reply, says, score};
@@ -76,6 +76,14 @@ async fn every_class_of_provider_error() {
         let expected = format!("Provider({class:?}): the provider failed");
         fail(Thread::new(vec![fails(class)]), &expected).await;
     }
+}
+
+#[tokio::test]
+async fn the_cause_of_a_provider_error_is_told() {
+    let error = ProviderError::new(ProviderErrorClass::Server, "the answer cannot be read");
+    let error = error.with_source("missing field `usage`");
+    let expected = "Provider(Server): the answer cannot be read: missing field `usage`";
+    fail(Thread::new(vec![Turn::Fail(error)]), expected).await;
 }
 
 #[tokio::test]

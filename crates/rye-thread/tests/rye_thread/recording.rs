@@ -169,6 +169,7 @@ fn a_thread_that_cannot_begin_leaves_a_record() {
         (failure.kind, failure.message.as_str()),
         (FailureKind::Preparation, "risk `elevated` is not acknowledged")
     );
+    assert_eq!(record.transcript.map(|(records, _)| records), Some(0));
     assert_eq!(record.facts["inputs"], json!({"name": "World"}));
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Error);
     let stranger = SigningKey::generate().unwrap();
