@@ -113,7 +113,14 @@ impl Provider for Messages {
         let answer = self.transport.post(&body, anthropic::read_error).await?;
         anthropic::decode(&answer).map_err(|error| {
             let message = format!("the answer of `{}` cannot be read", self.provider);
-            ProviderError::new(ProviderErrorClass::Server, &message).with_source(error)
+            ProviderError::new(ProviderErrorClass::Server, &message)
+                .with_source(self.transport.without_key(&reasons(&error)))
         })
     }
+}
+
+/// An error and its causes as one text.
+fn reasons(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

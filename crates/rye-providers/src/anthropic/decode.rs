@@ -74,8 +74,15 @@ fn stop_reason(word: &str) -> StopReason {
         "refusal" => StopReason::Refusal,
         "stop_sequence" => StopReason::StopSequence,
         "tool_use" => StopReason::ToolUse,
-        other => StopReason::Other(other.to_owned()),
+        other if is_word(other) => StopReason::Other(other.to_owned()),
+        _ => StopReason::Other("unreadable".to_owned()),
     }
+}
+
+/// Stop reasons are words; whatever else a server puts there, such as the headers that it got, stays out of messages.
+fn is_word(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// Adds to the reply what a thread reads of one block; other blocks are in its raw content alone.
@@ -94,6 +101,10 @@ fn view(block: &Value, reply: &mut Reply) -> Result<(), &'static str> {
         "tool_use" => {
             let id = text("id").ok_or("a tool call has no `id`")?;
             let name = text("name").ok_or("a tool call has no `name`")?;
+            // Results are told apart by the id alone.
+            if reply.calls.iter().any(|call| call.id == id) {
+                return Err("a tool call has the `id` of an earlier one");
+            }
             reply.calls.push(match block.get("input") {
                 Some(Value::Object(input)) => ToolCall::new(id, name, Value::Object(input.clone())),
                 _ => ToolCall::unreadable(id, name, "the arguments are not a JSON object"),

@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use rye_thread::{ProviderError, ProviderErrorClass};
+use rye_thread::{ProviderError, ProviderErrorClass, Usage};
 use tokio::time::Instant;
 
 use super::hints::Hints;
@@ -84,6 +84,7 @@ impl Transport {
     ) -> Result<Vec<u8>, ProviderError> {
         let start = Instant::now();
         let mut attempts = 0;
+        let mut reached_nobody = true;
         loop {
             attempts += 1;
             let limit = self.timeout.min(self.retry.total.saturating_sub(start.elapsed()));
@@ -91,13 +92,24 @@ impl Transport {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
+            reached_nobody &= failure.failed.reached == Reached::Nobody;
             let progress = Progress { attempts, elapsed: start.elapsed() };
-            match next(&self.retry, progress, &failure.failed, (self.random)()) {
-                Next::Wait(wait) => tokio::time::sleep(wait).await,
-                Next::Final => return Err(failure.into_error()),
-                Next::UsedUp => return Err(failure.into_used_up(attempts)),
-            }
+            let error = match next(&self.retry, progress, &failure.failed, (self.random)()) {
+                Next::Wait(wait) => {
+                    tokio::time::sleep(wait).await;
+                    continue;
+                }
+                Next::Final => failure.into_error(),
+                Next::UsedUp => failure.into_used_up(attempts),
+            };
+            // What nobody received costs nothing.
+            return Err(if reached_nobody { error.with_usage(Usage::default()) } else { error });
         }
+    }
+
+    /// A text that may quote the server, on one line and without the key.
+    pub(crate) fn without_key(&self, text: &str) -> String {
+        self.reporter.shown(text)
     }
 
     async fn attempt(

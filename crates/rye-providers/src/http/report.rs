@@ -102,7 +102,7 @@ impl Reporter {
     }
 
     /// A server's text on one line, short, without the key.
-    fn shown(&self, text: &str) -> String {
+    pub(super) fn shown(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key.expose(), "[key]"),
             None => text.to_owned(),

@@ -37,6 +37,10 @@ fn every_stop_reason_is_told_apart() {
         ("refusal", StopReason::Refusal),
         ("model_context_window_exceeded", StopReason::ContextWindow),
         ("compaction", StopReason::Other("compaction".to_owned())),
+        ("", StopReason::Other("unreadable".to_owned())),
+        ("two words", StopReason::Other("unreadable".to_owned())),
+        ("sk-ant-0123", StopReason::Other("unreadable".to_owned())),
+        (&"a".repeat(65), StopReason::Other("unreadable".to_owned())),
     ] {
         assert_eq!(decode(response("[]", word).as_bytes()).unwrap().stop, stop);
     }
@@ -102,6 +106,15 @@ fn a_block_that_is_not_what_it_says_is_an_error() {
     check(
         &response(r#"[{"type":"tool_use","id":"t"}]"#, "tool_use"),
         &block("a tool call has no `name`"),
+    );
+}
+
+#[test]
+fn two_calls_of_one_id_are_an_error() {
+    let call = r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#;
+    check(
+        &response(&format!("[{call},{call}]"), "tool_use"),
+        "block 1 of the response is not valid: a tool call has the `id` of an earlier one",
     );
 }
 

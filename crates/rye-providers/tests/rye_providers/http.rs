@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use rye_providers::{ConnectError, ModelWish, ProviderConfig, connect};
-use rye_thread::{ProviderError, ProviderErrorClass};
+use rye_thread::{ProviderError, ProviderErrorClass, Usage};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
@@ -191,7 +191,7 @@ fn an_answer_of_another_shape_cannot_be_read() {
     );
     assert_eq!(
         error.source().unwrap().to_string(),
-        "the response is not a message of the Messages format"
+        "the response is not a message of the Messages format: missing field `content` at line 1 column 14"
     );
 }
 
@@ -218,7 +218,18 @@ async fn nobody_at_the_address_is_tried_again_and_said() {
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
     let message = format!("cannot connect to `vendor` at `{address}`; gave up after 3 attempts");
     assert_eq!((error.class, error.to_string()), (ProviderErrorClass::Network, message));
+    assert_eq!(error.usage, Some(Usage::default()), "what nobody received costs nothing");
     assert!(!format!("{:?}", error.source()).contains(KEY));
+}
+
+#[test]
+fn an_answer_that_quotes_the_key_is_refused_without_it() {
+    let usage = json!({ "input_tokens": KEY, "output_tokens": 1 });
+    let answer = json!({ "content": [], "stop_reason": "end_turn", "usage": usage });
+    let (error, _) = fails(vec![ResponseTemplate::new(200).set_body_json(answer)]);
+    assert_eq!(error.to_string(), "the answer of `vendor` cannot be read");
+    let cause = error.source().unwrap().to_string();
+    assert!(cause.contains("[key]") && !cause.contains(KEY), "{cause}");
 }
 
 #[test]
