@@ -1,5 +1,7 @@
 //! A call in a code span: `rye_execute(item_type="tool", item_id="x/y", parameters={"a": 1})`.
 
+use std::collections::BTreeSet;
+
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -18,7 +20,7 @@ pub(super) fn start(code: &str) -> Option<(Primary, &str)> {
 /// Reads the arguments and the `)` behind them; an error says what is wrong.
 pub(super) fn read(primary: Primary, arguments: &str) -> Result<Action, String> {
     let mut action = Action::new(primary);
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     let mut rest = arguments.trim_start();
     while !rest.starts_with(')') {
         let (name, after) =
@@ -27,10 +29,9 @@ pub(super) fn read(primary: Primary, arguments: &str) -> Result<Action, String> 
         if !crate::name::is_name(name) {
             return Err("`name=value` is expected".to_owned());
         }
-        if names.contains(&name) {
+        if !names.insert(name) {
             return Err(format!("argument `{name}` is given twice"));
         }
-        names.push(name);
         let (value, after) = value(name, after.trim_start())?;
         set(&mut action, name, value)?;
         rest = after.trim_start();

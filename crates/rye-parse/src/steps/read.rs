@@ -192,7 +192,7 @@ impl<'s> Reader<'_, 's> {
     /// Ends the open section, which is a step only when it names a call.
     fn close_section(&mut self, end: usize) {
         if self.step.as_ref().is_some_and(|open| open.calling) {
-            let end = trimmed(self.report.source, 0..end).end;
+            let end = self.text_end(end);
             self.close(end, end);
         }
         self.step = None;
@@ -204,8 +204,13 @@ impl<'s> Reader<'_, 's> {
         let Some(open) = &self.step else { return };
         let place = open.start..open.text;
         self.unreadable("`<step>`".to_owned(), place, Some("its `</step>` is missing".to_owned()));
-        let end = trimmed(self.report.source, 0..end).end;
+        let end = self.text_end(end);
         self.close(end, end);
+    }
+
+    /// Where the text in front of `end` ends, white space left out; only that white space is looked at.
+    fn text_end(&self, end: usize) -> usize {
+        self.report.text(&(0..end)).trim_end().len()
     }
 
     /// Gives up an element whose end did not come before that of its step.
