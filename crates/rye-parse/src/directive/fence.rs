@@ -7,6 +7,9 @@ use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
 /// The longest fence that is read (SPEC 3.8).
 const LONGEST: usize = 1024 * 1024;
 
+/// What some editors write at the start of a file.
+const MARK: char = '\u{feff}';
+
 /// The fence that holds the directive.
 pub(super) struct Fence {
     /// The XML between the two fence lines.
@@ -22,8 +25,9 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
     let source = report.source;
     let mut title = None;
     let mut open: Option<Opening<'_>> = None;
-    let mut next = 0;
-    for line in source.split_inclusive('\n') {
+    // A byte order mark is no part of the first line, as it is none for signatures.
+    let mut next = if source.starts_with(MARK) { MARK.len_utf8() } else { 0 };
+    for line in source.get(next..).unwrap_or("").split_inclusive('\n') {
         let start = next;
         next += line.len();
         if let Some(opening) = &open {

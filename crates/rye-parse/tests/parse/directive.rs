@@ -57,6 +57,19 @@ rows! { noted;
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let fence = "```xml\n<directive name=\"a\"/>\n```\n\nbody\n";
+    let bare = format!("\u{feff}{fence}");
+    let directive = read(&bare);
+    assert_eq!(directive.body.value, "body");
+    assert_eq!(bare.get(directive.name.span), Some("a"));
+    assert_eq!(bare.get(directive.body.span), Some("body"));
+    let titled = format!("\u{feff}# Title\n{fence}");
+    let title = read(&titled).title.expect("a title");
+    assert_eq!((title.value.as_str(), titled.get(title.span)), ("Title", Some("Title")));
+}
+
+#[test]
 fn a_whole_file() {
     let source = "<!-- rye:signed:2026-02-10T02:00:00Z:placeholder:unsigned:unsigned -->\n\n# Größe\n\nText.\n\n```xml\n<directive name=\"x/y\" version=\"1.0.0\" extends=\"b\">\n<description>d</description>\n</directive>\n```\n\n  do <it>\n\n";
     let directive = read(source);
