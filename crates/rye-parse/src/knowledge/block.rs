@@ -10,6 +10,9 @@ const LONGEST: usize = 4 * 1024 * 1024;
 /// A run of `key: value` lines is metadata only with one of these.
 const TELLING_KEYS: [&str; 3] = ["id", "name", "title"];
 
+/// How the inside of a signature comment begins (SPEC 2.1, 2.2).
+const SIGNATURES: [&str; 2] = ["rye:signed:", "rye:unsigned"];
+
 /// The two parts of the file.
 pub(super) struct Block {
     /// The YAML, without its fence.
@@ -27,7 +30,8 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
         report.error(Problem::new(kind, 0..0, "this file"));
         return None;
     }
-    let start = content_start(source);
+    let content = content_start(source);
+    let start = metadata_start(source, content);
     let first = source.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("").trim_end();
     match first {
         "```yaml" | "```yml" => fenced(report, start, &["```"], "yaml"),
@@ -35,22 +39,39 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
             old(report, "in front matter", start..start + 3);
             fenced(report, start, &["---", "..."], "---")
         }
-        _ => Some(unfenced(report, start).unwrap_or(Block { metadata: None, body: start..bytes })),
+        _ => {
+            Some(unfenced(report, start).unwrap_or(Block { metadata: None, body: content..bytes }))
+        }
     }
 }
 
-/// Where the text begins, behind a byte order mark, blank lines and signature comments.
+/// Where the content begins: behind a byte order mark, the signature line, which is line 1, and blank lines.
 fn content_start(source: &str) -> usize {
-    let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    for line in source.get(start..).unwrap_or("").split_inclusive('\n') {
-        let text = line.trim();
-        let is_signature = text.starts_with("<!-- rye:") && text.ends_with("-->");
-        if !text.is_empty() && !is_signature {
-            break;
-        }
-        start += line.len();
-    }
-    start
+    let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let first = lines_from(source, mark).next().unwrap_or(mark..mark);
+    let signed = source.get(first.clone()).is_some_and(is_signature);
+    behind(source, if signed { first.end } else { mark }, |line| line.trim().is_empty())
+}
+
+/// Where the metadata may begin: behind further signature lines too, which older files have above it.
+fn metadata_start(source: &str, content: usize) -> usize {
+    behind(source, content, |line| line.trim().is_empty() || is_signature(line))
+}
+
+/// Where the first line from `start` on begins that is not passed over.
+fn behind(source: &str, start: usize, is_passed: impl Fn(&str) -> bool) -> usize {
+    let mut lines = lines_from(source, start);
+    let stays = |line: &Range<usize>| !source.get(line.clone()).is_some_and(&is_passed);
+    lines.find(stays).map_or(source.len(), |line| line.start)
+}
+
+/// Whether a line is a comment that signs the file, or says that it is not signed.
+fn is_signature(line: &str) -> bool {
+    let inside = line.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
+    inside.is_some_and(|inside| {
+        let inside = inside.trim_start();
+        SIGNATURES.iter().any(|start| inside.starts_with(start))
+    })
 }
 
 /// The metadata between the line at `start` and the next line that closes it.

@@ -13,7 +13,12 @@ fn body(source: &str, name: Option<&str>, body: &str) {
 }
 
 rows! { body;
-    fence: "<!-- rye:signed:x -->\n<!-- rye:unsigned -->\n\n```yaml\nname: a\n```\n\n# B\n", Some("a"), "# B";
+    fence: "<!-- rye:signed:x -->\n\n```yaml\nname: a\n```\n\n# B\n", Some("a"), "# B";
+    two_signatures_above_metadata: "<!-- rye:signed:x -->\n<!-- rye:unsigned -->\n\n```yaml\nname: a\n```\n\n# B\n", Some("a"), "# B";
+    narrow_signature: "<!--rye:unsigned-->\n```yaml\nname: a\n```\nb", Some("a"), "b";
+    second_signature_is_content: "<!-- rye:signed:x -->\n<!-- rye:signed:y -->\nb", None, "<!-- rye:signed:y -->\nb";
+    late_signature_is_content: "\n<!-- rye:unsigned -->\nb", None, "<!-- rye:unsigned -->\nb";
+    comment_about_rye_is_content: "<!-- rye: be careful -->\nb", None, "<!-- rye: be careful -->\nb";
     windows: "```yaml\r\nname: a\r\n```\r\nb\r\n", Some("a"), "b";
     byte_order_mark: "\u{feff}```yml\nname: a\n```", Some("a"), "";
     front_matter: "---\nname: a\n---\nb", Some("a"), "b";
