@@ -1,5 +1,6 @@
 //! `registry.db`: one file for the registry and the ledger, opened one way.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +13,10 @@ pub(crate) enum DatabaseError {
         "`registry.db` has version {version} and this program reads version 1; use the program that wrote it"
     )]
     OtherVersion { version: i64 },
+    #[error(
+        "`registry.db` holds tables or triggers that this program did not make, which could change what a thread may cost; move the file away"
+    )]
+    Foreign,
     #[error("the database cannot be used")]
     Sqlite(#[from] rusqlite::Error),
 }
@@ -64,13 +69,32 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
             connection
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
-            0 => Ok(connection.execute_batch(SCHEMA)?),
-            VERSION => Ok(()),
-            version => Err(DatabaseError::OtherVersion { version }),
+            0 => connection.execute_batch(SCHEMA)?,
+            VERSION => {}
+            version => return Err(DatabaseError::OtherVersion { version }),
         }
+        refuse_foreign(connection)
     })
 }
 
+/// The file lies in the project, whose author may have brought it along: a trigger, or a constraint that makes SQLite
+/// pass over an update, would lift the spend limit from below.
+fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
+    let ours = Connection::open_in_memory()?;
+    ours.execute_batch(SCHEMA)?;
+    if objects(connection)? == objects(&ours)? { Ok(()) } else { Err(DatabaseError::Foreign) }
+}
+
+/// The statements that made everything in the file.
+fn objects(
+    connection: &Connection,
+) -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
+    let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
+/// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
 const SCHEMA: &str = "
 CREATE TABLE thread (
     id TEXT PRIMARY KEY,

@@ -337,18 +337,20 @@ proptest! {
 
 /// A project can bring a `registry.db` along, and what it defines there must not run inside the ledger.
 #[test]
-fn a_trigger_in_the_file_gives_nothing_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("registry.db");
-    drop(SqliteLedger::open_file(&path).unwrap());
-    let foreign = rusqlite::Connection::open(&path).unwrap();
+fn a_file_with_more_than_our_tables_is_refused() {
     let refund = "CREATE TRIGGER refund AFTER UPDATE ON account BEGIN \
                   UPDATE account SET settled_nanos = 0, reserved_nanos = 0; END";
-    foreign.execute_batch(refund).unwrap();
-    drop(foreign);
-    let ledger = SqliteLedger::open_file(&path).unwrap();
-    ledger.open(&id(1), at_most(10)).unwrap();
-    let _kept = ledger.reserve(&id(1), Nanos::new(10)).unwrap();
-    let error = ledger.reserve(&id(1), Nanos::new(1)).unwrap_err();
-    assert!(matches!(error, LedgerError::Exhausted { .. }), "{error}");
+    let forgetful = "DROP TABLE reservation; DROP TABLE account; CREATE TABLE account ( \
+                     thread TEXT PRIMARY KEY, cap_nanos INTEGER, settled_nanos INTEGER, reserved_nanos INTEGER, \
+                     overrun_nanos INTEGER, used INTEGER AS (0 < reserved_nanos) UNIQUE ON CONFLICT IGNORE)";
+    for foreign in [refund, forgetful, "CREATE VIEW other AS SELECT 1"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        drop(SqliteLedger::open_file(&path).unwrap());
+        drop(SqliteLedger::open_file(&path).unwrap());
+        rusqlite::Connection::open(&path).unwrap().execute_batch(foreign).unwrap();
+        let error = SqliteLedger::open_file(&path).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(format!("{error}: {source}").contains("tables or triggers"), "{error}: {source}");
+    }
 }
