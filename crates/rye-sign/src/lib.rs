@@ -62,6 +62,8 @@ mod verified;
 
 mod trust;
 
+mod state;
+
 mod canonical;
 mod json;
 
@@ -81,6 +83,7 @@ pub use policy::Policy;
 pub use provenance::{Binding, Coverage, Note, Provenance, Signature};
 pub use sign::sign;
 pub use signing_key::{SecretPem, SigningKey};
+pub use state::verification_state;
 pub use timestamp::{Timestamp, TimestampError};
 pub use trust::{
     Admission, AdmissionNote, Origin, TomlError, TrustDocument, TrustError, TrustProblem,

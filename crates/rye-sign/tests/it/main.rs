@@ -6,6 +6,7 @@ mod line;
 mod properties;
 mod seeds;
 mod sign;
+mod state;
 mod token;
 mod trust;
 mod verify;
