@@ -20,7 +20,7 @@ pub enum ReturnStyle {
     Call,
     /// A `<returns>` block of the declared outputs.
     Block,
-    /// One sentence that names the `directive_return` tool of the palette.
+    /// One sentence that names the `directive_return` tool as the palette does (SPEC 5.4).
     Tool,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn instruction(
         ),
         ReturnStyle::Block => block(&fields, place),
         ReturnStyle::Tool => format!(
-            "When you have completed all steps, call the `directive_return` tool with `{}`.",
+            "When you have completed all steps, call the `rye_agent_threads_directive_return` tool with `{}`.",
             parameters(&fields, place)
         ),
     })

@@ -26,7 +26,7 @@ fn calls(outputs: &str, parameters: &str) {
         outputs,
         ReturnStyle::Tool,
         &format!(
-            "When you have completed all steps, call the `directive_return` tool with `{parameters}`."
+            "When you have completed all steps, call the `rye_agent_threads_directive_return` tool with `{parameters}`."
         ),
     );
 }
