@@ -3,7 +3,7 @@
 mod error;
 mod frame;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rye_parse::{Directive, Fallback, Input, Placeholder, Spanned, ValueType, placeholders};
 use serde_json::Value;
@@ -14,12 +14,18 @@ use crate::inputs::{Inputs, coerce};
 use crate::json::compact;
 use crate::suggest::nearest;
 
+/// How many problems are told one by one; a prompt may have as many as it has bytes.
+const TOLD: usize = 200;
+
 /// Places one directive's bound values, and gathers what is wrong with its placeholders.
 #[derive(Debug)]
 pub(crate) struct Placer<'a> {
     declared: BTreeMap<&'a str, &'a Input>,
     inputs: &'a Inputs,
     problems: Vec<RenderProblem>,
+    /// What the problems are about: one text in one part is one problem, however often it is
+    /// written.
+    blamed: BTreeSet<(Part, String)>,
 }
 
 /// What stands where a placeholder stood.
@@ -36,7 +42,7 @@ impl<'a> Placer<'a> {
             .iter()
             .map(|input| (input.value.name.value.as_str(), &input.value))
             .collect();
-        Self { declared, inputs, problems: Vec::new() }
+        Self { declared, inputs, problems: Vec::new(), blamed: BTreeSet::new() }
     }
 
     /// One pass over `text`. Placeholders of earlier steps' results stay for whoever has the
@@ -77,12 +83,14 @@ impl<'a> Placer<'a> {
         }
     }
 
-    pub(crate) fn finish(self) -> Result<(), RenderError> {
+    pub(crate) fn finish(mut self) -> Result<(), RenderError> {
         if self.problems.is_empty() {
-            Ok(())
-        } else {
-            Err(RenderError::new(self.problems, self.declared.into_keys()))
+            return Ok(());
         }
+        if let count @ 1.. = self.blamed.len() - self.problems.len() {
+            self.problems.push(RenderProblem::More { count });
+        }
+        Err(RenderError::new(self.problems, self.declared.into_keys()))
     }
 
     fn place_whole(&mut self, text: &str, part: &Part) -> Option<Value> {
@@ -104,12 +112,12 @@ impl<'a> Placer<'a> {
     fn fill(&mut self, placeholder: &Placeholder, written: &str, part: &Part) -> Filling<'a> {
         let Placeholder::Input { name, fallback } = placeholder else { return Filling::AsWritten };
         let Some(input) = self.declared.get(name.as_str()).copied() else {
-            let suggestion = nearest(name, self.declared.keys().copied());
-            return self.problem(RenderProblem::Undeclared {
-                part: part.clone(),
-                written: written.to_owned(),
-                suggestion,
-            });
+            if self.blames(part, written) {
+                let suggestion = nearest(name, self.declared.keys().copied());
+                let (part, written) = (part.clone(), written.to_owned());
+                self.problems.push(RenderProblem::Undeclared { part, written, suggestion });
+            }
+            return Filling::AsWritten;
         };
         match (self.inputs.get(name), fallback) {
             (Some(value), _) => Filling::Value(value),
@@ -118,17 +126,18 @@ impl<'a> Placer<'a> {
                 Filling::Default(default.clone(), input.value_type)
             }
             (None, Fallback::None) if input.required => {
-                self.problem(RenderProblem::Absent { part: part.clone(), name: name.clone() })
+                if self.blames(part, name) {
+                    let (part, name) = (part.clone(), name.clone());
+                    self.problems.push(RenderProblem::Absent { part, name });
+                }
+                Filling::AsWritten
             }
             (None, Fallback::None) => Filling::AsWritten,
         }
     }
 
-    fn problem(&mut self, problem: RenderProblem) -> Filling<'a> {
-        // One name in one part is one problem, however often it is written.
-        if !self.problems.contains(&problem) {
-            self.problems.push(problem);
-        }
-        Filling::AsWritten
+    /// Whether a problem with `text` in `part` is new, and to be told by itself.
+    fn blames(&mut self, part: &Part, text: &str) -> bool {
+        self.blamed.insert((part.clone(), text.to_owned())) && self.problems.len() < TOLD
     }
 }

@@ -1,5 +1,8 @@
 //! "Did you mean": the nearest of the names that would have been right.
 
+/// The longest name for which a suggestion is sought; the search needs memory for its square.
+const LONGEST: usize = 64;
+
 /// The closest candidate by edit distance, when it is close enough to be a slip of the hand.
 pub(crate) fn nearest<'a>(
     name: &str,
@@ -9,8 +12,12 @@ pub(crate) fn nearest<'a>(
     // is a guess.
     let length = name.chars().count();
     let tolerance = length.div_ceil(3).min(length.saturating_sub(1));
+    if LONGEST < length {
+        return None;
+    }
     candidates
         .into_iter()
+        .filter(|candidate| candidate.len() <= 4 * (length + tolerance))
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= tolerance)
         .min()
@@ -44,6 +51,13 @@ mod tests {
     #[test]
     fn one_letter_for_another_is_no_slip() {
         assert_eq!(nearest("b", ["a"]), None);
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let long = "a".repeat(1 << 22);
+        assert_eq!(nearest(&long, [long.as_str(), "a"]), None);
+        assert_eq!(nearest("aab", [long.as_str(), "aaa"]).as_deref(), Some("aaa"));
     }
 
     #[test]

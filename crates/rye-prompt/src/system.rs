@@ -85,15 +85,12 @@ const PLACEHOLDERS: [&str; 5] = [
 
 /// Splits what begins with a brace into `{a_name}`, or the brace alone, and what follows.
 fn token(from_brace: &str) -> (&str, &str) {
-    let length = from_brace.find('}').map_or(1, |end| end + 1);
-    let is_token = |text: &str| {
-        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        name.is_some_and(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
-    };
-    match from_brace.split_at_checked(length) {
-        Some((written, after)) if is_token(written) => (written, after),
-        _ => from_brace.split_at_checked(1).unwrap_or((from_brace, "")),
-    }
+    let after_brace = from_brace.get(1..).unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let after_name = after_brace.trim_start_matches(is_name);
+    // The brace and the name with its closing brace, else the brace alone.
+    let rest = after_name.strip_prefix('}').unwrap_or(after_brace);
+    from_brace.split_at_checked(from_brace.len() - rest.len()).unwrap_or((from_brace, ""))
 }
 
 fn fact(placeholder: &str, facts: &SystemFacts<'_>) -> Result<Option<String>, RenderError> {

@@ -1,6 +1,6 @@
 //! What a chain asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rye_parse::{ContextContent, ContextEntry};
 
@@ -29,11 +29,13 @@ pub struct Wanted {
 /// [`compose`](crate::compose) takes what was found.
 pub fn wanted(chain_root_first: &[Link<'_>]) -> Vec<Wanted> {
     let suppressed = suppressions(chain_root_first);
+    let suppressed: BTreeSet<&str> =
+        suppressed.iter().map(|suppression| suppression.id.as_str()).collect();
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut seen = BTreeMap::new();
     for (link, entry) in entries(chain_root_first) {
         let Some((position, id)) = reference(entry) else { continue };
-        if suppressed.iter().any(|suppression| suppression.id == id) {
+        if suppressed.contains(id) {
             continue;
         }
         let next = Wanted {
@@ -64,9 +66,10 @@ pub(super) fn entries<'a>(
 /// The suppressions of the whole chain, each once, with the first link that declares it.
 pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
     let mut suppressed: Vec<Suppression> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (link, entry) in entries(chain) {
         if let (None, ContextContent::Knowledge(id)) = (Slot::of(entry.position), &entry.content)
-            && !suppressed.iter().any(|suppression| suppression.id == *id)
+            && seen.insert(id)
         {
             suppressed.push(Suppression { id: id.clone(), declared_by: link.id.to_owned() });
         }

@@ -66,10 +66,16 @@ pub enum RenderProblem {
         /// The declared name.
         name: String,
     },
+    /// There are too many problems to tell each of them; this one comes last.
+    #[error("{count} more problems of these kinds")]
+    More {
+        /// How many are not told.
+        count: usize,
+    },
 }
 
 /// A part of a directive that may hold placeholders (SPEC 6.2).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Part {
     /// The raw permissions slice.

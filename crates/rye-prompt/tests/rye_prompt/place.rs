@@ -122,3 +122,14 @@ fn a_template_needs_no_inputs_and_keeps_every_placeholder() {
         "<directive name=\"t\">\n<permissions>{input:a}</permissions>\n{input:a} ${inputs.a} {input:undeclared}\n</directive>"
     );
 }
+
+#[test]
+fn very_many_problems_are_counted() {
+    let body: String = (0..250).map(|n| format!("{{input:u{n}}} {{input:u{n}}} ")).collect();
+    let directive = with_inputs(INPUTS, &body);
+    let error = render(Link::new("t", &directive), None, &Inputs::default(), ReturnStyle::Call)
+        .unwrap_err();
+    assert_eq!(error.problems().len(), 201);
+    let last = error.problems().last().map(ToString::to_string);
+    assert_eq!(last.as_deref(), Some("50 more problems of these kinds"));
+}
