@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rye::resolve::{ItemId, ItemKind};
-use rye::{RenderRequest, check, shipped};
+use rye::{RenderRequest, check, place, shipped};
 use rye_tests::Scratch;
 
 #[test]
@@ -35,8 +35,41 @@ fn every_shipped_directive_renders() {
     let directives = rye.library().list(ItemKind::Directive).unwrap();
     assert!(!directives.is_empty());
     for listed in directives {
-        rye.render(&RenderRequest::new(listed.id.clone()))
-            .unwrap_or_else(|error| panic!("{}: {error}", listed.id));
+        let item = rye.library().directive(&listed.id).unwrap();
+        let required = item.content.value().inputs.iter().filter(|input| input.value.required);
+        let mut request = RenderRequest::new(listed.id.clone());
+        request.inputs =
+            required.map(|input| (input.value.name.value.clone(), "x".into())).collect();
+        rye.render(&request).unwrap_or_else(|error| panic!("{}: {error}", listed.id));
+    }
+}
+
+/// What the shipped directives write by their steps alone passes its check, and could be signed as it is.
+#[tokio::test]
+async fn what_the_shipped_directives_create_is_whole() {
+    let named: &[(&str, &str)] =
+        &[("name", "fresh"), ("category", "made"), ("description", "Does it.")];
+    let rows: [(&str, Vec<(&str, &str)>); 5] = [
+        ("create_directive", named.to_vec()),
+        ("create_threaded_directive", [named, &[("turns", "3")]].concat()),
+        (
+            "create_knowledge",
+            vec![("name", "fresh"), ("category", "made"), ("title", "A: b"), ("content", "Text.")],
+        ),
+        ("create_tool", [named, &[("command", "wc")]].concat()),
+        ("init", vec![("about", "A project.")]),
+    ];
+    for (name, inputs) in rows {
+        let scratch = Scratch::new();
+        let report = scratch.run(&format!("rye/core/{name}"), &inputs).await.unwrap();
+        let outputs = report
+            .outcome
+            .outputs
+            .unwrap_or_else(|| panic!("{name}: {:?}", report.outcome.failure));
+        let path = scratch.project().join(outputs["path"].as_str().unwrap());
+        let (kind, id) = place(&path).unwrap();
+        let checked = check(&path, kind, Some(&id), std::fs::read_to_string(&path).unwrap());
+        assert!(checked.findings.is_empty(), "{name}: {:?}", checked.findings);
     }
 }
 

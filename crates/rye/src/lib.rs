@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
+mod authoring;
 mod check;
 mod config;
 mod outcome;
@@ -31,6 +32,7 @@ pub use rye_thread as thread;
 #[doc(inline)]
 pub use rye_tools as tools;
 
+pub use self::authoring::{Draft, draft};
 pub use self::check::{Checked, Finding, Severity, check};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::outcome::Class;

@@ -63,6 +63,19 @@ fn an_id_that_nothing_has() {
 }
 
 #[test]
+fn new_items_pass_their_check_and_replace_nothing() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("new directive notes/tidy"));
+    for kind in ["directive", "knowledge", "tool"] {
+        session.rye(&format!("new {kind} fresh/item"));
+    }
+    let checked = session.rye("check");
+    assert!(checked.contains("7 checked: 0 errors, 0 warnings, 0 notes"), "{checked}");
+    session.put(".ai/tools/fresh/other.sh", "");
+    insta::assert_snapshot!(session.rye("new tool fresh/other"));
+}
+
+#[test]
 fn schemas() {
     let session = Session::new();
     insta::assert_snapshot!(session.rye("schema"));

@@ -51,6 +51,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Run(commands::run::Arguments),
     Render(commands::render::Arguments),
+    #[command(subcommand)]
+    New(commands::new::Command),
     Check(commands::check::Arguments),
     Verify(commands::verify::Arguments),
     Sign(commands::sign::Arguments),

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod keys;
+pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;

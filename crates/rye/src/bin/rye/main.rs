@@ -2,11 +2,9 @@
 //!
 //! Only this program reads the command line, the environment, the clock and the working directory.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program talks through its standard streams"
-)]
+// First, because its macros stand in for those of the standard library in all others.
+#[macro_use]
+mod output;
 
 mod args;
 mod clock;
@@ -17,7 +15,6 @@ mod exit;
 mod failure;
 mod files;
 mod inputs;
-mod output;
 mod progress;
 
 use std::process::ExitCode;
@@ -30,7 +27,10 @@ use exit::Exit;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::misspelled(&error).into(),
+    };
     let environment = Environment::read(cli.global);
     match dispatch(cli.command, &environment) {
         Ok(exit) => exit.into(),
@@ -45,6 +45,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
     match command {
         Command::Run(arguments) => commands::run::run(arguments, environment),
         Command::Render(arguments) => commands::render::run(&arguments, environment),
+        Command::New(command) => commands::new::run(&command, environment),
         Command::Check(arguments) => commands::check::run(&arguments, environment),
         Command::Verify(arguments) => commands::verify::run(&arguments, environment),
         Command::Sign(arguments) => commands::sign::run(&arguments, environment),

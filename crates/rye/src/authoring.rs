@@ -1,0 +1,71 @@
+//! New items from templates (SPEC 12.1).
+
+use rye_resolve::{ItemId, ItemKind};
+
+/// The file of a new item: where it belongs below `.ai`, and a text that passes its check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Draft {
+    /// The path below `.ai`, with `/`.
+    pub path: String,
+    /// The text, unsigned.
+    pub text: String,
+}
+
+/// Drafts an item; `None` for kinds that have no template.
+#[must_use]
+pub fn draft(kind: ItemKind, id: &ItemId) -> Option<Draft> {
+    let (template, extension, category) = match kind {
+        ItemKind::Directive => (include_str!("templates/directive.md"), "md", xml_category(id)),
+        ItemKind::Knowledge => (include_str!("templates/knowledge.md"), "md", yaml_category(id)),
+        ItemKind::Tool => (include_str!("templates/tool.yaml"), "yaml", String::new()),
+        ItemKind::Config => return None,
+    };
+    let text = template
+        .replace("{{name}}", id.name())
+        .replace("{{title}}", &title(id.name()))
+        .replace("{{category}}", &category);
+    Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
+}
+
+fn xml_category(id: &ItemId) -> String {
+    id.folder().map(|folder| format!("    <category>{folder}</category>\n")).unwrap_or_default()
+}
+
+fn yaml_category(id: &ItemId) -> String {
+    id.folder().map(|folder| format!("category: {folder}\n")).unwrap_or_default()
+}
+
+/// `tidy_notes` becomes `Tidy notes`.
+fn title(name: &str) -> String {
+    let words = name.replace(['_', '-', '.'], " ");
+    let mut letters = words.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}", letters.as_str()).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::check;
+
+    #[test]
+    fn every_draft_passes_its_check() {
+        for kind in [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool] {
+            for id in ["plain", "notes/tidy_notes", "a/b.c/d-e", "_x"] {
+                let id: ItemId = id.parse().unwrap();
+                let draft = draft(kind, &id).unwrap();
+                let checked = check(Path::new(&draft.path), kind, Some(&id), draft.text);
+                assert!(checked.findings.is_empty(), "{}: {:?}", draft.path, checked.findings);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_becomes_a_title() {
+        assert_eq!(title("tidy_notes"), "Tidy notes");
+        assert_eq!(title("éclair-2.0"), "Éclair 2 0");
+    }
+}
