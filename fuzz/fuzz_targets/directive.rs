@@ -1,21 +1,16 @@
-//! A directive file of any text is a directive or a list of problems, and every span lies inside the file.
+//! A directive file of any text is a directive or a list of problems, and every span lies inside the file and its parent.
 
 #![no_main]
 
-use std::ops::Range;
-
 use libfuzzer_sys::fuzz_target;
-use rye_parse::{Directive, Problem};
+use rye_fuzz::{check_nested, check_problems, check_span, checked};
+use rye_parse::{Directive, Hook, Outputs, Step};
 
 fuzz_target!(|source: &str| {
     let result = rye_parse::directive(source);
     assert_eq!(result, rye_parse::directive(source), "equal text gives equal results");
-    match result {
-        Ok(directive) => check_directive(source, &directive),
-        Err(error) => {
-            assert!(!error.problems().is_empty(), "a refusal says why");
-            check_problems(source, error.problems());
-        }
+    if let Some(directive) = checked(source, result) {
+        check_directive(source, &directive);
     }
 });
 
@@ -24,31 +19,32 @@ fn check_directive(source: &str, directive: &Directive) {
     check_span(source, &directive.name.span);
     check_span(source, &directive.body.span);
     directive.context.iter().for_each(|entry| check_span(source, &entry.span));
-    directive.hooks.iter().for_each(|hook| check_span(source, &hook.span));
-    directive.inputs.iter().for_each(|input| check_span(source, &input.span));
-    directive.steps.iter().for_each(|step| check_span(source, &step.span));
+    directive.inputs.iter().for_each(|input| {
+        check_span(source, &input.span);
+        check_nested(&input.span, &input.value.name.span);
+    });
+    if let Outputs::List(outputs) = &directive.outputs {
+        outputs.iter().for_each(|output| check_nested(&output.span, &output.value.name.span));
+    }
+    directive.hooks.iter().for_each(|hook| {
+        check_span(source, &hook.span);
+        check_hook(source, &hook.value);
+    });
+    directive.steps.iter().for_each(|step| {
+        check_span(source, &step.span);
+        check_step(source, &step.value);
+    });
     if let Some(permissions) = &directive.permissions {
-        check_span(source, &permissions.span);
-        assert!(source.contains(&permissions.value.raw), "permissions are kept byte for byte");
-    }
-    for placeholder in rye_parse::placeholders(&directive.body.value) {
-        check_span(&directive.body.value, &placeholder.span);
+        assert_eq!(source.get(permissions.span.clone()), Some(permissions.value.raw.as_str()));
+        let entries = permissions.value.entries.iter().map(|entry| &entry.span);
+        entries.for_each(|entry| check_nested(&permissions.span, entry));
     }
 }
 
-fn check_problems(source: &str, problems: &[Problem]) {
-    for problem in problems {
-        check_span(source, &problem.span);
-        assert!(!problem.to_string().is_empty(), "a problem has a message");
-        let position = rye_parse::position(source, problem.span.start);
-        assert!(position.line >= 1 && position.column >= 1, "positions count from 1");
-    }
+fn check_hook(source: &str, hook: &Hook) {
+    hook.actions.iter().for_each(|action| check_span(source, &action.span));
 }
 
-fn check_span(source: &str, span: &Range<usize>) {
-    assert!(
-        source.get(span.clone()).is_some(),
-        "{span:?} is no range of characters in {} bytes",
-        source.len()
-    );
+fn check_step(source: &str, step: &Step) {
+    step.actions.iter().for_each(|action| check_span(source, &action.span));
 }

@@ -7,10 +7,12 @@ use std::{
 
 use crate::{codegen, fixtures, generated::Mode, process, tidy};
 
-/// The programs that the steps need beside cargo: what `cargo NAME` calls, and the version that is installed if
-/// there is none.
-const TOOLS: &[(&str, &str)] =
-    &[("insta", "cargo-insta@1.49.0"), ("nextest", "cargo-nextest@0.9.151")];
+/// The programs that the steps need beside cargo: what `cargo NAME` calls, and what is installed if there is none.
+const TOOLS: &[(&str, &str)] = &[
+    ("insta", "cargo-insta@1.49.0"),
+    ("nextest", "cargo-nextest@0.9.151 --no-default-features --features default-no-update"),
+    ("deny", "cargo-deny@0.20.2"),
+];
 
 /// `--check` and not the environment keeps insta from writing `.snap.new`: cargo-insta sets `INSTA_UPDATE` itself.
 const TESTS: &str = "cargo insta test --check --workspace --test-runner nextest --nextest-profile ci \
@@ -36,8 +38,19 @@ const STEPS: &[Step] = &[
     Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
     Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
     Step {
+        name: "deny",
+        action: Action::Command(
+            &[],
+            "cargo deny check --hide-inclusion-graph bans licenses sources",
+        ),
+    },
+    // Without its default features the fuzzer's runtime is not built, which would need a C++ compiler.
+    Step {
         name: "fuzz",
-        action: Action::Command(&[], "cargo check --manifest-path fuzz/Cargo.toml"),
+        action: Action::Command(
+            &[],
+            "cargo check --manifest-path fuzz/Cargo.toml --no-default-features",
+        ),
     },
 ];
 

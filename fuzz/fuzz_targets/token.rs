@@ -1,0 +1,50 @@
+//! Capability tokens: what is read is written the same, and none counts but those that were signed here.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use rye_sign::token::{Claims, Token, covers_literally, verify_chain};
+use rye_sign::{Digest, SigningKey, Timestamp};
+
+static KEY: LazyLock<SigningKey> =
+    LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));
+
+fuzz_target!(|text: &str| {
+    let now = Timestamp::from_unix(1_800_000_000);
+    if let Ok(token) = Token::parse(text) {
+        let written = token.to_json();
+        assert_eq!(Token::parse(&written).as_ref(), Ok(&token), "what was read is kept");
+        let keys = [KEY.public()];
+        assert!(verify_chain(&[token], &keys, now, covers_literally).is_err(), "nobody signed it");
+    }
+    let claims = claims(text, now);
+    let Ok(token) = Token::mint(claims.clone(), &KEY) else { return };
+    let read = Token::parse(&token.to_json()).expect("what was minted is read");
+    assert_eq!(read, token);
+    let child = token.child(Claims { capabilities: Vec::new(), ..claims.clone() }, &KEY, covers_literally);
+    let chain = [token.clone(), child.expect("a narrower token")];
+    assert!(verify_chain(&chain, &[KEY.public()], now, covers_literally).is_ok());
+    let wider = Claims { capabilities: vec!["rye.*".to_owned()], ..claims.clone() };
+    assert_eq!(
+        token.child(wider, &KEY, covers_literally).is_ok(),
+        claims.capabilities.iter().any(|capability| capability == "rye.*"),
+        "a child has no more than its parent"
+    );
+});
+
+/// The lines of the text as ids and capabilities.
+fn claims(text: &str, now: Timestamp) -> Claims {
+    let mut lines = text.split('\n').map(str::to_owned);
+    let mut next = || lines.next().unwrap_or_default();
+    Claims {
+        token_id: next(),
+        thread_id: next(),
+        directive_id: next(),
+        directive_hash: Digest::of(text.as_bytes()),
+        capabilities: lines.collect(),
+        issued: now,
+        expires: Timestamp::from_unix(now.as_unix() + 60),
+    }
+}
