@@ -14,6 +14,9 @@ use rye_sign::CommentStyle;
 pub use self::finding::{Finding, Severity};
 use crate::config;
 
+/// How many findings of one file are kept; the rest is one last finding.
+const KEPT: usize = 200;
+
 /// A file that was looked at.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -59,7 +62,21 @@ pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -
         ItemKind::Config => configuration(path, id, &source),
     };
     findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+    curtail(&mut findings, source.len());
     Checked { path: path.to_owned(), kind, id: id.cloned(), source, findings }
+}
+
+/// Puts one finding, as grave as the gravest of them, in place of those that are too many.
+fn curtail(findings: &mut Vec<Finding>, end: usize) {
+    let dropped = findings.split_off(findings.len().min(KEPT));
+    let Some(severity) = dropped.iter().map(|finding| finding.severity).max() else { return };
+    let bars_signing = dropped.iter().any(|finding| finding.bars_signing);
+    let message = format!("more than {KEPT} findings; the rest is not shown");
+    findings.push(Finding {
+        severity,
+        bars_signing,
+        ..Finding::error("too-many", &message, end..end)
+    });
 }
 
 fn knowledge(path: &Path, source: &str) -> Vec<Finding> {

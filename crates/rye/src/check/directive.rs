@@ -1,12 +1,16 @@
 //! What only a directive can get wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rye_parse::{Directive, Placeholder, Spanned, placeholders};
+use rye_parse::{Directive, Input, Outputs, Placeholder, Spanned, placeholders};
+use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
-use super::Finding;
+use super::{Finding, KEPT};
+
+/// How many names the help for an undeclared input lists.
+const LISTED: usize = 20;
 
 pub(super) fn findings(source: &str, id: Option<&ItemId>) -> Vec<Finding> {
     let directive = match rye_parse::directive(source) {
@@ -17,6 +21,7 @@ pub(super) fn findings(source: &str, id: Option<&ItemId>) -> Vec<Finding> {
     findings.extend(id.into_iter().flat_map(|id| claims(&directive, id)));
     findings.extend(extends(&directive));
     findings.extend(permissions(&directive));
+    findings.extend(directive.inputs.iter().filter_map(unfit_default));
     findings.extend(undeclared(&directive, source));
     findings
 }
@@ -47,18 +52,25 @@ fn permissions(directive: &Directive) -> Vec<Finding> {
         .collect()
 }
 
-/// Placeholders of inputs that nobody declares (SPEC 6.2), in the body and in the permissions.
+/// A default that is not of the declared type or not one of the choices: no run without this input could begin.
+fn unfit_default(input: &Spanned<Input>) -> Option<Finding> {
+    let default = input.value.default.as_ref()?;
+    let error = Inputs::bind(std::slice::from_ref(input), &BTreeMap::new()).err()?;
+    let message = error.problems().first()?.to_string();
+    Some(Finding::error("unfit-default", &message, default.span.clone()))
+}
+
+/// Placeholders of inputs that nobody declares (SPEC 6.2), in every part of the prompt that takes values.
 fn undeclared(directive: &Directive, source: &str) -> Vec<Finding> {
     let declared: BTreeSet<&str> =
         directive.inputs.iter().map(|input| input.value.name.value.as_str()).collect();
-    let body = &directive.body;
-    let raw = directive
-        .permissions
-        .as_ref()
-        .map(|block| Spanned::new(block.value.raw.clone(), block.span.clone()));
-    [Some(body), raw.as_ref()]
-        .into_iter()
-        .flatten()
+    let mut texts = vec![directive.body.clone()];
+    if let Some(block) = &directive.permissions {
+        texts.push(Spanned::new(block.value.raw.clone(), block.span.clone()));
+    }
+    texts.extend(labels(&directive.outputs));
+    texts
+        .iter()
         .flat_map(|text| placeholders(&text.value).into_iter().map(move |found| (text, found)))
         .filter_map(|(text, found)| match &found.value {
             Placeholder::Input { name, .. } if !declared.contains(name.as_str()) => {
@@ -66,17 +78,34 @@ fn undeclared(directive: &Directive, source: &str) -> Vec<Finding> {
             }
             _ => None,
         })
+        // One more than is kept, so that it is known whether there are more.
+        .take(KEPT + 1)
         .collect()
 }
 
+/// What is written about the outputs, at the place of the whole output.
+fn labels(outputs: &Outputs) -> Vec<Spanned<String>> {
+    match outputs {
+        Outputs::List(outputs) => {
+            let label = |output: &rye_parse::Output| output.description.clone();
+            outputs.iter().map(|output| output.clone().map(|output| label(&output))).collect()
+        }
+        Outputs::Dict(outputs) => {
+            outputs.iter().map(|output| output.clone().map(|output| output.text)).collect()
+        }
+        Outputs::None => Vec::new(),
+    }
+}
+
 fn undeclared_input(name: &str, declared: &BTreeSet<&str>, span: Range<usize>) -> Finding {
-    let names: Vec<&str> = declared.iter().copied().collect();
+    let names: Vec<&str> = declared.iter().copied().take(LISTED).collect();
+    let more = if names.len() < declared.len() { ", …" } else { "" };
     let mut finding =
         Finding::error("undeclared-input", &format!("input `{name}` is not declared"), span);
     finding.label = "no input has this name".to_owned();
     finding.help = Some(match names.as_slice() {
         [] => "declare it in `<inputs>`".to_owned(),
-        names => format!("declare it in `<inputs>`, or use one of `{}`", names.join("`, `")),
+        names => format!("declare it in `<inputs>`, or use one of `{}`{more}", names.join("`, `")),
     });
     finding
 }

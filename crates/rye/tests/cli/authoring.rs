@@ -82,3 +82,38 @@ fn schemas() {
     insta::assert_snapshot!(session.rye("schema trust"));
     insta::assert_snapshot!(session.rye("schema resilence"));
 }
+
+const PROMISING: &str = "```xml
+<directive name=\"promising\" version=\"1.0.0\">
+  <inputs>
+    <input name=\"count\" type=\"integer\" default=\"many\">How many</input>
+    <input name=\"mode\" enum=\"fast,slow\" default=\"slwo\">How</input>
+    <input name=\"other\" type=\"integer\" default=\"3\"/>
+  </inputs>
+  <outputs>
+    <output name=\"report\">Where the report on {input:cuont} is</output>
+  </outputs>
+</directive>
+```
+
+Count {input:count}.
+";
+
+#[test]
+fn what_would_fail_when_rendered_fails_when_checked() {
+    let session = Session::new();
+    session.put(".ai/directives/promising.md", PROMISING);
+    insta::assert_snapshot!(session.rye("check .ai/directives/promising.md"));
+}
+
+#[test]
+fn very_many_problems_are_curtailed() {
+    let session = Session::new();
+    let body = "{input:x} ".repeat(10_000);
+    let text = format!("```xml\n<directive name=\"many\" version=\"1.0.0\"/>\n```\n\n{body}");
+    session.put(".ai/directives/many.md", &text);
+    let shown = session.rye("check .ai/directives/many.md --json");
+    assert_eq!(shown.matches("\"undeclared-input\"").count(), 200);
+    assert_eq!(shown.matches("\"too-many\"").count(), 1);
+    assert!(shown.contains("--- exit 1"), "{shown}");
+}
