@@ -7,8 +7,11 @@ use miette::{
     Severity,
 };
 use rye::Finding;
-use rye::parse::Problem;
+use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
+
+/// The most bytes of a file that are shown for one problem: a file of one long line is not repeated for each.
+const MOST: usize = 4096;
 
 /// A file and every place in it that is worth showing.
 #[derive(Debug)]
@@ -47,14 +50,72 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
     let theme = if colors { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
+    let source = tamed(&excerpt.source);
     let mut text = String::new();
     for diagnostic in &excerpt.diagnostics {
-        let source = NamedSource::new(&excerpt.name, excerpt.source.clone());
-        let report = Report::new(diagnostic.clone()).with_source_code(source);
+        let source = NamedSource::new(&excerpt.name, source.clone());
+        let diagnostic = fitted(diagnostic, &excerpt.name, &excerpt.source);
+        let report = Report::new(diagnostic).with_source_code(source);
         let written = handler.render_report(&mut text, report.as_ref());
         written.expect("because writing to a string does not fail");
     }
     text
+}
+
+/// The diagnostic with as much of its place as can be shown: all of it, its first line, or line and column alone.
+fn fitted(diagnostic: &MietteDiagnostic, name: &str, source: &str) -> MietteDiagnostic {
+    let mut fitted = diagnostic.clone();
+    let Some(label) = diagnostic.labels.iter().flatten().next() else { return fitted };
+    let all = label.offset()..label.offset() + label.len();
+    let first_line = all.start..line_end(source, all.start).min(all.end);
+    let shown =
+        [all.clone(), first_line].into_iter().find(|span| excerpt_len(source, span) <= MOST);
+    fitted.labels = shown.map(|span| {
+        vec![LabeledSpan::new(label.label().map(str::to_owned), span.start, span.len())]
+    });
+    if fitted.labels.is_none() {
+        let Position { line, column, .. } = position(source, all.start);
+        fitted.message = format!("{} ({name}:{line}:{column})", fitted.message);
+    }
+    fitted
+}
+
+/// How much is shown around a place: its lines, the one before and the one after.
+fn excerpt_len(source: &str, span: &Range<usize>) -> usize {
+    let before = source.get(..span.start).unwrap_or_default();
+    let start = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
+    let last = line_end(source, span.end);
+    line_end(source, (last + 1).min(source.len())).saturating_sub(start)
+}
+
+fn line_end(source: &str, from: usize) -> usize {
+    source.get(from..).and_then(|rest| rest.find('\n')).map_or(source.len(), |end| from + end)
+}
+
+/// The text with a mark of the same length for every character that would command a terminal, so that places stay.
+fn tamed(source: &str) -> String {
+    let mark = |c: char| match c.len_utf8() {
+        _ if !is_command(c) => c,
+        1 => '?',
+        2 => '\u{b7}',
+        _ => '\u{fffd}',
+    };
+    source.chars().map(mark).collect()
+}
+
+/// A message with the same characters spelled out.
+fn spelled(message: &str) -> String {
+    let spelled = |c: char| match is_command(c) {
+        true => c.escape_unicode().to_string(),
+        false => c.to_string(),
+    };
+    message.chars().map(spelled).collect()
+}
+
+/// Whether a terminal obeys the character, or shows what follows in another order.
+fn is_command(c: char) -> bool {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }
 
 fn of_problem(problem: &Problem) -> MietteDiagnostic {
@@ -90,10 +151,44 @@ fn diagnostic(
     help: Option<&str>,
     span: &Range<usize>,
 ) -> MietteDiagnostic {
-    let label = LabeledSpan::at(span.clone(), label);
-    let diagnostic = MietteDiagnostic::new(message).with_code(code).with_label(label);
+    let label = LabeledSpan::at(span.clone(), spelled(label));
+    let diagnostic = MietteDiagnostic::new(spelled(message)).with_code(code).with_label(label);
     match help {
-        Some(help) => diagnostic.with_help(help),
+        Some(help) => diagnostic.with_help(spelled(help)),
         None => diagnostic,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gives_a_terminal_no_commands() {
+        let source = "a\u{1b}[31m \u{9b}2J é\t\u{202e}x\r\n";
+        let tame = tamed(source);
+        assert_eq!(tame, "a?[31m \u{b7}2J é\t\u{fffd}x\r\n");
+        assert_eq!(tame.len(), source.len());
+    }
+
+    #[track_caller]
+    fn fits(source: &str, span: Range<usize>, expected: Option<Range<usize>>, message: &str) {
+        let fitted = fitted(&diagnostic("m", "c", "l", None, &span), "f", source);
+        let label = fitted.labels.iter().flatten().next();
+        assert_eq!(label.map(|label| label.offset()..label.offset() + label.len()), expected);
+        assert_eq!(fitted.message, message);
+    }
+
+    #[test]
+    fn no_more_of_a_file_is_shown_than_a_person_reads() {
+        fits("ab\ncd\nef", 3..5, Some(3..5), "m");
+        fits("ab\ncd", 5..5, Some(5..5), "m");
+        fits(&"ab\n".repeat(5000), 3..9000, Some(3..5), "m");
+        fits(&format!("a\n{}", "é".repeat(5000)), 4..6, None, "m (f:2:2)");
+    }
+
+    #[test]
+    fn a_message_spells_them_out() {
+        assert_eq!(spelled("key `\u{1b}[31m`"), "key `\\u{1b}[31m`");
     }
 }
