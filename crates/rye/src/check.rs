@@ -13,6 +13,7 @@ use rye_sign::CommentStyle;
 
 pub use self::finding::{Finding, Severity};
 use crate::config;
+use crate::place::{kind_of, place};
 
 /// How many findings of one file are kept; the rest is one last finding.
 const KEPT: usize = 200;
@@ -64,6 +65,25 @@ pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -
     findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     curtail(&mut findings, source.len());
     Checked { path: path.to_owned(), kind, id: id.cloned(), source, findings }
+}
+
+/// Checks a file as it is on disk: what it is follows from its place and its text. A file that is not UTF-8 text is
+/// an error at its first wrong byte, and nothing else of it is looked at.
+#[must_use]
+pub fn check_bytes(path: &Path, bytes: Vec<u8>) -> Checked {
+    let (source, wrong) = match String::from_utf8(bytes) {
+        Ok(source) => (source, None),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
+        }
+    };
+    let (kind, id) =
+        place(path).map_or_else(|| (kind_of(path, &source), None), |(kind, id)| (kind, Some(id)));
+    let Some(at) = wrong else { return check(path, kind, id.as_ref(), source) };
+    let replaced = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
+    let finding = Finding::error("not-utf-8", "the file is not UTF-8 text", replaced);
+    Checked { path: path.to_owned(), kind, id, source, findings: vec![finding] }
 }
 
 /// Puts one finding, as grave as the gravest of them, in place of those that are too many.

@@ -33,7 +33,7 @@ pub use rye_thread as thread;
 pub use rye_tools as tools;
 
 pub use self::authoring::{Draft, draft};
-pub use self::check::{Checked, Finding, Severity, check};
+pub use self::check::{Checked, Finding, Severity, check, check_bytes};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};

@@ -117,3 +117,12 @@ fn very_many_problems_are_curtailed() {
     assert_eq!(shown.matches("\"too-many\"").count(), 1);
     assert!(shown.contains("--- exit 1"), "{shown}");
 }
+
+#[test]
+fn a_file_that_is_no_text_does_not_stop_the_others() {
+    let session = Session::new();
+    let folder = session.project().join(".ai/knowledge");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("latin.md"), b"# Caf\xe9\n").unwrap();
+    insta::assert_snapshot!(session.rye("check"));
+}

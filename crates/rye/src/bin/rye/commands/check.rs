@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::{Checked, Finding, Severity, check, kind_of, place};
+use rye::{Checked, Finding, Severity, check_bytes};
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, read_text};
+use crate::environment::Environment;
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,10 +40,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 }
 
 fn check_file(path: &Path) -> Result<Checked, Failure> {
-    let text = read_text(path)?;
-    let (kind, id) =
-        place(path).map_or_else(|| (kind_of(path, &text), None), |(kind, id)| (kind, Some(id)));
-    Ok(check(path, kind, id.as_ref(), text))
+    let bytes = std::fs::read(path).map_err(|source| Failure::io("read", path, &source))?;
+    Ok(check_bytes(path, bytes))
 }
 
 fn print(checked: &Checked, environment: &Environment) {
