@@ -22,17 +22,22 @@ const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 /// too deep, or a value that JSON cannot express.
 pub fn config(source: &str, extension: &str) -> Result<Value, ParseError> {
     let mut report = Report::new(source);
-    let document = match extension {
-        "yaml" | "yml" => yaml::read(&mut report, 0..source.len(), "file", LONGEST_FILE),
-        "toml" => toml(&mut report),
-        "json" => json(&mut report),
+    let document = document(&mut report, extension);
+    report.finish()?;
+    Ok(Value::Object(document.map(|document| document.value).unwrap_or_default()))
+}
+
+/// The mapping of the file; `None` when the report says why there is none.
+pub(crate) fn document(report: &mut Report<'_>, extension: &str) -> Option<Document> {
+    match extension {
+        "yaml" | "yml" => yaml::read(report, 0..report.source.len(), "file", LONGEST_FILE),
+        "toml" => toml(report),
+        "json" => json(report),
         _ => {
             report.error(unknown_extension(extension, &EXTENSIONS));
             None
         }
-    };
-    report.finish()?;
-    Ok(Value::Object(document.map(|document| document.value).unwrap_or_default()))
+    }
 }
 
 /// The problem of a file whose name says that it is something else.

@@ -50,6 +50,7 @@ mod name;
 mod placeholder;
 mod xml;
 
+mod condition;
 mod directive;
 mod steps;
 
@@ -57,23 +58,27 @@ mod strict;
 mod yaml;
 
 mod config;
+mod hooks;
 mod knowledge;
 mod tool;
 
+mod reference;
+
+pub use condition::{Condition, Operator, ParseOperatorError};
 pub use config::config;
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
 pub use directive::cost::{Cost, CostContext};
-pub use directive::hooks::{
-    Condition, Hook, HookEvent, Operator, ParseHookEventError, ParseOperatorError,
-};
+pub use directive::hooks::{Hook, HookEvent, ParseHookEventError};
 pub use directive::limits::{Limits, Spend};
 pub use directive::model::Model;
 pub use directive::permissions::{Acknowledge, PermissionEntry, Permissions};
 pub use directive::ports::{DictOutput, Input, Output, Outputs, ParseValueTypeError, ValueType};
 pub use directive::{Directive, directive};
+pub use hooks::{ConfigHook, HookLayer, HookPosition, hooks};
 pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
 pub use placeholder::{Fallback, Placeholder, placeholders};
 pub use problem::{ParseError, Problem, ProblemKind};
+pub use reference::FORMAT_REFERENCE;
 pub use span::{Position, Spanned, position};
 pub use steps::{Action, ParsePrimaryError, Primary, Step};
 pub use tool::{Executor, ToolManifest, tool};

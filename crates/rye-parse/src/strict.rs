@@ -20,7 +20,7 @@ mod visit;
 const BUDGET: usize = 1024 * 1024;
 
 /// How deep places are kept.
-const PLACED_DEPTH: usize = 4;
+const PLACED_DEPTH: usize = 7;
 
 /// A mapping with the places of its keys.
 #[derive(Debug)]

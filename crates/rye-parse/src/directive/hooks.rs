@@ -2,13 +2,13 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Action, Spanned};
+use crate::{Action, Condition, Spanned};
 
 mod read;
 
 pub(super) use read::read;
 
-/// One hook of a directive (SPEC 3.7).
+/// One hook, as a directive or a hooks file declares it (SPEC 3.7, 10.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hook {
@@ -98,114 +98,5 @@ impl FromStr for HookEvent {
 #[error("unknown event `{text}`")]
 #[non_exhaustive]
 pub struct ParseHookEventError {
-    text: String,
-}
-
-/// What must hold for a hook to act.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Condition {
-    /// `<condition path op value/>`.
-    Compare {
-        /// A dotted path into the event's data.
-        path: String,
-        /// How it is compared.
-        operator: Operator,
-        /// What it is compared with, as text; absent only for `exists`.
-        value: Option<String>,
-    },
-    /// At least one holds.
-    Any(Vec<Spanned<Condition>>),
-    /// Every one holds.
-    All(Vec<Spanned<Condition>>),
-    /// It does not hold.
-    Not(Box<Spanned<Condition>>),
-    /// `<when>`: an expression of the language of SPEC 10.3, as trimmed text.
-    When(String),
-}
-
-/// How a condition compares (SPEC 10.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "an operator that is not handled would make a hook silently false"
-)]
-pub enum Operator {
-    /// Equal.
-    Eq,
-    /// Not equal.
-    Ne,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Gte,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Lte,
-    /// One of a list.
-    In,
-    /// Holds the value.
-    Contains,
-    /// Matches a regular expression.
-    Regex,
-    /// Is there at all.
-    Exists,
-}
-
-impl Operator {
-    /// Every operator, in the order of SPEC 10.3.
-    pub const ALL: [Self; 10] = [
-        Self::Eq,
-        Self::Ne,
-        Self::Gt,
-        Self::Gte,
-        Self::Lt,
-        Self::Lte,
-        Self::In,
-        Self::Contains,
-        Self::Regex,
-        Self::Exists,
-    ];
-
-    /// The name that files use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Eq => "eq",
-            Self::Ne => "ne",
-            Self::Gt => "gt",
-            Self::Gte => "gte",
-            Self::Lt => "lt",
-            Self::Lte => "lte",
-            Self::In => "in",
-            Self::Contains => "contains",
-            Self::Regex => "regex",
-            Self::Exists => "exists",
-        }
-    }
-}
-
-impl fmt::Display for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Operator {
-    type Err = ParseOperatorError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| operator.as_str() == text)
-            .ok_or_else(|| ParseOperatorError { text: text.to_owned() })
-    }
-}
-
-/// A text that names no operator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown operator `{text}`")]
-#[non_exhaustive]
-pub struct ParseOperatorError {
     text: String,
 }

@@ -180,6 +180,29 @@ pub enum ProblemKind {
         /// The word as written, shortened.
         value: String,
     },
+    /// A condition's expression that is not `path op literal`, joined by `and` and `or`.
+    #[error("the condition cannot be read: {why}")]
+    UnreadableCondition {
+        /// What is missing or too much.
+        why: String,
+    },
+    /// A value for an operator that compares with none.
+    #[error("`{operator}` takes no value")]
+    UnusedValue {
+        /// The operator.
+        operator: String,
+    },
+    /// A hook on `resolve_extends` in a directive, which is read after that event (SPEC 7.3).
+    #[error("a directive cannot have a hook on `resolve_extends`")]
+    MisplacedEvent,
+    /// A key of a hook that its event has no use for.
+    #[error("`{key}` has no meaning for event `{event}`")]
+    UselessKey {
+        /// The key.
+        key: String,
+        /// The hook's event.
+        event: String,
+    },
     /// `*` beside other permissions in one element.
     #[error("`*` in `<{element}>` stands beside other permissions")]
     WildcardBeside {
@@ -320,6 +343,10 @@ impl ProblemKind {
             Self::Empty { .. } => "empty",
             Self::BadValue { .. } => "bad-value",
             Self::UnknownValue { .. } => "unknown-value",
+            Self::UnreadableCondition { .. } => "unreadable-condition",
+            Self::UnusedValue { .. } => "unused-value",
+            Self::MisplacedEvent => "misplaced-event",
+            Self::UselessKey { .. } => "useless-key",
             Self::WildcardBeside { .. } => "wildcard-beside",
             Self::MixedOutputs { .. } => "mixed-outputs",
             Self::UnknownMetadata { .. } => "unknown-metadata",

@@ -191,12 +191,17 @@ pub(crate) fn bad_value(
     text: &Spanned<String>,
     expected: &str,
 ) {
+    report.error(bad(text, what, expected));
+}
+
+/// The problem of a value of the wrong form.
+pub(crate) fn bad(text: &Spanned<String>, what: &str, expected: &str) -> Problem {
     let kind = ProblemKind::BadValue {
         what: format!("`{what}`"),
         value: shortened(&text.value),
         expected: expected.to_owned(),
     };
-    report.error(Problem::new(kind, text.span.clone(), format!("not {expected}")));
+    Problem::new(kind, text.span.clone(), format!("not {expected}"))
 }
 
 /// Reports a second element of which one is allowed; true for the first.

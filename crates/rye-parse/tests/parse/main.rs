@@ -1,10 +1,13 @@
 //! The crate's public behaviour: what is accepted, what is refused, and how it is said.
 
+mod conditions;
 mod config;
 mod directive;
+mod hooks;
 mod knowledge;
 mod metadata;
 mod properties;
+mod reference;
 mod seeds;
 mod steps;
 mod tool;

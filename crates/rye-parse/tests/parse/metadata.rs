@@ -1,10 +1,8 @@
 //! What stands in `<metadata>`.
 
-use rye_parse::{
-    Condition, ContextContent, ContextPosition, HookEvent, PermissionEntry, Spanned, Spend,
-};
+use rye_parse::{ContextContent, ContextPosition, HookEvent, PermissionEntry, Spend};
 
-use crate::{file, metadata, metadata_refused, noted, read, rows};
+use crate::{conditions::told, file, metadata, metadata_refused, noted, read, rows};
 
 const LIMITS: &str =
     "`turns`, `tokens`, `spend`, `duration_seconds`, `spawns`, `depth`, `spend_currency`";
@@ -236,23 +234,6 @@ fn context_mixes_text_and_references_in_order() {
     );
 }
 
-/// A condition in one line.
-fn shown(condition: &Condition) -> String {
-    let list = |conditions: &[Spanned<Condition>]| {
-        conditions.iter().map(|condition| shown(&condition.value)).collect::<Vec<_>>().join(", ")
-    };
-    match condition {
-        Condition::Compare { path, operator, value } => {
-            format!("{path} {operator} {}", value.as_deref().unwrap_or("-"))
-        }
-        Condition::Any(conditions) => format!("any({})", list(conditions)),
-        Condition::All(conditions) => format!("all({})", list(conditions)),
-        Condition::Not(condition) => format!("not({})", shown(&condition.value)),
-        Condition::When(text) => format!("when({text})"),
-        other => panic!("{other:?}"),
-    }
-}
-
 #[test]
 fn hooks_become_a_tree() {
     let source = metadata(
@@ -266,8 +247,8 @@ fn hooks_become_a_tree() {
     assert_eq!((hook.id.value.as_str(), hook.event.value), ("a", HookEvent::AfterStep));
     let condition = hook.condition.as_ref().expect("given");
     assert_eq!(
-        shown(&condition.value),
-        "all(cost.spend gte 0.9, any(not(x exists -), when(a == 1 and b < 2)))"
+        told(&condition.value),
+        "all(cost.spend gte 0.9, any(not(x exists), all(a eq 1, b lt 2)))"
     );
     assert!(
         source[condition.span.clone()].starts_with("<condition")

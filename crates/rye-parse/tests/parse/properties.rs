@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use rye_parse::{
-    ParseError, Problem, Spanned, config, directive, knowledge, knowledge_yaml, placeholders,
-    position, tool,
+    Condition, Directive, ParseError, Problem, Spanned, config, directive, hooks, knowledge,
+    knowledge_yaml, placeholders, position, tool,
 };
 
 use crate::{file, metadata};
@@ -81,6 +81,41 @@ fn near() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Texts made of the words of conditions.
+fn near_condition() -> impl Strategy<Value = String> {
+    let words = [
+        "a",
+        "a.b",
+        "a.0",
+        "and",
+        "or",
+        "eq",
+        "ne",
+        "gt",
+        "in",
+        "contains",
+        "regex",
+        "exists",
+        "==",
+        "<",
+        "1",
+        "-1.5",
+        "true",
+        "null",
+        "\"a\"",
+        "'b'",
+        "[1, \"a\"]",
+        "[",
+        "\"",
+        "'",
+        "(",
+        "é",
+        "&",
+    ];
+    let word = proptest::sample::select(words.to_vec());
+    proptest::collection::vec(word, 0..12).prop_map(|words| words.join(" "))
+}
+
 #[track_caller]
 fn inside(source: &str, span: &std::ops::Range<usize>) {
     assert!(source.get(span.clone()).is_some(), "{span:?} of {source:?}");
@@ -112,6 +147,62 @@ fn placed_result<T>(source: &str, result: Result<T, ParseError>) -> Option<T> {
     }
 }
 
+#[track_caller]
+fn within(outer: &std::ops::Range<usize>, inner: &std::ops::Range<usize>) {
+    assert!(outer.start <= inner.start && inner.end <= outer.end, "{inner:?} in {outer:?}");
+}
+
+/// Checks that what stands in an element has a span inside that of the element.
+#[track_caller]
+fn nested(directive: &Directive) {
+    for step in &directive.steps {
+        step.value.actions.iter().for_each(|action| within(&step.span, &action.span));
+    }
+    for hook in &directive.hooks {
+        let Spanned { value: inner, span } = hook;
+        within(span, &inner.id.span);
+        within(span, &inner.event.span);
+        inner.actions.iter().for_each(|action| within(span, &action.span));
+        if let Some(condition) = &inner.condition {
+            within(span, &condition.span);
+            condition_nested(condition);
+        }
+    }
+    if let Some(permissions) = &directive.permissions {
+        let Spanned { value: inner, span } = permissions;
+        inner.entries.iter().for_each(|entry| within(span, &entry.span));
+        inner.acknowledged.iter().for_each(|entry| within(span, &entry.span));
+    }
+    for input in &directive.inputs {
+        within(&input.span, &input.value.name.span);
+    }
+    assert!(directive.context.is_sorted_by_key(|entry| entry.span.start));
+    assert!(directive.inputs.is_sorted_by_key(|input| input.span.start));
+    assert!(directive.hooks.is_sorted_by_key(|hook| hook.span.start));
+}
+
+#[track_caller]
+fn condition_nested(condition: &Spanned<Condition>) {
+    for child in children(&condition.value) {
+        within(&condition.span, &child.span);
+        condition_nested(child);
+    }
+}
+
+#[track_caller]
+fn condition_placed(source: &str, condition: &Spanned<Condition>) {
+    inside(source, &condition.span);
+    children(&condition.value).iter().for_each(|child| condition_placed(source, child));
+}
+
+fn children(condition: &Condition) -> &[Spanned<Condition>] {
+    match condition {
+        Condition::Any(children) | Condition::All(children) => children,
+        Condition::Not(child) => std::slice::from_ref(child),
+        _ => &[],
+    }
+}
+
 /// Parses a text in every way and checks each span.
 #[track_caller]
 fn check(source: &str) {
@@ -120,6 +211,7 @@ fn check(source: &str) {
         inside(source, &directive.body.span);
         directive.steps.iter().for_each(|step| inside(source, &step.span));
         directive.context.iter().for_each(|entry| inside(source, &entry.span));
+        nested(&directive);
         assert_eq!(&source[directive.name.span.clone()], directive.name.value);
         if let Some(Spanned { value, span }) = directive.permissions {
             assert_eq!(value.raw, source[span]);
@@ -135,6 +227,12 @@ fn check(source: &str) {
     }
     for extension in ["yaml", "toml", "json"] {
         placed_result(source, config(source, extension));
+        for hook in placed_result(source, hooks(source, extension)).into_iter().flatten() {
+            inside(source, &hook.span);
+            if let Some(condition) = hook.value.hook.condition {
+                condition_placed(source, &condition);
+            }
+        }
     }
     let found = placeholders(source);
     found.iter().for_each(|found| inside(source, &found.span));
@@ -178,6 +276,27 @@ proptest! {
     fn near_headers(text in near()) {
         check(&format!("# /// rye\n# {}\n# ///\n", text.replace('\n', "\n# ")));
         check(&format!("```yaml\n{text}\n```\n"));
+    }
+
+    #[test]
+    fn near_conditions(text in near_condition(), data in "(null|1|\"a\"|\\[1\\]|\\{\"a\":\\{\"b\":1\\}\\})") {
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+        let element = format!("<hook id=\"a\" event=\"limit\"><when>{escaped}</when><sign item_id=\"x\"/></hook>");
+        let source = metadata(&format!("<hooks>{element}</hooks>"));
+        check(&source);
+        check(&metadata(&format!("<hooks>{}</hooks>", element.replace(&escaped, &text))));
+        check(&format!("hooks:\n- {{id: a, event: limit, action: {{primary: sign}}}}\n  when: {text}\n"));
+        check(&format!("hooks:\n- id: a\n  event: limit\n  when: {text}\n  action: {{primary: sign}}\n"));
+        if let Ok(directive) = directive(&source) {
+            let data: serde_json::Value = serde_json::from_str(&data).expect("JSON");
+            let condition = directive.hooks[0].value.condition.as_ref().expect("given");
+            prop_assert_eq!(condition.value.holds(&data), condition.value.holds(&data));
+        }
+    }
+
+    #[test]
+    fn near_hooks(text in near()) {
+        check(&format!("hooks:\n  - id: a\n    event: limit\n    {}\n", text.replace('\n', "\n    ")));
     }
 
     #[test]

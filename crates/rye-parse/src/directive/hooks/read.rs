@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Condition, Hook, HookEvent, Operator};
+use super::{Hook, HookEvent};
 use crate::{
-    Action, Primary, Problem, ProblemKind, Spanned,
+    Action, Condition, Operator, Primary, Problem, ProblemKind, Spanned,
+    condition::{all, is_path, operand, when},
     problem::Report,
     steps::action,
     xml::{Element, expect},
@@ -74,7 +75,7 @@ fn hook(report: &mut Report<'_>, element: &Element) -> Option<Hook> {
     if !element.elements().any(|child| is_action(&child.name.value)) {
         lacking(report, element, "action");
     }
-    let condition = one(conditions);
+    let condition = all(conditions);
     Some(Hook { id: id?, event: event?, condition, actions })
 }
 
@@ -85,6 +86,11 @@ fn is_action(name: &str) -> bool {
 fn event(report: &mut Report<'_>, text: Spanned<String>) -> Option<Spanned<HookEvent>> {
     let valid = HookEvent::ALL.map(HookEvent::as_str);
     let event = expect::word(report, "event", &text, &valid)?;
+    if event == HookEvent::ResolveExtends {
+        let problem = Problem::new(ProblemKind::MisplacedEvent, text.span, "too late here");
+        report.error(problem.help("write the hook into `config/agent/hooks.yaml`"));
+        return None;
+    }
     Some(Spanned::new(event, text.span))
 }
 
@@ -98,16 +104,24 @@ fn generic_action(report: &mut Report<'_>, element: &Element) -> Option<Spanned<
 fn condition(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Condition>> {
     let condition = match element.name.value.as_str() {
         "condition" => compare(report, element)?,
-        "when" => {
-            expect::attributes(report, element, &[]);
-            let text = expect::some_text(report, element)?;
-            return Some(text.map(Condition::When));
-        }
+        "when" => return expression(report, element),
         "any" => Condition::Any(nested(report, element)),
         "all" => Condition::All(nested(report, element)),
-        _ => Condition::Not(Box::new(one(nested(report, element))?)),
+        _ => Condition::Not(Box::new(all(nested(report, element))?)),
     };
     Some(Spanned::new(condition, element.span.clone()))
+}
+
+/// `<when>`, whose clauses keep their own places unless entities or CDATA move them.
+fn expression(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Condition>> {
+    expect::attributes(report, element, &[]);
+    let text = expect::some_text(report, element)?;
+    let span = text.span.clone();
+    let as_written = report.text(&span) == text.value;
+    when::read(report, &text.value, &|range| match as_written {
+        true => span.start + range.start..span.start + range.end,
+        false => span.clone(),
+    })
 }
 
 fn compare(report: &mut Report<'_>, element: &Element) -> Option<Condition> {
@@ -117,20 +131,44 @@ fn compare(report: &mut Report<'_>, element: &Element) -> Option<Condition> {
         expect::unknown_child(report, element, child, &[]);
     }
     let path = expect::required(report, element, "path");
+    if let Some(path) = path.as_ref().filter(|path| !is_path(&path.value)) {
+        expect::bad_value(report, "path", path, "a dotted path such as `cost.spend`");
+    }
     let operator = expect::required(report, element, "op").and_then(|text| {
         expect::word(report, "operator", &text, &Operator::ALL.map(Operator::as_str))
-    });
-    let value = match operator {
-        Some(Operator::Exists) | None => {
-            element.attribute("value").map(|value| value.value.clone())
+    })?;
+    let value = value(report, element, operator)?;
+    Some(Condition::Compare { path: path?.value, operator, value })
+}
+
+/// What the operator compares with; the outer `None` is a problem.
+fn value(
+    report: &mut Report<'_>,
+    element: &Element,
+    operator: Operator,
+) -> Option<Option<serde_json::Value>> {
+    let value = match (operator, element.attribute("value")) {
+        (Operator::Exists, None) => return Some(None),
+        (Operator::Exists, Some(value)) => {
+            let kind = ProblemKind::UnusedValue { operator: "exists".to_owned() };
+            let problem = Problem::new(kind, value.span.clone(), "not compared with anything");
+            report.error(problem.help("remove `value`; for the opposite, put it into `<not>`"));
+            return None;
         }
-        Some(_) if element.attribute("value").is_none() => {
+        (_, None) => {
             expect::required(report, element, "value");
             return None;
         }
-        Some(_) => element.attribute("value").map(|value| value.value.clone()),
+        (_, Some(value)) => value,
     };
-    Some(Condition::Compare { path: path?.value, operator: operator?, value })
+    match operand::of_text(operator, &value.value) {
+        Ok(operand) => Some(Some(operand)),
+        Err(unfit) => {
+            let problem = expect::bad(value, "value", unfit.expected);
+            report.error(Problem { help: unfit.why, ..problem });
+            None
+        }
+    }
 }
 
 /// The conditions inside `<any>`, `<all>` or `<not>`.
@@ -149,15 +187,6 @@ fn nested(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Condition>>
         }
     }
     conditions
-}
-
-/// Several conditions in a row must all hold.
-fn one(mut conditions: Vec<Spanned<Condition>>) -> Option<Spanned<Condition>> {
-    let last = conditions.pop()?;
-    let Some(first) = conditions.first() else { return Some(last) };
-    let span = first.span.start..last.span.end;
-    conditions.push(last);
-    Some(Spanned::new(Condition::All(conditions), span))
 }
 
 fn lacking(report: &mut Report<'_>, element: &Element, what: &str) {

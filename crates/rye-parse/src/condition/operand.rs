@@ -1,0 +1,92 @@
+//! What an operator may be compared with.
+
+use regex::{Regex, RegexBuilder};
+use serde_json::{Number, Value};
+
+use super::Operator;
+
+/// The longest pattern of a `regex` condition, in bytes.
+const LONGEST_PATTERN: usize = 1024;
+
+/// The most memory that a compiled pattern may take, in bytes.
+const PATTERN_MEMORY: usize = 1024 * 1024;
+
+/// The most alternatives of an `in`.
+const MOST_CHOICES: usize = 256;
+
+/// Why a value does not fit its operator.
+#[derive(Debug)]
+pub(crate) struct Unfit {
+    /// The form that the operator needs.
+    pub(crate) expected: &'static str,
+    /// What is wrong in detail, where that is known.
+    pub(crate) why: Option<String>,
+}
+
+/// The operand that a text stands for, as an XML attribute holds it.
+pub(crate) fn of_text(operator: Operator, text: &str) -> Result<Value, Unfit> {
+    match operator {
+        Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte => {
+            number(text).map(Value::Number).ok_or(Unfit { expected: NUMBER, why: None })
+        }
+        Operator::In => {
+            let choices = text.split(',').map(|choice| Value::from(choice.trim())).collect();
+            of_value(operator, &Value::Array(choices))
+        }
+        _ => of_value(operator, &Value::from(text)),
+    }
+}
+
+/// The operand that a typed value stands for, if the operator can be compared with it.
+pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit> {
+    let unfit = |expected| Err(Unfit { expected, why: None });
+    match (operator, value) {
+        (Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte, Value::Number(_)) => {}
+        (Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte, _) => return unfit(NUMBER),
+        (Operator::In, Value::Array(choices)) => {
+            let fits = (1..=MOST_CHOICES).contains(&choices.len())
+                && choices.iter().all(|choice| is_scalar(choice) && choice != "");
+            if !fits {
+                return unfit(CHOICES);
+            }
+        }
+        (Operator::In, _) => return unfit(CHOICES),
+        (Operator::Regex, Value::String(text)) => drop(pattern(text)?),
+        (Operator::Regex, _) => return unfit(PATTERN),
+        (_, value) if is_scalar(value) => {}
+        (_, _) => return unfit(SCALAR),
+    }
+    Ok(value.clone())
+}
+
+/// A number as JSON writes it, white space around it allowed.
+pub(crate) fn number(text: &str) -> Option<Number> {
+    serde_json::from_str(text.trim()).ok()
+}
+
+/// A compiled pattern, within bounds of length and memory. Matching takes time linear in the text.
+pub(crate) fn pattern(text: &str) -> Result<Regex, Unfit> {
+    let unfit = |why| Unfit { expected: PATTERN, why: Some(why) };
+    if LONGEST_PATTERN < text.len() {
+        return Err(unfit(format!("at most {LONGEST_PATTERN} bytes are read")));
+    }
+    let mut builder = RegexBuilder::new(text);
+    builder.size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).nest_limit(32);
+    builder.build().map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => unfit("it takes too much memory".to_owned()),
+        error => {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            unfit(last.strip_prefix("error: ").unwrap_or(last).to_owned())
+        }
+    })
+}
+
+const NUMBER: &str = "a number such as `0.9`";
+const CHOICES: &str = "a list such as `a, b`";
+const PATTERN: &str = "a regular expression";
+const SCALAR: &str = "text, a number or a boolean";
+
+fn is_scalar(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_))
+}

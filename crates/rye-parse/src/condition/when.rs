@@ -1,0 +1,195 @@
+//! The expressions of `<when>`: `path op literal`, joined by `and` and `or` (SPEC 10.3).
+//!
+//! `and` binds closer than `or`. There are no parentheses, calls or variables: what needs them is written with `any`,
+//! `all` and `not`.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{Condition, Operator, all, is_path, operand};
+use crate::{Problem, ProblemKind, Spanned, name::suggestion, problem::Report, xml::expect};
+
+mod lex;
+
+use lex::{Kind, Token, tokens};
+
+/// The longest expression, in bytes.
+const LONGEST: usize = 4096;
+
+/// Reads an expression of which the byte range `range` stands in the file at `place(range)`.
+///
+/// Each clause is read by itself, so that every wrong one is reported.
+pub(crate) fn read(
+    report: &mut Report<'_>,
+    text: &str,
+    place: &dyn Fn(Range<usize>) -> Range<usize>,
+) -> Option<Spanned<Condition>> {
+    if LONGEST < text.len() {
+        let kind = ProblemKind::TooLarge {
+            what: "condition".to_owned(),
+            bytes: text.len(),
+            limit: LONGEST,
+        };
+        report.error(Problem::new(kind, place(0..text.len()), "this condition"));
+        return None;
+    }
+    let mut reader = Reader { report, text, place, sound: true };
+    let tokens = tokens(text);
+    let mut alternatives = Vec::new();
+    for alternative in tokens.split(|token| token.is_word("or")) {
+        let clauses: Vec<_> = alternative
+            .split(|token| token.is_word("and"))
+            .filter_map(|clause| reader.clause(clause, alternative))
+            .collect();
+        alternatives.extend(all(clauses));
+    }
+    if !reader.sound {
+        return None;
+    }
+    match <[_; 1]>::try_from(alternatives) {
+        Ok([only]) => Some(only),
+        Err(alternatives) => Some(Spanned::new(Condition::Any(alternatives), place(0..text.len()))),
+    }
+}
+
+struct Reader<'r, 's, 't> {
+    report: &'r mut Report<'s>,
+    text: &'t str,
+    place: &'r dyn Fn(Range<usize>) -> Range<usize>,
+    /// Whether nothing was wrong so far.
+    sound: bool,
+}
+
+impl<'t> Reader<'_, '_, 't> {
+    /// Reads `path op literal`; `beside` is where an empty clause is shown.
+    fn clause(&mut self, clause: &[Token<'t>], beside: &[Token<'t>]) -> Option<Spanned<Condition>> {
+        if let Some(wrong) = clause.iter().find(|token| token.is_foreign()) {
+            self.foreign(wrong);
+            return None;
+        }
+        let Some((path, rest)) = clause.split_first() else {
+            let end = beside.last().map_or(self.text.len(), |token| token.span.end);
+            let from = beside.first().map_or(0, |token| token.span.start);
+            self.expected("a path is expected", from..end, "a comparison is missing");
+            return None;
+        };
+        let is_path = matches!(path.kind, Kind::Word(word) if is_path(word));
+        if !is_path {
+            self.expected("a path is expected", path.span.clone(), "not a path");
+            return None;
+        }
+        let Some((operator, rest)) = rest.split_first() else {
+            self.expected("an operator is expected", path.span.clone(), "compared with nothing");
+            return None;
+        };
+        let word = self.slice(operator);
+        let Some(parsed) = lex::operator(word) else {
+            self.unknown_operator(operator);
+            return None;
+        };
+        let value = self.literal(parsed, operator, rest)?;
+        let end = rest.last().unwrap_or(operator).span.end;
+        let span = (self.place)(path.span.start..end);
+        let path = self.slice(path).to_owned();
+        Some(Spanned::new(Condition::Compare { path, operator: parsed, value }, span))
+    }
+
+    /// The literal behind an operator; the outer `None` is a problem.
+    fn literal(
+        &mut self,
+        operator: Operator,
+        token: &Token<'t>,
+        rest: &[Token<'t>],
+    ) -> Option<Option<Value>> {
+        let (literal, more) = match (operator, rest.split_first()) {
+            (Operator::Exists, None) => return Some(None),
+            (Operator::Exists, Some((more, _))) => (None, Some(more)),
+            (_, None) => {
+                let what = format!("a value is expected after `{}`", self.slice(token));
+                self.expected(&what, token.span.clone(), "compared with nothing");
+                return None;
+            }
+            (_, Some((literal, more))) => (Some(literal), more.first()),
+        };
+        if let Some(more) = more {
+            self.expected("`and` or `or` is expected", more.span.clone(), "not expected here");
+            return None;
+        }
+        let literal = literal?;
+        let Some(value) = lex::literal(literal) else {
+            let what = "a text, number, boolean or list is expected";
+            let help = format!("quote a text: `\"{}\"`", self.slice(literal));
+            self.problem(what, literal.span.clone(), "not a value", Some(help));
+            return None;
+        };
+        match operand::of_value(operator, &value) {
+            Ok(value) => Some(Some(value)),
+            Err(unfit) => {
+                let kind = ProblemKind::BadValue {
+                    what: format!("the value of `{operator}`"),
+                    value: expect::shortened(self.slice(literal)),
+                    expected: unfit.expected.replace("`a, b`", "`[\"a\", \"b\"]`"),
+                };
+                self.report_as(kind, literal.span.clone(), "does not fit", unfit.why);
+                None
+            }
+        }
+    }
+
+    fn foreign(&mut self, token: &Token<'t>) {
+        match token.kind {
+            Kind::Broken(what) => {
+                let what = format!("a {what} cannot be read");
+                let help = "write a text as `\"a\"` and a list as `[\"a\", \"b\"]`";
+                self.problem(&what, token.span.clone(), "starts here", Some(help.to_owned()));
+            }
+            _ => {
+                let what = format!("`{}` is not part of the language", self.slice(token));
+                let help = "write `path op value`, joined by `and` and `or`; group with `any`, `all` and `not`";
+                self.problem(&what, token.span.clone(), "not read", Some(help.to_owned()));
+            }
+        }
+    }
+
+    fn unknown_operator(&mut self, token: &Token<'t>) {
+        let word = self.slice(token);
+        let kind = ProblemKind::UnknownValue {
+            what: "operator".to_owned(),
+            value: expect::shortened(word),
+        };
+        let help = suggestion(word, &Operator::ALL.map(Operator::as_str));
+        self.report_as(kind, token.span.clone(), "not a known operator", Some(help));
+    }
+
+    fn expected(&mut self, what: &str, span: Range<usize>, label: &str) {
+        self.problem(what, span, label, None);
+    }
+
+    fn problem(&mut self, what: &str, span: Range<usize>, label: &str, help: Option<String>) {
+        let help =
+            help.or_else(|| Some("write `path op value`, such as `cost.turns gte 5`".to_owned()));
+        self.report_as(
+            ProblemKind::UnreadableCondition { why: what.to_owned() },
+            span,
+            label,
+            help,
+        );
+    }
+
+    fn report_as(
+        &mut self,
+        kind: ProblemKind,
+        span: Range<usize>,
+        label: &str,
+        help: Option<String>,
+    ) {
+        self.sound = false;
+        let problem = Problem::new(kind, (self.place)(span), label);
+        self.report.error(Problem { help, ..problem });
+    }
+
+    fn slice(&self, token: &Token<'_>) -> &'t str {
+        self.text.get(token.span.clone()).unwrap_or("")
+    }
+}

@@ -1,0 +1,113 @@
+//! The words, texts and lists of an expression.
+
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::condition::Operator;
+
+/// One word of an expression, with its place in it.
+#[derive(Clone, Debug)]
+pub(super) struct Token<'t> {
+    pub(super) kind: Kind<'t>,
+    pub(super) span: Range<usize>,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'t> {
+    /// Letters, digits, `_`, `-`, `+` and dots: a path, a number or a word.
+    Word(&'t str),
+    /// `==`, `>=` and the like.
+    Symbol,
+    /// A text in double quotes, with JSON's escapes, or a list.
+    Json(&'t str),
+    /// The inside of a text in single quotes, which has no escapes.
+    Quoted(&'t str),
+    /// A text or list that has no end or is no JSON.
+    Broken(&'static str),
+    /// A character that the language does not have.
+    Foreign,
+}
+
+impl Token<'_> {
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self.kind, Kind::Word(text) if text == word)
+    }
+
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self.kind, Kind::Broken(_) | Kind::Foreign)
+    }
+}
+
+/// The tokens of an expression, in order.
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let white = rest.len() - rest.trim_start().len();
+        if white == 0 {
+            let (kind, length) = next(rest);
+            tokens.push(Token { kind, span: at..at + length });
+            at += length;
+        }
+        at += white;
+    }
+    tokens
+}
+
+/// The operator of a word or symbol.
+pub(super) fn operator(text: &str) -> Option<Operator> {
+    match text {
+        "==" => Some(Operator::Eq),
+        "!=" => Some(Operator::Ne),
+        ">" => Some(Operator::Gt),
+        ">=" => Some(Operator::Gte),
+        "<" => Some(Operator::Lt),
+        "<=" => Some(Operator::Lte),
+        word => word.parse().ok(),
+    }
+}
+
+/// The value of a token, when it is one; null is none, as nothing is equal to it.
+pub(super) fn literal(token: &Token<'_>) -> Option<Value> {
+    match token.kind {
+        Kind::Quoted(text) => Some(text.into()),
+        Kind::Word(text) | Kind::Json(text) => {
+            serde_json::from_str(text).ok().filter(|value: &Value| !value.is_null())
+        }
+        Kind::Symbol | Kind::Broken(_) | Kind::Foreign => None,
+    }
+}
+
+/// The token at the start of a text that does not begin with white space, and its length.
+fn next(rest: &str) -> (Kind<'_>, usize) {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    let run = |fits: &dyn Fn(char) -> bool| rest.find(|c| !fits(c)).unwrap_or(rest.len());
+    let of = |length: usize| rest.get(..length).unwrap_or("");
+    match rest.chars().next() {
+        Some('"') => json(rest, "text"),
+        Some('[') => json(rest, "list"),
+        Some('\'') => match rest.get(1..).and_then(|inside| inside.find('\'')) {
+            Some(end) => (Kind::Quoted(rest.get(1..=end).unwrap_or("")), end + 2),
+            None => (Kind::Broken("text"), rest.len()),
+        },
+        Some('=' | '!' | '<' | '>') => (Kind::Symbol, run(&|c| matches!(c, '=' | '!' | '<' | '>'))),
+        Some(c) if is_word(c) => {
+            let length = run(&is_word);
+            (Kind::Word(of(length)), length)
+        }
+        Some(c) => (Kind::Foreign, c.len_utf8()),
+        None => (Kind::Foreign, rest.len()),
+    }
+}
+
+/// A JSON value at the start of a text; one that cannot be read is all of the text.
+fn json<'t>(rest: &'t str, what: &'static str) -> (Kind<'t>, usize) {
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+    match (values.next(), values.byte_offset()) {
+        (Some(Ok(_)), length) => (Kind::Json(rest.get(..length).unwrap_or("")), length),
+        _ => (Kind::Broken(what), rest.len()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Hooks files: what a space adds to the runs of every directive (SPEC 4.4, 10.3).
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{
+    Hook, ParseError, Problem, ProblemKind, Spanned,
+    config::document,
+    problem::Report,
+    strict::{Document, type_name},
+};
+
+mod action;
+mod condition;
+mod entry;
+mod node;
+
+/// One hook of a hooks file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigHook {
+    /// What a directive's hook has as well. A hook on `resolve_extends` has no actions.
+    pub hook: Hook,
+    /// When it runs among all hooks of its event; where none is written, the file's space decides.
+    pub layer: Option<Spanned<HookLayer>>,
+    /// When it runs among the hooks of its layer, lowest first; 0 where none is written.
+    pub order: i64,
+    /// Where the knowledge of its action goes; `Before` where none is written.
+    pub position: HookPosition,
+    /// Whether that knowledge is named for the model by an element around it; true when not written.
+    pub wrap: bool,
+    /// What the directive is to extend: always given for `resolve_extends`, never for another event (SPEC 7.3).
+    pub extends: Option<Spanned<String>>,
+}
+
+/// When hooks run, lowest first (SPEC 10.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 numbers these five")]
+pub enum HookLayer {
+    /// 0: the operator's.
+    User,
+    /// 1: those of the directive and of what it extends.
+    Directive,
+    /// 2: those that come with the program.
+    BuiltIn,
+    /// 3: the project's.
+    Project,
+    /// 4: those that run whatever came before.
+    Infrastructure,
+}
+
+impl HookLayer {
+    /// Every layer, in order.
+    pub const ALL: [Self; 5] =
+        [Self::User, Self::Directive, Self::BuiltIn, Self::Project, Self::Infrastructure];
+
+    /// The number that files use.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::User => 0,
+            Self::Directive => 1,
+            Self::BuiltIn => 2,
+            Self::Project => 3,
+            Self::Infrastructure => 4,
+        }
+    }
+}
+
+impl fmt::Display for HookLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number().fmt(f)
+    }
+}
+
+/// Where a hook's knowledge goes (SPEC 8.4, 8.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
+pub enum HookPosition {
+    /// Into the system message.
+    System,
+    /// Before the directive's prompt.
+    #[default]
+    Before,
+    /// After the directive's prompt.
+    After,
+}
+
+impl HookPosition {
+    /// Every position.
+    pub const ALL: [Self; 3] = [Self::System, Self::Before, Self::After];
+
+    /// The name that files use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+}
+
+/// Reads a hooks file with extension `yaml`, `yml`, `toml` or `json`: a mapping whose `hooks` is a list.
+///
+/// # Errors
+///
+/// Every problem of the file, each with its place.
+///
+/// ```
+/// let file = "hooks:\n  - id: base\n    event: resolve_extends\n    when: directive.category eq \"deploy\"\n    extends: team/base\n";
+/// let hooks = rye_parse::hooks(file, "yaml")?;
+/// assert_eq!(hooks[0].value.hook.id.value, "base");
+/// let condition = &hooks[0].value.hook.condition.as_ref().unwrap().value;
+/// assert!(condition.holds(&serde_json::json!({"directive": {"category": "deploy"}})));
+/// # Ok::<(), rye_parse::ParseError>(())
+/// ```
+pub fn hooks(source: &str, extension: &str) -> Result<Vec<Spanned<ConfigHook>>, ParseError> {
+    let mut report = Report::new(source);
+    let hooks = document(&mut report, extension)
+        .map(|document| read(&mut report, &document))
+        .unwrap_or_default();
+    report.finish()?;
+    Ok(hooks)
+}
+
+fn read(report: &mut Report<'_>, document: &Document) -> Vec<Spanned<ConfigHook>> {
+    for key in document.value.keys().filter(|key| *key != "hooks") {
+        document.unknown(report, key, &["hooks"]);
+    }
+    match document.value.get("hooks") {
+        None => {
+            document.missing(report, "hooks");
+            Vec::new()
+        }
+        Some(Value::Array(values)) => entry::all(report, document, values),
+        Some(other) => {
+            let kind = ProblemKind::WrongType {
+                what: "`hooks`".to_owned(),
+                found: type_name(other).to_owned(),
+                expected: "a list".to_owned(),
+            };
+            let problem = Problem::new(kind, document.place(&["hooks"]), "not a list");
+            report.error(problem.help("begin each hook with `- id: …`"));
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A mapping somewhere in a hooks file, whose problems know their places.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Problem, ProblemKind, Spanned,
+    name::suggestion,
+    problem::Report,
+    strict::{Document, type_name},
+    xml::expect::{self, shortened},
+};
+
+/// One mapping with the keys that lead to it.
+pub(super) struct Node<'d> {
+    document: &'d Document,
+    path: Vec<String>,
+    pub(super) value: &'d Map<String, Value>,
+}
+
+impl<'d> Node<'d> {
+    /// The mapping at `path`; anything else is reported as no `what`.
+    pub(super) fn new(
+        report: &mut Report<'_>,
+        document: &'d Document,
+        path: Vec<String>,
+        value: &'d Value,
+        what: &str,
+    ) -> Option<Self> {
+        if let Value::Object(value) = value {
+            return Some(Self { document, path, value });
+        }
+        let kind = ProblemKind::WrongType {
+            what: what.to_owned(),
+            found: type_name(value).to_owned(),
+            expected: "a mapping".to_owned(),
+        };
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        report.error(Problem::new(kind, document.place(&keys), "not a mapping"));
+        None
+    }
+
+    /// The mapping below a key of this one.
+    pub(super) fn child(
+        &self,
+        report: &mut Report<'_>,
+        keys: &[&str],
+        value: &'d Value,
+        what: &str,
+    ) -> Option<Node<'d>> {
+        Node::new(report, self.document, self.below(keys), value, what)
+    }
+
+    /// The place of a key, else of the mapping's first one.
+    pub(super) fn place(&self, key: &str) -> Range<usize> {
+        let first = self.value.keys().next();
+        let key = self.value.get_key_value(key).map(|(key, _)| key).or(first);
+        let path = self.below(&key.map(String::as_str).into_iter().collect::<Vec<_>>());
+        self.document.place(&path.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Reports every key that is not one of these.
+    pub(super) fn only(&self, report: &mut Report<'_>, known: &[&str]) {
+        for key in self.value.keys().filter(|key| !known.contains(&key.as_str())) {
+            let kind = ProblemKind::UnknownKey { key: key.clone() };
+            let problem = Problem::new(kind, self.place(key), "nothing reads this");
+            report.error(problem.help(suggestion(key, known)));
+        }
+    }
+
+    /// Text, trimmed; empty text is reported.
+    pub(super) fn text(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
+        let value = self.value.get(key)?;
+        let Some(text) = value.as_str() else {
+            self.wrong(report, key, value, "text");
+            return None;
+        };
+        if text.trim().is_empty() {
+            let kind = ProblemKind::Empty { what: format!("`{key}`") };
+            report.error(Problem::new(kind, self.place(key), "a value is missing"));
+            return None;
+        }
+        Some(Spanned::new(text.trim().to_owned(), self.place(key)))
+    }
+
+    /// Text that must be there.
+    pub(super) fn required(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
+        if !self.value.contains_key(key) {
+            self.missing(report, key, &format!("add `{key}: …`"));
+        }
+        self.text(report, key)
+    }
+
+    /// An item id, when it is given.
+    pub(super) fn item_id(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
+        let text = self.text(report, key)?;
+        expect::item_id(report, key, text)
+    }
+
+    /// Reports a key that must be there.
+    pub(super) fn missing(&self, report: &mut Report<'_>, key: &str, help: &str) {
+        let kind = ProblemKind::MissingKey { key: key.to_owned() };
+        let problem = Problem::new(kind, self.place(key), format!("`{key}` is missing here"));
+        report.error(problem.help(help));
+    }
+
+    /// Reports a value of the wrong type.
+    pub(super) fn wrong(&self, report: &mut Report<'_>, key: &str, value: &Value, expected: &str) {
+        let kind = ProblemKind::WrongType {
+            what: format!("`{key}`"),
+            found: type_name(value).to_owned(),
+            expected: expected.to_owned(),
+        };
+        let problem = Problem::new(kind, self.place(key), format!("not {expected}"));
+        report.error(match (expected, value) {
+            ("text", Value::Number(_) | Value::Bool(_)) => {
+                problem.help(format!("quote it: `\"{value}\"`"))
+            }
+            _ => problem,
+        });
+    }
+
+    /// Reports a value that is not of the form it must have.
+    pub(super) fn bad(
+        &self,
+        report: &mut Report<'_>,
+        key: &str,
+        value: &Value,
+        expected: &str,
+        help: Option<String>,
+    ) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = Spanned::new(shortened(&value), self.place(key));
+        report.error(Problem { help, ..expect::bad(&text, key, expected) });
+    }
+
+    fn below(&self, keys: &[&str]) -> Vec<String> {
+        self.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect()
+    }
+}
