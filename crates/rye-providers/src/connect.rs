@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rye_thread::{Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Request};
 
+use crate::anthropic::EncodeError;
 use crate::config::{Protocol, ProviderConfig};
 use crate::http::{Connection, Transport, TransportError};
 use crate::{ApiKey, ModelChoice, anthropic};
@@ -86,6 +87,21 @@ pub fn connect(
     Ok(Box::new(Messages { provider, transport, choice: choice.clone() }))
 }
 
+/// The exact body that a provider of this protocol sends for `request`; nothing is sent, and no key is needed.
+///
+/// # Errors
+///
+/// [`EncodeError`] when the conversation cannot be put into the protocol's form.
+pub fn body(
+    protocol: Protocol,
+    request: &Request,
+    choice: &ModelChoice,
+) -> Result<String, EncodeError> {
+    match protocol {
+        Protocol::AnthropicMessages => anthropic::encode(request, choice),
+    }
+}
+
 /// One model over Anthropic's Messages.
 struct Messages {
     provider: String,
@@ -103,7 +119,7 @@ impl Provider for Messages {
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {
-        let body = anthropic::encode(request, &self.choice).map_err(|error| {
+        let body = body(Protocol::AnthropicMessages, request, &self.choice).map_err(|error| {
             ProviderError::new(
                 ProviderErrorClass::InvalidRequest,
                 "the conversation cannot be sent",

@@ -45,6 +45,6 @@ pub use choice::{ChoiceError, ModelChoice, ModelWish};
 pub use config::{
     Auth, ConfigError, ConfigProblem, Model, Protocol, ProviderConfig, RetryPolicy, ReturnsStyle,
 };
-pub use connect::{ConnectError, RandomBits, connect};
+pub use connect::{ConnectError, RandomBits, body, connect};
 pub use key::{ApiKey, ApiKeyError};
 pub use steps::{PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};

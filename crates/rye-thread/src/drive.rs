@@ -4,12 +4,15 @@ mod ask;
 mod batch;
 mod call;
 mod finish;
+mod first;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rye_caps::Authority;
 
+pub use self::first::first_request;
+use self::first::refuse_unpriced;
 use crate::budget::{Balance, Ledger, LedgerError};
 use crate::transcript::{Event, Injected};
 use crate::{
@@ -181,13 +184,7 @@ impl<'a> Driver<'a> {
         let now = self.context.clock.now();
         self.context.journal.begin(&self.info, now)?;
         self.record_opening(run)?;
-        if self.info.prices.is_none() && run.limits().spend != SpendLimit::Unlimited {
-            let message = format!(
-                "model `{}` has no price, so the spend limit cannot hold; state its prices or set `spend=\"unlimited\"`",
-                self.info.model
-            );
-            return Err(Stop::Failed(Failure::new(FailureKind::Unpriced, &message)));
-        }
+        refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)?;
         self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
         Ok(())
     }

@@ -63,7 +63,7 @@ pub use self::clock::{Clock, Moment, MomentError};
 pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
-pub use self::drive::{DriveContext, Observer, drive};
+pub use self::drive::{DriveContext, Observer, drive, first_request};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};

@@ -40,7 +40,8 @@ pub use self::place::{kind_of, place};
 pub use self::render::{RenderRequest, Rendered};
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
-    Host, LimitOptions, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Secrets,
+    Host, LimitOptions, LimitSource, Placing, PlanRequest, PrepareError, ProviderChoice, RunError,
+    RunReport, RunRequest, Secrets,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{SignError, signed};

@@ -8,7 +8,7 @@ use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::Rye;
-use crate::session::{PrepareError, composed, leaf, opened, permissions};
+use crate::session::{Placing, PrepareError, composed, leaf, opened, permissions};
 
 /// What to render.
 #[derive(Debug, Clone)]
@@ -52,7 +52,8 @@ impl Rye {
     ///
     /// When an item cannot be had, the inputs do not fit, or the prompt cannot be rendered.
     pub fn render(&self, request: &RenderRequest) -> Result<Rendered, PrepareError> {
-        let composed = composed(&self.library, &request.directive, &request.inputs)?;
+        let inputs = Placing::Values(request.inputs.clone());
+        let composed = composed(&self.library, &request.directive, &inputs)?;
         let (prompt, opening) = opened(&composed, request.returns, None)?;
         let system = opening.system.as_deref().unwrap_or_default();
         let digest = Digest::of(format!("{system}\0{}", opening.first_user_message).as_bytes());

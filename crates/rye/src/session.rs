@@ -5,6 +5,7 @@ mod contract;
 mod error;
 mod facts;
 mod limits;
+mod plan;
 mod prepare;
 mod prompting;
 mod provider;
@@ -21,9 +22,12 @@ use rye_thread::budget::SqliteLedger;
 use rye_thread::{DriveContext, Journal, Outcome, Registry, Run, ThreadId, ThreadRecord, drive};
 
 pub use self::error::PrepareError;
+pub use self::limits::LimitSource;
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{composed, leaf, opened, permissions};
-pub use self::request::{Host, LimitOptions, ProviderChoice, RunRequest, Secrets};
+pub use self::request::{
+    Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
+};
 use crate::Rye;
 use crate::outcome::Class;
 

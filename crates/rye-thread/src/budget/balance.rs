@@ -35,7 +35,7 @@ impl Balance {
         self.settled.saturating_add(self.overrun)
     }
 
-    pub(super) const fn opened(cap: SpendLimit) -> Self {
+    pub(crate) const fn opened(cap: SpendLimit) -> Self {
         Self { cap, settled: Nanos::ZERO, reserved: Nanos::ZERO, overrun: Nanos::ZERO }
     }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 
-use super::{Driver, Stop, exhausted, with_causes};
-use crate::budget::{Balance, LedgerError, Reservation};
+use super::first::affordable;
+use super::{Driver, Stop, with_causes};
+use crate::budget::{LedgerError, Reservation};
 use crate::transcript::Event;
 use crate::{
-    Failure, FailureKind, Limit, LimitHit, Message, Nanos, Prices, ProviderError, Reply, Request,
-    Run,
+    Failure, FailureKind, Limit, LimitHit, Message, Nanos, ProviderError, Reply, Request, Run,
 };
 
 /// How a request ended.
@@ -60,7 +60,8 @@ impl Driver<'_> {
         let thread = self.context.journal.thread().clone();
         let balance = self.context.ledger.open(&thread, run.limits().spend)?;
         let input = run.input_bound();
-        let output = affordable(&balance, &prices, input, request.max_output_tokens)?;
+        let output = affordable(&balance, &prices, input, request.max_output_tokens)
+            .map_err(Stop::Failed)?;
         request.max_output_tokens = output;
         Ok(Some(self.context.ledger.reserve(&thread, prices.worst_case(input, output))?))
     }
@@ -142,25 +143,3 @@ impl Driver<'_> {
         Failure::new(FailureKind::Limit(hit), &message)
     }
 }
-
-/// The longest answer, up to `most`, that the free money can pay after the input.
-fn affordable(balance: &Balance, prices: &Prices, input: u64, most: u64) -> Result<u64, Stop> {
-    let least = most.min(SHORTEST_ANSWER);
-    let too_dear =
-        |output: u64| balance.free().is_some_and(|free| free < prices.worst_case(input, output));
-    if too_dear(least) {
-        return Err(Stop::Failed(exhausted(balance, prices.worst_case(input, least))));
-    }
-    if !too_dear(most) {
-        return Ok(most);
-    }
-    let (mut affordable, mut dear) = (least, most);
-    while affordable + 1 < dear {
-        let middle = affordable + (dear - affordable) / 2;
-        if too_dear(middle) { dear = middle } else { affordable = middle }
-    }
-    Ok(affordable)
-}
-
-/// An answer with less room than this is likely to be cut, so that asking for it wastes the money.
-const SHORTEST_ANSWER: u64 = 1_024;

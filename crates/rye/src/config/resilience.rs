@@ -1,6 +1,8 @@
 //! `config/agent/resilience.yaml`: what bounds a thread when nothing else says so (SPEC 10.5).
 
-use rye_resolve::{Config, Space};
+use std::collections::BTreeMap;
+
+use rye_resolve::{Config, Location, Space};
 use rye_thread::{Limits, SpendLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,6 +52,14 @@ pub(crate) struct LimitsFile {
 
 pub(crate) const RESILIENCE: &str = "resilience";
 
+/// What the layers of `agent/resilience` say.
+#[derive(Debug, Default)]
+pub(crate) struct ConfiguredLimits {
+    pub(crate) limits: Limits,
+    /// The file that set a limit, by the limit's name; one that no file set is not here.
+    pub(crate) set_by: BTreeMap<&'static str, Location>,
+}
+
 /// The limits that the layers of `agent/resilience` set.
 ///
 /// The operator's layers merge, the nearer one first; a project's layer can only lower what they say (SPEC 4.3).
@@ -57,21 +67,53 @@ pub(crate) const RESILIENCE: &str = "resilience";
 /// # Errors
 ///
 /// When a layer breaks the schema.
-pub(crate) fn thread_limits(config: Option<&Config>) -> Result<Limits, ConfigError> {
-    let mut limits = Limits::default();
+pub(crate) fn thread_limits(config: Option<&Config>) -> Result<ConfiguredLimits, ConfigError> {
+    let mut configured = ConfiguredLimits::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: Resilience = read(RESILIENCE, layer)?;
-        let nearer = file.limits.over(&limits);
-        limits = if layer.location.space == Space::Project {
-            lower_of(&limits, &nearer)
-        } else {
-            nearer
-        };
+        configured.admit(&file.limits, &layer.location);
     }
-    Ok(limits)
+    Ok(configured)
+}
+
+impl ConfiguredLimits {
+    fn admit(&mut self, file: &LimitsFile, location: &Location) {
+        let (before, nearer) = (self.limits.clone(), file.over(&self.limits));
+        let is_project = location.space == Space::Project;
+        self.limits = if is_project { lower_of(&before, &nearer) } else { nearer };
+        for (name, differs) in differences(&before, &self.limits) {
+            // A project that repeats what the operator says sets nothing.
+            if differs || (!is_project && file.states(name)) {
+                self.set_by.insert(name, location.clone());
+            }
+        }
+    }
+}
+
+/// The limits by name, and whether the two sets disagree on them.
+fn differences(a: &Limits, b: &Limits) -> [(&'static str, bool); 6] {
+    [
+        ("turns", a.turns != b.turns),
+        ("tokens", a.tokens != b.tokens),
+        ("spend", a.spend != b.spend),
+        ("duration_seconds", a.duration_seconds != b.duration_seconds),
+        ("spawns", a.spawns != b.spawns),
+        ("depth", a.depth != b.depth),
+    ]
 }
 
 impl LimitsFile {
+    fn states(&self, name: &str) -> bool {
+        match name {
+            "turns" => self.turns.is_some(),
+            "tokens" => self.tokens.is_some(),
+            "spend" => self.spend.is_some(),
+            "duration_seconds" => self.duration_seconds.is_some(),
+            "spawns" => self.spawns.is_some(),
+            _ => self.depth.is_some(),
+        }
+    }
+
     fn over(&self, far: &Limits) -> Limits {
         let mut limits = far.clone();
         let fields = [

@@ -1,39 +1,90 @@
 //! What bounds the thread: configuration, then directive, then the operator's options (SPEC 10.5).
 
+use std::collections::BTreeMap;
+
 use rye_parse::Spend;
-use rye_resolve::{Config, ExtendsChain};
+use rye_resolve::{Config, ExtendsChain, ItemId, Location};
 use rye_thread::{Limits, Nanos, SpendLimit};
 
 use super::error::PrepareError;
 use super::request::LimitOptions;
 use crate::config::thread_limits;
 
+/// The limits of a thread, and who set each.
+#[derive(Debug)]
+pub(crate) struct SetLimits {
+    pub(crate) limits: Limits,
+    /// By the limit's name in `<limits>`; one that is not here is the program's own default.
+    pub(crate) set_by: BTreeMap<&'static str, LimitSource>,
+}
+
+/// Who set a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitSource {
+    /// The program, when nothing else does.
+    Default,
+    /// A file of the configuration `agent/resilience`.
+    Config(Location),
+    /// The directive, in its `<limits>`.
+    Directive(ItemId),
+    /// The operator, for this one time.
+    Options,
+}
+
 pub(crate) fn limits(
     config: Option<&Config>,
     chain: &ExtendsChain,
     options: &LimitOptions,
-) -> Result<Limits, PrepareError> {
-    let mut limits = thread_limits(config)?;
-    let declared = &chain.leaf().content.value().limits;
-    let given =
-        |declared: &Option<rye_parse::Spanned<u64>>| declared.as_ref().map(|limit| limit.value);
-    let fields = [
-        (&mut limits.turns, options.turns.or(given(&declared.turns))),
-        (&mut limits.tokens, options.tokens.or(given(&declared.tokens))),
-        (
-            &mut limits.duration_seconds,
-            options.duration_seconds.or(given(&declared.duration_seconds)),
-        ),
-        (&mut limits.spawns, given(&declared.spawns)),
-        (&mut limits.depth, given(&declared.depth)),
-    ];
-    for (limit, given) in fields {
-        *limit = given.unwrap_or(*limit);
+) -> Result<SetLimits, PrepareError> {
+    let configured = thread_limits(config)?;
+    let of_file = |(name, location)| (name, LimitSource::Config(location));
+    let set_by = configured.set_by.into_iter().map(of_file).collect();
+    let mut set = SetLimits { limits: configured.limits, set_by };
+    let (leaf, by_options) = (chain.leaf(), LimitSource::Options);
+    set.declare(&leaf.content.value().limits, &LimitSource::Directive(leaf.id.clone()));
+    set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
+    set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
+    let seconds = options.duration_seconds;
+    set.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, &by_options);
+    set.spend(options.spend, &by_options);
+    Ok(set)
+}
+
+impl SetLimits {
+    fn declare(&mut self, declared: &rye_parse::Limits, source: &LimitSource) {
+        let given =
+            |declared: &Option<rye_parse::Spanned<u64>>| declared.as_ref().map(|limit| limit.value);
+        let seconds = given(&declared.duration_seconds);
+        self.count("turns", |limits| &mut limits.turns, given(&declared.turns), source);
+        self.count("tokens", |limits| &mut limits.tokens, given(&declared.tokens), source);
+        self.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, source);
+        self.count("spawns", |limits| &mut limits.spawns, given(&declared.spawns), source);
+        self.count("depth", |limits| &mut limits.depth, given(&declared.depth), source);
+        let spend = declared.spend.as_ref().map(|spend| match spend.value {
+            Spend::Unlimited => SpendLimit::Unlimited,
+            Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
+        });
+        self.spend(spend, source);
     }
-    let spend = declared.spend.as_ref().map(|spend| match spend.value {
-        Spend::Unlimited => SpendLimit::Unlimited,
-        Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
-    });
-    limits.spend = options.spend.or(spend).unwrap_or(limits.spend);
-    Ok(limits)
+
+    fn count(
+        &mut self,
+        name: &'static str,
+        limit: impl Fn(&mut Limits) -> &mut u64,
+        given: Option<u64>,
+        source: &LimitSource,
+    ) {
+        if let Some(given) = given {
+            *limit(&mut self.limits) = given;
+            self.set_by.insert(name, source.clone());
+        }
+    }
+
+    fn spend(&mut self, given: Option<SpendLimit>, source: &LimitSource) {
+        if let Some(given) = given {
+            self.limits.spend = given;
+            self.set_by.insert("spend", source.clone());
+        }
+    }
 }

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use rye_parse::Knowledge;
 use rye_prompt::{
-    Context, Inputs, Link, Opening, ReturnStyle, Wanted, compose, opening, render, wanted,
+    Context, Inputs, Link, Opening, ReturnStyle, Wanted, compose, opening, render, template, wanted,
 };
 use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError};
-use serde_json::Value;
 
 use super::error::PrepareError;
+pub(crate) use super::request::Placing;
 
 /// A directive with its chain, inputs and context: all that its prompt is made of.
 #[derive(Debug)]
 pub(crate) struct Composed {
     pub(crate) chain: ExtendsChain,
+    pub(crate) placing: Placing,
+    /// The bound inputs; none where the placeholders stay as written.
     pub(crate) inputs: Inputs,
     pub(crate) context: Context,
     /// The knowledge that the context holds, for the record of what was trusted.
@@ -25,15 +27,18 @@ pub(crate) struct Composed {
 pub(crate) fn composed(
     library: &Library,
     id: &ItemId,
-    given: &BTreeMap<String, Value>,
+    placing: &Placing,
 ) -> Result<Composed, PrepareError> {
     let leaf = library.directive(id)?;
-    let inputs = Inputs::bind(&leaf.content.value().inputs, given)
-        .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?;
+    let inputs = match placing {
+        Placing::AsWritten => Inputs::default(),
+        Placing::Values(given) => Inputs::bind(&leaf.content.value().inputs, given)
+            .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?,
+    };
     let chain = library.chain(leaf)?;
     let knowledge = knowledge(library, &chain)?;
     let context = context(&chain, &knowledge)?;
-    Ok(Composed { chain, inputs, context, knowledge })
+    Ok(Composed { chain, placing: placing.clone(), inputs, context, knowledge })
 }
 
 /// Renders the prompt and joins it with the context.
@@ -42,9 +47,15 @@ pub(crate) fn opened(
     style: ReturnStyle,
     system_template: Option<&str>,
 ) -> Result<(String, Opening), PrepareError> {
-    let leaf = leaf(&composed.chain);
-    let prompt = render(leaf, permissions(&composed.chain), &composed.inputs, style)
-        .map_err(|source| PrepareError::Prompt { id: composed.chain.leaf().id.clone(), source })?;
+    let (leaf, permissions) = (leaf(&composed.chain), permissions(&composed.chain));
+    let prompt = match composed.placing {
+        Placing::AsWritten => template(leaf, permissions, style),
+        Placing::Values(_) => {
+            render(leaf, permissions, &composed.inputs, style).map_err(|source| {
+                PrepareError::Prompt { id: composed.chain.leaf().id.clone(), source }
+            })?
+        }
+    };
     let opening = opening(&composed.context, &prompt, system_template);
     Ok((prompt, opening))
 }

@@ -4,7 +4,7 @@ use rye_caps::{Capability, Kind, Primary};
 use rye_parse::Step;
 use rye_prompt::{ReturnStyle, steps};
 use rye_providers::{
-    ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
+    ModelChoice, ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
     StepsProvider, connect,
 };
 use rye_resolve::{Item, ItemId, ItemKind, Library};
@@ -13,59 +13,87 @@ use rye_thread::{OutputContract, Provider};
 use super::authority::of_signer;
 use super::contract::contract;
 use super::error::PrepareError;
-use super::facts::Vouched;
 use super::prompting::Composed;
-use super::request::{Host, ProviderChoice, RunRequest};
+use super::request::{Host, PlanRequest, ProviderChoice};
 use super::typing::typed;
 use crate::config::PROVIDERS;
 
-/// A provider, and what its configuration says about prompts.
-pub(crate) struct Connected {
-    pub(crate) name: String,
-    pub(crate) provider: Box<dyn Provider>,
-    pub(crate) returns: Option<ReturnStyle>,
-    pub(crate) system_template: Option<String>,
-    /// What vouches for its configuration; nothing for the one that has none.
-    pub(crate) vouched: Option<Vouched>,
+/// Who answers, before it has a key: nothing of it needs the environment.
+pub(crate) enum Answerer {
+    Model(Box<Model>),
+    /// The directive's own steps (SPEC 10.13).
+    Steps(StepsProvider),
 }
 
-pub(crate) fn connected(
+/// A model, as its provider's configuration describes it.
+pub(crate) struct Model {
+    pub(crate) name: String,
+    /// The file of the configuration.
+    pub(crate) item: Item<String>,
+    pub(crate) config: ProviderConfig,
+    pub(crate) choice: ModelChoice,
+}
+
+impl Answerer {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Model(model) => &model.name,
+            Self::Steps(_) => "steps",
+        }
+    }
+
+    pub(crate) fn returns(&self) -> Option<ReturnStyle> {
+        match self {
+            Self::Model(model) => model.config.returns().map(return_style),
+            Self::Steps(_) => None,
+        }
+    }
+
+    pub(crate) fn system_template(&self) -> Option<&str> {
+        match self {
+            Self::Model(model) => model.config.system_template(),
+            Self::Steps(_) => None,
+        }
+    }
+
+    /// Gives it its key; nothing is sent.
+    pub(crate) fn connect(self, host: &Host<'_>) -> Result<Box<dyn Provider>, PrepareError> {
+        let Model { name: provider, config, choice, .. } = match self {
+            Self::Model(model) => *model,
+            Self::Steps(provider) => return Ok(Box::new(provider)),
+        };
+        let key = config.auth().and_then(|auth| host.secrets.api_key(&auth.env));
+        connect(&config, &choice, key, host.random.clone())
+            .map_err(|source| PrepareError::Connect { provider, source: Box::new(source) })
+    }
+}
+
+pub(crate) fn answerer(
     library: &Library,
     composed: &Composed,
-    request: &RunRequest,
-    host: &Host<'_>,
-) -> Result<Connected, PrepareError> {
+    request: &PlanRequest,
+) -> Result<Answerer, PrepareError> {
     let model = composed.chain.leaf().content.value().model.as_ref();
     let asked =
         model.and_then(|model| model.value.provider.as_ref()).map(|name| name.value.as_str());
     let name = match &request.provider {
-        ProviderChoice::Steps => return planned(library, composed),
+        ProviderChoice::Steps => return planned(library, composed).map(Answerer::Steps),
         ProviderChoice::Named(name) => name.as_str(),
         ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
     };
-    let (config, vouched) = config(library, name)?;
+    let (item, config) = config(library, name)?;
     let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
         source: Box::new(source),
     })?;
-    let key = config.auth().and_then(|auth| host.secrets.api_key(&auth.env));
-    let provider = connect(&config, &choice, key, host.random.clone()).map_err(|source| {
-        PrepareError::Connect { provider: name.to_owned(), source: Box::new(source) }
-    })?;
-    Ok(Connected {
-        name: name.to_owned(),
-        provider,
-        returns: config.returns().map(return_style),
-        system_template: config.system_template().map(str::to_owned),
-        vouched: Some(vouched),
-    })
+    Ok(Answerer::Model(Box::new(Model { name: name.to_owned(), item, config, choice })))
 }
 
 const DEFAULT: &str = "anthropic_messages";
 
 /// Reads a provider's configuration, verified like any item (SPEC 4.3).
-fn config(library: &Library, name: &str) -> Result<(ProviderConfig, Vouched), PrepareError> {
+fn config(library: &Library, name: &str) -> Result<(Item<String>, ProviderConfig), PrepareError> {
     let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
         let (kind, text) = (ItemKind::Tool, name.to_owned());
         PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
@@ -82,7 +110,7 @@ fn config(library: &Library, name: &str) -> Result<(ProviderConfig, Vouched), Pr
     })?;
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
-    Ok((config, Vouched::of(&item)))
+    Ok((item, config))
 }
 
 /// Whoever writes a provider's configuration chooses where prompts and keys of the environment go, so a limit on the
@@ -98,7 +126,7 @@ fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
 }
 
 /// The model that the operator names, else the one that the directive asks for.
-fn wish<'a>(composed: &'a Composed, request: &'a RunRequest) -> ModelWish<'a> {
+fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelWish<'a> {
     if let Some(model) = &request.model {
         return ModelWish { id: Some(model), ..ModelWish::default() };
     }
@@ -113,7 +141,7 @@ fn wish<'a>(composed: &'a Composed, request: &'a RunRequest) -> ModelWish<'a> {
 }
 
 /// The provider that follows the directive's own steps (SPEC 10.13).
-fn planned(library: &Library, composed: &Composed) -> Result<Connected, PrepareError> {
+fn planned(library: &Library, composed: &Composed) -> Result<StepsProvider, PrepareError> {
     let leaf = composed.chain.leaf();
     refuse_references(composed)?;
     let steps = steps(leaf.content.value(), &composed.inputs)
@@ -124,9 +152,7 @@ fn planned(library: &Library, composed: &Composed) -> Result<Connected, PrepareE
         .enumerate()
         .map(|(index, step)| planned_step(library, index, step))
         .collect();
-    let provider = Box::new(StepsProvider::new(steps, outputs));
-    let name = "steps".to_owned();
-    Ok(Connected { name, provider, returns: None, system_template: None, vouched: None })
+    Ok(StepsProvider::new(steps, outputs))
 }
 
 /// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.

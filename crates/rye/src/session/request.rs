@@ -41,6 +41,58 @@ impl RunRequest {
     }
 }
 
+/// A directive to prepare, and what the operator chooses instead of what it asks for: a [`RunRequest`] without a thread.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PlanRequest {
+    /// The directive.
+    pub directive: ItemId,
+    /// What stands in the place of its placeholders.
+    pub inputs: Placing,
+    /// Who answers.
+    pub provider: ProviderChoice,
+    /// A model of the provider's, instead of the one that the directive asks for.
+    pub model: Option<String>,
+    /// How outputs are asked for, instead of the provider's way.
+    pub returns: Option<ReturnStyle>,
+    /// Limits, instead of the directive's.
+    pub limits: LimitOptions,
+}
+
+impl PlanRequest {
+    /// The directive as it is written, by the provider that it asks for.
+    #[must_use]
+    pub fn new(directive: ItemId) -> Self {
+        let provider = ProviderChoice::Directive;
+        let (inputs, limits) = (Placing::AsWritten, LimitOptions::default());
+        Self { directive, inputs, provider, model: None, returns: None, limits }
+    }
+}
+
+impl From<&RunRequest> for PlanRequest {
+    fn from(request: &RunRequest) -> Self {
+        let RunRequest { directive, thread: _, inputs, provider, model, returns, limits } = request;
+        Self {
+            directive: directive.clone(),
+            inputs: Placing::Values(inputs.clone()),
+            provider: provider.clone(),
+            model: model.clone(),
+            returns: *returns,
+            limits: *limits,
+        }
+    }
+}
+
+/// What stands in the place of a directive's placeholders.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a placeholder is filled or it is not")]
+pub enum Placing {
+    /// The placeholders themselves, in the prompt and in a provider's system template, so that no input is needed.
+    AsWritten,
+    /// The given inputs by name, checked against the declared ones.
+    Values(BTreeMap<String, Value>),
+}
+
 /// Who answers a run's requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,7 +8,6 @@ use rye_tools::{builtin, effect, fs::Root};
 
 use super::authority::{of_signer, return_capability};
 use super::error::PrepareError;
-use super::facts::Vouched;
 use super::with_causes;
 use crate::config::is_provider;
 
@@ -17,8 +16,8 @@ use crate::config::is_provider;
 pub(crate) struct Offer {
     pub(crate) palette: Palette,
     pub(crate) withheld: Vec<String>,
-    /// What vouches for the tools of the palette.
-    pub(crate) vouched: Vec<Vouched>,
+    /// The files of the offered tools, sorted by id.
+    pub(crate) items: Vec<Item<ToolManifest>>,
 }
 
 /// Offers every tool that `authority` covers, confined to `root`.
@@ -32,7 +31,7 @@ pub(crate) fn offer(
     root: &Root,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let mut vouched = Vec::new();
+    let mut items = Vec::new();
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
         if capability == return_capability() {
@@ -45,8 +44,8 @@ pub(crate) fn offer(
         match library.tool(&listed.id) {
             Ok(item) => match entry(&item, capability, root) {
                 Ok(entry) => {
-                    vouched.push(Vouched::of(&item));
                     entries.push(entry);
+                    items.push(item);
                 }
                 Err(reason) => withheld
                     .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
@@ -56,7 +55,7 @@ pub(crate) fn offer(
     }
     match PrepareError::gathered(problems) {
         Some(error) => Err(error),
-        None => Ok(Offer { palette: Palette::new(entries)?, withheld, vouched }),
+        None => Ok(Offer { palette: Palette::new(entries)?, items, withheld }),
     }
 }
 

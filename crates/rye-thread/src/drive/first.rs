@@ -1,0 +1,75 @@
+//! What decides on the first request beside the run: the price of the model and the money there is.
+
+use std::time::Duration;
+
+use super::exhausted;
+use crate::budget::Balance;
+use crate::{
+    End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit, Step,
+};
+
+/// The request that [`drive`](crate::drive) sends first for this run to this model; nothing is sent or reserved.
+///
+/// # Errors
+///
+/// The failure that the run ends with before its first request: a limit that is reached at once, a spend limit over a
+/// model without a price, or a run that has begun already.
+pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failure> {
+    refuse_unpriced(info, run.limits())?;
+    let begun = "the run has begun already, so that its first request is behind it";
+    if run.turns() > 0 {
+        return Err(Failure::new(FailureKind::OutOfTurn, begun));
+    }
+    let (mut request, input) = match run.step(Duration::ZERO) {
+        Step::CallModel(request) => (request, run.input_bound()),
+        Step::Done(End::Failed(failure)) => return Err(failure),
+        Step::CallTools { .. } | Step::Done(_) => {
+            return Err(Failure::new(FailureKind::OutOfTurn, begun));
+        }
+    };
+    if let Some(prices) = info.prices {
+        let balance = Balance::opened(run.limits().spend);
+        request.max_output_tokens =
+            affordable(&balance, &prices, input, request.max_output_tokens)?;
+    }
+    Ok(request)
+}
+
+/// A limit on money holds nothing back where nobody knows what a request costs.
+pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<(), Failure> {
+    if info.prices.is_some() || limits.spend == SpendLimit::Unlimited {
+        return Ok(());
+    }
+    let message = format!(
+        "model `{}` has no price, so the spend limit cannot hold; state its prices or set `spend=\"unlimited\"`",
+        info.model
+    );
+    Err(Failure::new(FailureKind::Unpriced, &message))
+}
+
+/// The longest answer, up to `most`, that the free money can pay after the input.
+pub(super) fn affordable(
+    balance: &Balance,
+    prices: &Prices,
+    input: u64,
+    most: u64,
+) -> Result<u64, Failure> {
+    let least = most.min(SHORTEST_ANSWER);
+    let too_dear =
+        |output: u64| balance.free().is_some_and(|free| free < prices.worst_case(input, output));
+    if too_dear(least) {
+        return Err(exhausted(balance, prices.worst_case(input, least)));
+    }
+    if !too_dear(most) {
+        return Ok(most);
+    }
+    let (mut affordable, mut dear) = (least, most);
+    while affordable + 1 < dear {
+        let middle = affordable + (dear - affordable) / 2;
+        if too_dear(middle) { dear = middle } else { affordable = middle }
+    }
+    Ok(affordable)
+}
+
+/// An answer with less room than this is likely to be cut, so that asking for it wastes the money.
+const SHORTEST_ANSWER: u64 = 1_024;

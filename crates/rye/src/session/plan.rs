@@ -1,0 +1,143 @@
+//! What a run is made of before anything that needs a key, a clock or a record: nothing here is sent or written.
+//!
+//! Running, explaining, comparing and locking a directive all begin here, so that they cannot disagree.
+
+use rye_caps::Authority;
+use rye_caps::risk::{Acknowledgement, Finding, Verdict};
+use rye_prompt::{SystemFacts, system};
+use rye_resolve::{Config, ExtendsChain};
+use rye_thread::{Opening, OutputContract};
+use rye_tools::fs::Root;
+
+use super::authority::authority;
+use super::contract::contract;
+use super::error::PrepareError;
+use super::facts::Vouched;
+use super::limits::{SetLimits, limits};
+use super::prompting::{Composed, Placing, composed, leaf, opened};
+use super::provider::{Answerer, answerer};
+use super::request::PlanRequest;
+use super::tools::{Offer, offer};
+use crate::Rye;
+use crate::config::risk_table;
+
+/// A directive with all that decides how its thread begins, except who answers.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) composed: Composed,
+    pub(crate) contract: OutputContract,
+    pub(crate) authority: Authority,
+    /// How dangerous the declared grant is, refused or not.
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) offer: Offer,
+    pub(crate) limits: SetLimits,
+    /// The configuration that decided on the rest.
+    pub(crate) configs: Vec<Config>,
+}
+
+/// Resolves, verifies and composes everything that the directive refers to.
+pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
+    let library = &rye.library;
+    let composed = composed(library, &request.directive, &request.inputs)?;
+    let contract = contract(&composed.chain)?;
+    let authority = authority(&composed.chain, &composed.knowledge, &contract)?;
+    let risk = library.config("agent/capability_risk")?;
+    let findings = assess(risk.as_ref(), &composed.chain)?;
+    let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
+        .map_err(PrepareError::Project)?;
+    let offer = offer(library, &authority, &root)?;
+    let resilience = library.config("agent/resilience")?;
+    let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
+    let configs = [rye.trust_config.clone(), risk, resilience].into_iter().flatten().collect();
+    Ok(Plan { composed, contract, authority, findings, offer, limits, configs })
+}
+
+impl Plan {
+    /// Why the directive may not run although it can be read: hooks, and a grant that is too dangerous (SPEC 9.6).
+    pub(crate) fn refusal(&self) -> Result<(), PrepareError> {
+        let chain = &self.composed.chain;
+        refuse_hooks(chain)?;
+        let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
+        let findings: Vec<Finding> = blocked.cloned().collect();
+        match chain.declaring() {
+            Some(declaring) if !findings.is_empty() => {
+                Err(PrepareError::Risk { id: declaring.id.clone(), findings })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the operator should know of the grant and of the tools, although the run goes on.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
+        warned.map(ToString::to_string).chain(self.offer.withheld.iter().cloned()).collect()
+    }
+
+    /// What vouches for everything beside the chain and its knowledge.
+    pub(crate) fn vouched(&self, answerer: &Answerer) -> Vec<Vouched> {
+        let provider = match answerer {
+            Answerer::Model(model) => Some(Vouched::of(&model.item)),
+            Answerer::Steps(_) => None,
+        };
+        let configs = self.configs.iter().flat_map(Vouched::of_layers);
+        self.offer.items.iter().map(Vouched::of).chain(provider).chain(configs).collect()
+    }
+
+    /// Who answers, by what the request says and else the directive.
+    pub(crate) fn answerer(
+        &self,
+        rye: &Rye,
+        request: &PlanRequest,
+    ) -> Result<Answerer, PrepareError> {
+        answerer(&rye.library, &self.composed, request)
+    }
+
+    /// The two texts that the thread begins with, the way `answerer` wants them.
+    pub(crate) fn opening(
+        &self,
+        answerer: &Answerer,
+        request: &PlanRequest,
+    ) -> Result<Opening, PrepareError> {
+        let style = request.returns.or(answerer.returns()).unwrap_or_default();
+        let template = answerer.system_template().map(|template| self.system(template, answerer));
+        let (_, opening) = opened(&self.composed, style, template.transpose()?.as_deref())?;
+        Ok(Opening { system: opening.system, first_user_message: opening.first_user_message })
+    }
+
+    fn system(&self, template: &str, answerer: &Answerer) -> Result<String, PrepareError> {
+        let Placing::Values(_) = self.composed.placing else { return Ok(template.to_owned()) };
+        let specs = self.offer.palette.specs(&self.contract);
+        let names: Vec<String> = specs.into_iter().map(|spec| spec.name).collect();
+        let facts = SystemFacts {
+            leaf: leaf(&self.composed.chain),
+            inputs: &self.composed.inputs,
+            tool_names: &names,
+        };
+        system(template, &facts).map_err(|source| PrepareError::Template {
+            provider: answerer.name().to_owned(),
+            source: Box::new(source),
+        })
+    }
+}
+
+/// Hooks can change what a run does, so a version that cannot run them does not pass over them.
+fn refuse_hooks(chain: &ExtendsChain) -> Result<(), PrepareError> {
+    let hooked = chain.root_first().find(|link| !link.content.value().hooks.is_empty());
+    hooked.map_or(Ok(()), |link| Err(PrepareError::Hooks { id: link.id.clone() }))
+}
+
+/// Holds the declared grant against the risk table.
+fn assess(config: Option<&Config>, chain: &ExtendsChain) -> Result<Vec<Finding>, PrepareError> {
+    let Some(declaring) = chain.declaring() else { return Ok(Vec::new()) };
+    let table = risk_table(config)?;
+    let declared =
+        declaring.content.value().permissions.iter().flat_map(|block| &block.value.acknowledged);
+    let acknowledged = declared
+        .map(|acknowledge| Acknowledgement::new(&acknowledge.value.risk, &acknowledge.value.reason))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|source| PrepareError::Acknowledgement {
+            id: declaring.id.clone(),
+            source: Box::new(source),
+        })?;
+    Ok(table.assess(&chain.grant()?, &acknowledged))
+}
