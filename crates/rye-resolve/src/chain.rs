@@ -3,36 +3,52 @@
 use rye_caps::Grant;
 use rye_parse::Directive;
 
-use crate::{Item, ItemId, ResolveError, grant};
+use crate::{Item, ItemId, ItemKind, PlacedHook, ResolveError, grant};
 
 /// A directive, the one it extends, and so on to the root; each is verified (SPEC 7.1).
 #[derive(Clone, Debug)]
 pub struct ExtendsChain {
     /// Leaf first. Invariant: never empty.
     links: Vec<Item<Directive>>,
+    extended_by: Option<PlacedHook>,
 }
 
 impl ExtendsChain {
     /// The most directives that a chain may have, the leaf counted.
     pub const MAX_LINKS: usize = 32;
 
-    /// Follows `extends` from `leaf`, getting each directive from `load`.
+    /// Follows `extends` from `leaf`, or what `hook` says that it extends, getting each directive
+    /// from `load`.
     pub(crate) fn walk(
         leaf: Item<Directive>,
+        hook: Option<PlacedHook>,
         load: impl Fn(&ItemId) -> Result<Item<Directive>, ResolveError>,
     ) -> Result<Self, ResolveError> {
-        let links = follow(
-            leaf,
-            |link| &link.id,
-            parent,
-            |child, id| {
+        let id = leaf.id.clone();
+        let walked = first(&leaf, hook.as_ref()).and_then(|first| {
+            let load = |child: &ItemId, id: &ItemId| {
                 load(id).map_err(|source| {
                     let (id, parent) = (child.clone(), id.clone());
                     ResolveError::Extends { id, parent, source: Box::new(source) }
                 })
-            },
-        )?;
-        Ok(Self { links })
+            };
+            follow(leaf, first, |link| &link.id, parent, load)
+        });
+        match (walked, hook) {
+            (Ok(links), extended_by) => Ok(Self { links, extended_by }),
+            (Err(error), None) => Err(error),
+            (Err(source), Some(hook)) => Err(ResolveError::HookExtends {
+                id,
+                hook: hook.hook.id.value,
+                location: hook.location,
+                source: Box::new(source),
+            }),
+        }
+    }
+
+    /// The hook that says what the leaf extends, in place of the leaf's own `extends` (SPEC 7.3).
+    pub fn extended_by(&self) -> Option<&PlacedHook> {
+        self.extended_by.as_ref()
     }
 
     /// The directive that the chain starts from.
@@ -69,6 +85,18 @@ impl ExtendsChain {
     }
 }
 
+/// What the leaf extends: what the hook says, else what it says itself.
+fn first(
+    leaf: &Item<Directive>,
+    hook: Option<&PlacedHook>,
+) -> Result<Option<ItemId>, ResolveError> {
+    let Some(extends) = hook.and_then(|hook| hook.extends.as_deref()) else { return parent(leaf) };
+    extends.parse().map(Some).map_err(|source| {
+        let (kind, text) = (ItemKind::Directive, extends.to_owned());
+        ResolveError::InvalidId { kind, text, source }
+    })
+}
+
 fn parent(link: &Item<Directive>) -> Result<Option<ItemId>, ResolveError> {
     let Some(extends) = &link.content.value().extends else { return Ok(None) };
     extends.value.parse().map(Some).map_err(|source| ResolveError::InvalidExtends {
@@ -79,15 +107,16 @@ fn parent(link: &Item<Directive>) -> Result<Option<ItemId>, ResolveError> {
     })
 }
 
-/// The walk without its directives: `T` is a link, `load` gets the parent of a child.
+/// The walk without its directives: `T` is a link, `next` what the leaf extends, `load` gets the
+/// parent of a child.
 fn follow<T>(
     leaf: T,
+    mut next: Option<ItemId>,
     id_of: impl Fn(&T) -> &ItemId,
     parent: impl Fn(&T) -> Result<Option<ItemId>, ResolveError>,
     load: impl Fn(&ItemId, &ItemId) -> Result<T, ResolveError>,
 ) -> Result<Vec<T>, ResolveError> {
     let mut seen = vec![id_of(&leaf).clone()];
-    let mut next = parent(&leaf)?;
     let mut links = vec![leaf];
     while let Some(id) = next {
         let repeats = seen.contains(&id);
@@ -121,7 +150,9 @@ mod tests {
         let id = |text: &str| text.parse::<ItemId>().unwrap();
         let parents: BTreeMap<ItemId, ItemId> = rows.iter().map(|(c, p)| (id(c), id(p))).collect();
         let parent = |link: &ItemId| Ok(parents.get(link).cloned());
-        follow(id(leaf), |link| link, parent, |_, id| Ok(id.clone()))
+        let leaf = id(leaf);
+        let first = parent(&leaf)?;
+        follow(leaf, first, |link| link, parent, |_, id| Ok(id.clone()))
     }
 
     #[track_caller]

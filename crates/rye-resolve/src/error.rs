@@ -3,7 +3,7 @@
 use std::{error::Error, io, ops::Range, path::PathBuf, slice};
 
 use rye_caps::PatternError;
-use rye_parse::ParseError;
+use rye_parse::{HookLayer, ParseError};
 
 use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
 
@@ -146,6 +146,34 @@ pub enum ResolveError {
         /// Why that one cannot be had.
         source: Box<ResolveError>,
     },
+    /// What a `resolve_extends` hook lets a directive extend cannot be used (SPEC 7.3).
+    #[error("hook `{hook}` of `{location}` says what directive `{id}` extends")]
+    HookExtends {
+        /// The directive that the chain starts from.
+        id: ItemId,
+        /// The hook's id.
+        hook: String,
+        /// The hooks file that declares it.
+        location: Location,
+        /// Why the chain cannot be had.
+        source: Box<ResolveError>,
+    },
+    /// A hook is in a layer that its space may not use (SPEC 10.3).
+    #[error(
+        "hook `{hook}` of `{location}` is in layer {layer}; hooks of the {} space are in layer {}",
+        .location.space,
+        numbers(allowed)
+    )]
+    ForeignLayer {
+        /// The hooks file.
+        location: Location,
+        /// The hook's id.
+        hook: String,
+        /// The layer that it names.
+        layer: HookLayer,
+        /// The layers that the space may use.
+        allowed: Vec<HookLayer>,
+    },
     /// A directive extends itself, at some distance (SPEC 7.1).
     #[error("Circular extends chain: {id} (chain: {})", arrows(chain))]
     Circular {
@@ -180,6 +208,20 @@ pub enum ResolveError {
         /// Why it does not count.
         source: Box<rye_sign::TrustError>,
     },
+    /// A file was not twice the same while it was searched.
+    #[error("`{location}` changes while it is read; search again")]
+    Changing {
+        /// The file.
+        location: Location,
+    },
+    /// What a search keeps for the next one could not be written.
+    #[error("cannot write the search cache `{}`", .path.display())]
+    Cache {
+        /// The cache's file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// Several of the above at once.
     #[error("{} problems: {}", .problems.len(), joined(problems))]
     Several {
@@ -201,7 +243,9 @@ impl ResolveError {
     pub fn is_unverified(&self) -> bool {
         match self {
             Self::Unverified { .. } | Self::Unsignable { .. } | Self::RunTrust { .. } => true,
-            Self::Extends { source, .. } => source.is_unverified(),
+            Self::Extends { source, .. } | Self::HookExtends { source, .. } => {
+                source.is_unverified()
+            }
             Self::Several { problems } => problems.iter().any(Self::is_unverified),
             _ => false,
         }
@@ -238,6 +282,10 @@ fn listed(locations: &[Location]) -> String {
     }
     let quoted: Vec<String> = locations.iter().map(|location| format!("`{location}`")).collect();
     quoted.join(", ")
+}
+
+fn numbers(layers: &[HookLayer]) -> String {
+    layers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn arrows(chain: &[ItemId]) -> String {

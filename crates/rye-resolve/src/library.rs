@@ -2,7 +2,6 @@
 
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{CommentStyle, Error, ItemName, Policy, Timestamp, TrustStore, Verified, accept};
-use serde_json::Value;
 
 use crate::{
     Config, ExtendsChain, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces,
@@ -107,11 +106,16 @@ impl Library {
 
     /// `leaf` and everything that it extends, each found and verified like any directive.
     ///
+    /// The first `resolve_extends` hook of the hooks files that applies to `leaf` says what it
+    /// extends (SPEC 7.3); else the directive itself does.
+    ///
     /// # Errors
     ///
-    /// A directive of the chain cannot be had or repeats, or there are too many (SPEC 7.1).
+    /// A directive of the chain cannot be had or repeats, or there are too many (SPEC 7.1); or the
+    /// hooks cannot be had, see [`config_hooks`](Self::config_hooks).
     pub fn chain(&self, leaf: Item<Directive>) -> Result<ExtendsChain, ResolveError> {
-        ExtendsChain::walk(leaf, |id| self.directive(id))
+        let hook = self.extending(&leaf)?;
+        ExtendsChain::walk(leaf, hook, |id| self.directive(id))
     }
 
     /// Every id of `kind` with its winner, sorted.
@@ -140,6 +144,15 @@ impl Library {
     /// The name is no id, or a layer is unsigned, tampered with, ambiguous or unreadable: one refuses
     /// the whole, and all are reported (SPEC 4.3).
     pub fn config(&self, name: &str) -> Result<Option<Config>, ResolveError> {
+        self.layers(name, rye_parse::config).map(Config::new)
+    }
+
+    /// The files of the configuration `name`, nearest space first, each verified and read by `read`.
+    pub(crate) fn layers<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&str, &str) -> Result<T, ParseError>,
+    ) -> Result<Vec<Item<T>>, ResolveError> {
         let kind = ItemKind::Config;
         let id: ItemId = name.parse().map_err(|source| {
             let text = name.to_owned();
@@ -147,20 +160,25 @@ impl Library {
         })?;
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         for root in self.spaces.roots() {
-            match self.layer(&root, &id) {
+            match self.layer(&root, &id, &read) {
                 Ok(layer) => layers.extend(layer),
                 Err(problem) => problems.push(problem),
             }
         }
-        ResolveError::gather(problems).map(|()| Config::new(layers))
+        ResolveError::gather(problems).map(|()| layers)
     }
 
-    fn layer(&self, root: &Root, id: &ItemId) -> Result<Option<Item<Value>>, ResolveError> {
+    fn layer<T>(
+        &self,
+        root: &Root,
+        id: &ItemId,
+        read: impl Fn(&str, &str) -> Result<T, ParseError>,
+    ) -> Result<Option<Item<T>>, ResolveError> {
         let kind = ItemKind::Config;
         let candidates = root.candidates(kind, id)?;
         let Some((_, located)) = decide(kind, id, vec![candidates])? else { return Ok(None) };
         let text = self.read(root, kind, id, located.winner)?;
-        parse(text, rye_parse::config).map(Some)
+        parse(text, read).map(Some)
     }
 
     fn find(&self, kind: ItemKind, id: &ItemId) -> Result<(Root, Located), ResolveError> {

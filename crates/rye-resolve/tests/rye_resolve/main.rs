@@ -5,6 +5,7 @@
 mod chains;
 mod configs;
 mod finding;
+mod hooks;
 mod links;
 mod listing;
 mod placing;

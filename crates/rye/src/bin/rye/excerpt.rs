@@ -40,7 +40,9 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
             source: text.clone(),
             diagnostics: source.problems().iter().map(of_problem).collect(),
         }],
-        ResolveError::Extends { source, .. } => of_resolve(source),
+        ResolveError::Extends { source, .. } | ResolveError::HookExtends { source, .. } => {
+            of_resolve(source)
+        }
         ResolveError::Several { problems, .. } => problems.iter().flat_map(of_resolve).collect(),
         _ => Vec::new(),
     }

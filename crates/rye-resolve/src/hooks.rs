@@ -1,0 +1,182 @@
+//! The hooks of a run, over the spaces and the chain (SPEC 4.4, 7.3, 10.3, D10).
+
+use rye_parse::{ConfigHook, Directive, Hook, HookEvent, HookLayer, HookPosition, Spanned};
+use rye_sign::Provenance;
+use serde_json::{Map, Value};
+
+use crate::{ExtendsChain, Item, Library, Location, ResolveError, Space};
+
+/// The configuration that hooks files are: `config/agent/hooks.yaml` and its other extensions.
+const NAME: &str = "agent/hooks";
+
+/// A hook, and when it has its turn.
+///
+/// It can only be had from a verified file; `provenance` says who vouches for it.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct PlacedHook {
+    /// The hook as declared; its spans index the file at `location`.
+    pub hook: Hook,
+    /// When it has its turn among all hooks, lowest first.
+    pub layer: HookLayer,
+    /// When it has its turn in its layer, lowest first.
+    pub order: i64,
+    /// Where the knowledge of its action goes.
+    pub position: HookPosition,
+    /// Whether that knowledge is named for the model by an element around it.
+    pub wrap: bool,
+    /// What the directive is to extend: given for `resolve_extends`, and for no other event.
+    pub extends: Option<String>,
+    /// The file that declares it.
+    pub location: Location,
+    /// Who vouches for that file.
+    pub provenance: Provenance,
+}
+
+impl Library {
+    /// The hooks of the hooks files of all spaces, by layer and order; equal ones nearest space first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`config`](Self::config), and every hook in a layer that is not its space's.
+    pub fn config_hooks(&self) -> Result<Vec<PlacedHook>, ResolveError> {
+        let (mut hooks, mut problems) = (Vec::new(), Vec::new());
+        for file in self.layers(NAME, rye_parse::hooks)? {
+            for hook in file.content.value() {
+                match of_config(&file, &hook.value) {
+                    Ok(hook) => hooks.push(hook),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+        }
+        ResolveError::gather(problems)?;
+        Ok(in_turn(hooks))
+    }
+
+    /// Every hook of a run of the chain's leaf, in turn: those of [`config_hooks`](Self::config_hooks)
+    /// and those of [`ExtendsChain::hooks`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`config_hooks`](Self::config_hooks).
+    pub fn hooks(&self, chain: &ExtendsChain) -> Result<Vec<PlacedHook>, ResolveError> {
+        let mut hooks = self.config_hooks()?;
+        hooks.extend(chain.hooks());
+        Ok(in_turn(hooks))
+    }
+
+    /// The first `resolve_extends` hook whose condition holds for `leaf` (SPEC 7.3).
+    pub(crate) fn extending(
+        &self,
+        leaf: &Item<Directive>,
+    ) -> Result<Option<PlacedHook>, ResolveError> {
+        let event = event(leaf);
+        let fires = |hook: &PlacedHook| {
+            hook.hook.event.value == HookEvent::ResolveExtends
+                && hook
+                    .hook
+                    .condition
+                    .as_ref()
+                    .is_none_or(|condition| condition.value.holds(&event))
+        };
+        Ok(self.config_hooks()?.into_iter().find(fires))
+    }
+}
+
+impl ExtendsChain {
+    /// The hooks that the directives of the chain declare, root first.
+    ///
+    /// One nearer the leaf takes the place of an inherited one with the same id (SPEC D10).
+    pub fn hooks(&self) -> Vec<PlacedHook> {
+        let mut hooks: Vec<PlacedHook> = Vec::new();
+        for link in self.root_first() {
+            for hook in &link.content.value().hooks {
+                let hook = of_directive(link, hook);
+                let same = |other: &&mut PlacedHook| other.hook.id.value == hook.hook.id.value;
+                match hooks.iter_mut().find(same) {
+                    Some(inherited) => *inherited = hook,
+                    None => hooks.push(hook),
+                }
+            }
+        }
+        hooks
+    }
+}
+
+/// The layers that hooks files of a space may use, the one of hooks that name none first.
+///
+/// The operator may put hooks anywhere. A project may not get in front of the operator, nor among
+/// the hooks that run whatever came before.
+fn layers_of(space: Space) -> &'static [HookLayer] {
+    use HookLayer::{BuiltIn, Infrastructure, Project, User};
+    match space {
+        Space::Project => &[Project],
+        Space::User => &[User, BuiltIn, Project, Infrastructure],
+        Space::System | Space::Builtin => &[BuiltIn, Infrastructure],
+    }
+}
+
+fn of_config(
+    file: &Item<Vec<Spanned<ConfigHook>>>,
+    declared: &ConfigHook,
+) -> Result<PlacedHook, ResolveError> {
+    let allowed = layers_of(file.location.space);
+    let first = allowed.first().copied().expect("because every space has a layer");
+    let layer = declared.layer.as_ref().map_or(first, |layer| layer.value);
+    if !allowed.contains(&layer) {
+        return Err(ResolveError::ForeignLayer {
+            location: file.location.clone(),
+            hook: declared.hook.id.value.clone(),
+            layer,
+            allowed: allowed.to_vec(),
+        });
+    }
+    Ok(PlacedHook {
+        hook: declared.hook.clone(),
+        layer,
+        order: declared.order,
+        position: declared.position,
+        wrap: declared.wrap,
+        extends: declared.extends.as_ref().map(|id| id.value.clone()),
+        location: file.location.clone(),
+        provenance: file.content.provenance().clone(),
+    })
+}
+
+fn of_directive(link: &Item<Directive>, hook: &Spanned<Hook>) -> PlacedHook {
+    PlacedHook {
+        hook: hook.value.clone(),
+        layer: HookLayer::Directive,
+        order: 0,
+        position: HookPosition::default(),
+        wrap: true,
+        extends: None,
+        location: link.location.clone(),
+        provenance: link.content.provenance().clone(),
+    }
+}
+
+/// Sorted by layer, then order; what is equal in both stays as it was.
+fn in_turn(mut hooks: Vec<PlacedHook>) -> Vec<PlacedHook> {
+    hooks.sort_by_key(|hook| (hook.layer, hook.order));
+    hooks
+}
+
+/// What a `resolve_extends` hook sees; what the directive does not say is absent.
+fn event(leaf: &Item<Directive>) -> Value {
+    let directive = leaf.content.value();
+    let text = |value: &Option<Spanned<String>>| value.as_ref().map(|text| text.value.clone());
+    let fields = [
+        ("id", Some(leaf.id.to_string())),
+        ("name", Some(directive.name.value.clone())),
+        ("category", text(&directive.category)),
+        ("version", text(&directive.version)),
+        ("author", text(&directive.author)),
+        ("extends", text(&directive.extends)),
+    ];
+    let fields: Map<String, Value> = fields
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?.into())))
+        .collect();
+    Value::Object(Map::from_iter([("directive".to_owned(), fields.into())]))
+}
