@@ -46,6 +46,7 @@ pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
         text,
         base: range.start,
         failed: BTreeSet::new(),
+        unclosed: BTreeSet::new(),
         paragraph: 0,
         tokens: Vec::new(),
     };
@@ -59,9 +60,11 @@ pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
 struct Scanner<'s> {
     text: &'s str,
     base: usize,
-    /// The ends that do not come any more; those of code spans are forgotten with their paragraph.
+    /// The ends that do not come any more.
     failed: BTreeSet<String>,
-    /// Where the paragraph that `failed` speaks of ends.
+    /// The lengths of code spans that do not end in this paragraph.
+    unclosed: BTreeSet<usize>,
+    /// Where the paragraph that `unclosed` speaks of ends.
     paragraph: usize,
     tokens: Vec<Token<'s>>,
 }
@@ -70,7 +73,7 @@ impl<'s> Scanner<'s> {
     /// Reads what stands at `at`; returns where to go on.
     fn next(&mut self, at: usize) -> usize {
         let rest = self.rest(at);
-        if at == 0 || self.text.get(..at).is_some_and(|before| before.ends_with('\n')) {
+        if self.is_line_start(at) && may_be_marked(rest) {
             if let Some(end) = self.fence(at, rest) {
                 return end;
             }
@@ -81,10 +84,10 @@ impl<'s> Scanner<'s> {
             Some('<') => self.markup(at, rest),
             Some('\n') => at + 1,
             _ => {
-                let skip = rest.char_indices().skip(1).find(|(_, c)| matches!(c, '`' | '<' | '\n'));
+                // Each of the three is a character of one byte.
+                let skip = rest.bytes().position(|byte| matches!(byte, b'`' | b'<' | b'\n'));
                 match skip {
-                    Some((next, '\n')) => at + next + 1,
-                    Some((next, _)) => at + next,
+                    Some(next) => at + next + usize::from(rest.as_bytes().get(next) == Some(&b'\n')),
                     None => self.text.len(),
                 }
             }
@@ -93,6 +96,10 @@ impl<'s> Scanner<'s> {
 
     fn rest(&self, at: usize) -> &'s str {
         self.text.get(at..).unwrap_or("")
+    }
+
+    fn is_line_start(&self, at: usize) -> bool {
+        at.checked_sub(1).is_none_or(|before| self.text.as_bytes().get(before) == Some(&b'\n'))
     }
 
     /// The end of the fenced block whose first line starts at `at`.
@@ -141,15 +148,14 @@ impl<'s> Scanner<'s> {
         let length = rest.len() - rest.trim_start_matches('`').len();
         if self.paragraph <= at {
             self.paragraph = at + paragraph_end(rest);
-            self.failed.retain(|end| !end.starts_with("code"));
+            self.unclosed.clear();
         }
-        let end = format!("code{length}");
-        if LONGEST_RUN < length || self.failed.contains(&end) {
+        if LONGEST_RUN < length || self.unclosed.contains(&length) {
             return at + length;
         }
         let inside = self.text.get(at + length..self.paragraph).unwrap_or("");
         let Some(close) = closing_run(inside, length) else {
-            self.failed.insert(end);
+            self.unclosed.insert(length);
             return at + length;
         };
         let span = at..at + length + close + length;
@@ -197,6 +203,17 @@ impl<'s> Scanner<'s> {
     fn push(&mut self, kind: Kind<'s>, span: Range<usize>) {
         self.tokens.push(Token { kind, span: self.base + span.start..self.base + span.end });
     }
+}
+
+/// Whether a line can be a fence, a heading or bold, by its first character; most lines begin like prose.
+fn may_be_marked(line: &str) -> bool {
+    let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
+    first.is_some_and(|byte| match byte {
+        b'`' | b'~' | b'#' | b'*' | b'.' | b')' | b'0'..=b'9' => true,
+        b'\n' => false,
+        // What is neither prose nor a mark may be white space.
+        other => !other.is_ascii_graphic(),
+    })
 }
 
 /// The marker and length of a run of backticks or tildes at the start of a line.

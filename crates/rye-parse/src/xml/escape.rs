@@ -21,7 +21,14 @@ pub(super) fn unescape(report: &mut Report<'_>, span: Range<usize>, space: Space
     let raw = report.text(&span);
     let mut value = String::with_capacity(raw.len());
     let mut at = 0;
-    while let Some(c) = raw.get(at..).and_then(|rest| rest.chars().next()) {
+    loop {
+        // Nearly all text is plain, and is copied as one.
+        let rest = raw.get(at..).unwrap_or("");
+        let plain = rest.bytes().position(|byte| !is_plain(byte, space)).unwrap_or(rest.len());
+        let (plain, rest) = rest.split_at(plain);
+        value.push_str(plain);
+        at += plain.len();
+        let Some(c) = rest.chars().next() else { return value };
         let place = span.start + at;
         if c == '&' {
             at += entity(report, place, raw.get(at..).unwrap_or(""), &mut value);
@@ -35,7 +42,16 @@ pub(super) fn unescape(report: &mut Report<'_>, span: Range<usize>, space: Space
             c => forbidden(report, c, place..place + c.len_utf8()),
         }
     }
-    value
+}
+
+/// Whether a byte stands for itself; one that does not is the first byte of a character.
+fn is_plain(byte: u8, space: Space) -> bool {
+    match byte {
+        b'\n' | b'\t' => space == Space::Text,
+        // The characters that are not allowed are controls, and two that begin with 0xEF.
+        0..b' ' | b'&' | 0xef => false,
+        _ => true,
+    }
 }
 
 /// Reports characters that may not even stand in CDATA or opaque text.
