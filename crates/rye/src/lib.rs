@@ -37,11 +37,12 @@ pub use self::check::{Checked, Finding, Severity, check, check_bytes};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
-pub use self::render::{RenderRequest, Rendered};
+pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
-    Host, LimitOptions, LimitSource, Placing, PlanRequest, PrepareError, ProviderChoice, RunError,
-    RunReport, RunRequest, Secrets,
+    Host, LimitOptions, LimitSource, LinkedThreads, Placing, PlanRequest, PrepareError,
+    ProviderChoice, RunError, RunReport, RunRequest, Secrets, record_failure,
+    refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{SignError, signed};

@@ -8,7 +8,9 @@ use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::Rye;
-use crate::session::{Placing, PrepareError, composed, leaf, opened, permissions};
+use crate::session::{
+    Placing, PrepareError, Vouched, chain_warnings, composed, leaf, opened, permissions, warnings,
+};
 
 /// What to render.
 #[derive(Debug, Clone)]
@@ -42,6 +44,18 @@ pub struct Rendered {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
+    /// What the operator should know, such as that an item is not signed by anybody.
+    pub warnings: Vec<String>,
+}
+
+/// A directive prompt with its placeholders left as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Template {
+    /// The directive prompt.
+    pub text: String,
+    /// What the operator should know, such as that a directive is not signed by anybody.
+    pub warnings: Vec<String>,
 }
 
 impl Rye {
@@ -56,12 +70,14 @@ impl Rye {
         let composed = composed(&self.library, &request.directive, &inputs)?;
         let (prompt, opening) = opened(&composed, request.returns, None)?;
         let system = opening.system.as_deref().unwrap_or_default();
+        let vouched: Vec<Vouched> = self.trust_config.iter().flat_map(Vouched::of_layers).collect();
         let digest = Digest::of(format!("{system}\0{}", opening.first_user_message).as_bytes());
         Ok(Rendered {
             system: opening.system,
             prompt,
             first_user_message: opening.first_user_message,
             digest,
+            warnings: warnings(&composed, &vouched, self),
         })
     }
 
@@ -74,8 +90,9 @@ impl Rye {
         &self,
         directive: &ItemId,
         returns: ReturnStyle,
-    ) -> Result<String, PrepareError> {
+    ) -> Result<Template, PrepareError> {
         let chain = self.library.chain(self.library.directive(directive)?)?;
-        Ok(rye_prompt::template(leaf(&chain), permissions(&chain), returns))
+        let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
+        Ok(Template { text, warnings: chain_warnings(&chain) })
     }
 }

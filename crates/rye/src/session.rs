@@ -5,6 +5,7 @@ mod contract;
 mod error;
 mod facts;
 mod limits;
+mod links;
 mod plan;
 mod prepare;
 mod prompting;
@@ -22,7 +23,9 @@ use rye_thread::budget::SqliteLedger;
 use rye_thread::{DriveContext, Journal, Outcome, Registry, Run, ThreadId, ThreadRecord, drive};
 
 pub use self::error::PrepareError;
+pub(crate) use self::facts::{Vouched, chain_warnings, warnings};
 pub use self::limits::LimitSource;
+pub use self::links::{LinkedThreads, refuse_linked_threads};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{composed, leaf, opened, permissions};
 pub use self::request::{
@@ -61,6 +64,9 @@ pub enum RunError {
         /// What stands in the way.
         source: Box<PrepareError>,
     },
+    /// The thread's record would be written through a link.
+    #[error(transparent)]
+    Linked(#[from] LinkedThreads),
     /// The thread's record cannot be written.
     #[error("the record of the thread cannot be written")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -72,6 +78,7 @@ impl RunError {
     pub fn class(&self) -> Class {
         match self {
             Self::Prepare { source, .. } => source.class(),
+            Self::Linked(_) => Class::Refused,
             Self::Store(_) => Class::Failed,
         }
     }
@@ -86,6 +93,9 @@ impl Rye {
     /// When the directive cannot be prepared, which costs no tokens and leaves a thread in state `error`; and when the
     /// record cannot be written. A run that begins always gives a report, failed or not.
     pub async fn run(&self, request: RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
+        if let Some(threads) = self.threads() {
+            refuse_linked_threads(&threads)?;
+        }
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         match prepare(self, &request, &host, &key) {
             Ok(prepared) => self.driven(prepared, request, host, key).await,
@@ -150,15 +160,8 @@ impl Rye {
         let Some(threads) = self.threads() else {
             return RunError::Prepare { directive, thread: None, unrecorded: None, source };
         };
-        let now = host.clock.now();
-        let left = || -> Result<(), RunError> {
-            let store = Store::open(&threads)?;
-            let record =
-                ThreadRecord::new(&request.thread, &directive, &rye_thread::Limits::default(), now);
-            let journal = Journal::create(&threads, record, key, store.registry).map_err(stored)?;
-            journal.fail(&with_causes(source.as_ref()), now).map_err(stored)
-        };
-        let (thread, unrecorded) = match left() {
+        let reason = with_causes(source.as_ref());
+        let (thread, unrecorded) = match leave_failed(&threads, request, host, key, &reason) {
             Ok(()) => (Some(request.thread.clone()), None),
             Err(error) => (None, Some(with_causes(&error))),
         };
@@ -170,6 +173,40 @@ impl Rye {
     pub fn threads(&self) -> Option<PathBuf> {
         self.library.spaces().project().map(|project| project.join(".ai").join("threads"))
     }
+}
+
+/// Leaves a thread in state `error` behind for a run that something kept from beginning before there was a [`Rye`] to ask,
+/// such as a trust policy that is refused (SPEC 10.1). `reason` goes into the record, which anybody may read.
+///
+/// # Errors
+///
+/// When the record cannot be written.
+pub fn record_failure(
+    project: &Path,
+    request: &RunRequest,
+    host: &Host<'_>,
+    reason: &str,
+) -> Result<(), RunError> {
+    let threads = project.join(".ai").join("threads");
+    refuse_linked_threads(&threads)?;
+    let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
+    leave_failed(&threads, request, host, key, reason)
+}
+
+fn leave_failed(
+    threads: &Path,
+    request: &RunRequest,
+    host: &Host<'_>,
+    key: Arc<SigningKey>,
+    reason: &str,
+) -> Result<(), RunError> {
+    let (now, limits) = (host.clock.now(), rye_thread::Limits::default());
+    let store = Store::open(threads)?;
+    let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
+    let signed_by = facts::signed_by(&key, host.signing_key.is_some());
+    record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
+    let journal = Journal::create(threads, record, key, store.registry).map_err(stored)?;
+    journal.fail(reason, now).map_err(stored)
 }
 
 /// The registry and the ledger of a project, which share one database.

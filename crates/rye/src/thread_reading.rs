@@ -105,8 +105,9 @@ impl Rye {
         thread: &ThreadId,
     ) -> Result<ThreadReading, ThreadReadError> {
         let folder = threads.join(thread.as_str());
-        let trusted: Vec<PublicKey> =
-            self.library.trust().keys().map(|key| key.key().clone()).collect();
+        // An expired key vouches for what it signed before; a revoked one for nothing.
+        let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
+        let trusted: Vec<PublicKey> = standing.map(|key| key.key().clone()).collect();
         let (record, keys, vouched_by) = match ThreadRecord::read(&folder, &trusted) {
             Ok(record) => (record, trusted, Voucher::TrustedKey),
             Err(error @ RecordError::Unverified { .. }) => {

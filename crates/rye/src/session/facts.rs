@@ -1,7 +1,7 @@
 //! What the record of a thread says beside its events: who vouched for what, and with which authority.
 
 use rye_prompt::{Origin, Piece, Slot};
-use rye_resolve::{Config, Item, ItemKind, declared_problems};
+use rye_resolve::{Config, ExtendsChain, Item, ItemKind, declared_problems};
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
 use rye_thread::transcript::Injected;
@@ -54,20 +54,24 @@ pub(crate) fn facts(
         composed.context.skipped.iter().map(|wanted| Value::from(wanted.id.as_str())).collect(),
     );
     put("token", serde_json::from_str(&token.to_json()).unwrap_or(Value::Null));
-    put(
-        "signed_by",
-        json!({
-            "key": if is_operators_key { "operator" } else { "thread" },
-            "key_id": key.public().key_id().to_string(),
-            "public_key": key.public().to_pem(),
-        }),
-    );
+    put(SIGNED_BY, signed_by(key, is_operators_key));
     put(
         "trust_notes",
         rye.trust_notes().iter().map(|note| Value::from(note.to_string())).collect(),
     );
     put("warnings", warnings.into());
     facts
+}
+
+/// The fact that names the key of a record, by which one that a thread signed itself is read back.
+pub(crate) const SIGNED_BY: &str = "signed_by";
+
+pub(crate) fn signed_by(key: &SigningKey, is_operators_key: bool) -> Value {
+    json!({
+        "key": if is_operators_key { "operator" } else { "thread" },
+        "key_id": key.public().key_id().to_string(),
+        "public_key": key.public().to_pem(),
+    })
 }
 
 /// What was composed into the opening, in the order in which the model reads it.
@@ -87,13 +91,7 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
 /// What the operator should know: claims that a directive's place contradicts, weak signatures, unsigned items, and
 /// context that was skipped.
 pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for link in composed.chain.root_first() {
-        let problems = declared_problems(link.content.value(), &link.id);
-        warnings
-            .extend(problems.iter().map(|problem| format!("directive `{}`: {problem}", link.id)));
-        warnings.extend(weaknesses(link.content.provenance(), &format!("directive `{}`", link.id)));
-    }
+    let mut warnings = chain_warnings(&composed.chain);
     for item in &composed.knowledge {
         warnings.extend(weaknesses(item.content.provenance(), &format!("knowledge `{}`", item.id)));
     }
@@ -107,6 +105,18 @@ pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> V
         }),
     );
     warnings.extend(rye.trust_notes().iter().map(ToString::to_string));
+    warnings
+}
+
+/// What the operator should know of the directives of a chain.
+pub(crate) fn chain_warnings(chain: &ExtendsChain) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for link in chain.root_first() {
+        let problems = declared_problems(link.content.value(), &link.id);
+        warnings
+            .extend(problems.iter().map(|problem| format!("directive `{}`: {problem}", link.id)));
+        warnings.extend(weaknesses(link.content.provenance(), &format!("directive `{}`", link.id)));
+    }
     warnings
 }
 

@@ -129,3 +129,44 @@ fn a_prompt_of_a_file_elsewhere() {
     session.put("index.md", "# Not in a space\n");
     insta::assert_snapshot!(session.rye("render index.md --trust TRUST"));
 }
+
+/// What keeps the spaces from being opened is a failure before the loop like any other (SPEC 10.1).
+#[test]
+fn a_refused_trust_policy_leaves_a_failed_thread() {
+    let session = Session::new();
+    session.put(".ai/config/trust.yaml", "content_only: deny\n");
+    insta::assert_snapshot!(session.rye("run notes/index --provider steps"));
+    std::fs::remove_file(session.project().join(".ai/config/trust.yaml")).unwrap();
+    let shown = session.rye("threads show");
+    assert!(
+        shown.contains("state      error") && shown.contains("trust.yaml` is not verified"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_folder_that_is_no_project_is_left_alone() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("run notes/index --project elsewhere"));
+    assert!(!session.project().join("elsewhere").exists());
+}
+
+/// Nothing is written through a link that the project's author laid.
+#[cfg(unix)]
+#[test]
+fn threads_are_not_written_out_of_the_space() {
+    use std::os::unix::fs::symlink;
+    let session = Session::new();
+    let threads = session.project().join(".ai/threads");
+    symlink(session.home(), &threads).unwrap();
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+    assert_eq!(std::fs::read_dir(session.home()).unwrap().count(), 0);
+    std::fs::remove_file(&threads).unwrap();
+    std::fs::create_dir(&threads).unwrap();
+    symlink(session.home().join("db"), threads.join("registry.db")).unwrap();
+    for command in ["run notes/index --trust TRUST --provider steps", "threads list"] {
+        let output = session.rye(command);
+        assert!(output.ends_with("--- exit 3\n"), "{output}");
+    }
+    assert!(!session.home().join("db").exists());
+}

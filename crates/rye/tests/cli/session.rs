@@ -41,6 +41,11 @@ impl Session {
 
     /// Runs the program in the project and returns what a person sees: standard output, standard error, exit code.
     pub(crate) fn rye(&self, arguments: &str) -> String {
+        self.rye_with(arguments, &[])
+    }
+
+    /// The same with further variables in the environment.
+    pub(crate) fn rye_with(&self, arguments: &str, variables: &[(&str, &str)]) -> String {
         let words = arguments.split_whitespace().map(|word| match word {
             "TRUST" => examples().join("keys/example-trust.toml").display().to_string(),
             "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
@@ -51,6 +56,7 @@ impl Session {
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.home())
+            .envs(variables.iter().copied())
             .output()
             .unwrap();
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

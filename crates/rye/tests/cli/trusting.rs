@@ -104,3 +104,78 @@ fn a_pattern_is_expanded_by_the_program_too() {
     assert!(output.contains("3 signed, 0 not signed"), "{output}");
     insta::assert_snapshot!(session.rye("sign .ai/**/*.toml --key KEY"));
 }
+
+/// Vouching for a key is no by-product of signing a folder (SPEC 2.8).
+#[test]
+fn a_trust_document_is_signed_only_by_its_name() {
+    let session = Session::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/keys/example-trust.toml");
+    let document = fs::read_to_string(path).unwrap();
+    session.put("keys/other.toml", &document);
+    session.rye("keys generate");
+    insta::assert_snapshot!(session.rye("sign keys"));
+    assert!(session.rye("sign keys/*.toml").ends_with("--- exit 1\n"));
+    assert_eq!(fs::read_to_string(session.project().join("keys/other.toml")).unwrap(), document);
+    assert!(session.rye("sign keys/other.toml").ends_with("--- exit 0\n"));
+}
+
+/// Whatever is neither yes nor no must not switch verification off.
+#[test]
+fn only_a_clear_yes_allows_what_is_unsigned() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/unsigned.md", UNSIGNED);
+    for (value, code) in [
+        ("1", 0),
+        ("true", 0),
+        ("yes", 0),
+        ("on", 0),
+        ("", 3),
+        ("0", 3),
+        ("no", 3),
+        ("false", 3),
+        ("off", 3),
+        ("disabled", 2),
+        ("none", 2),
+        (" 0", 2),
+    ] {
+        let output = session.rye_with("render notes/unsigned", &[("RYE_DEV_MODE", value)]);
+        assert!(output.ends_with(&format!("--- exit {code}\n")), "`{value}`: {output}");
+    }
+}
+
+#[test]
+fn what_is_unsigned_is_rendered_and_run_with_a_warning() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/unsigned.md", UNSIGNED);
+    let warning = "--- standard error\nwarning: UNVERIFIED: directive `notes/unsigned` is not signed by anybody\n";
+    for command in [
+        "render notes/unsigned --allow-unsigned",
+        "render notes/unsigned --allow-unsigned --json",
+        "render notes/unsigned --allow-unsigned --template",
+        "run notes/unsigned --allow-unsigned --provider steps",
+        "run notes/unsigned --allow-unsigned --provider steps --json",
+    ] {
+        let output = session.rye(command);
+        assert!(output.contains(warning), "{output}");
+    }
+}
+
+const UNSIGNED: &str =
+    "# U\n\n```xml\n<directive name=\"unsigned\" version=\"1.0.0\" />\n```\n\nDo it.\n";
+
+/// A thread is not vouched for by a key that no longer vouches for anything.
+#[test]
+fn a_revoked_key_vouches_for_no_thread() {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.rye("sign .ai");
+    session.rye("run notes/index --provider steps");
+    assert!(session.rye("threads show").contains("signed by  trusted_key"));
+    let folder = session.home().join(".ai/config/keys/trusted");
+    let path = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, text) = text.split_once('\n').unwrap();
+    let revoked = text.replace("[public_key]", "revoked = 2026-01-01T00:00:00Z\n[public_key]");
+    fs::write(&path, revoked).unwrap();
+    assert!(session.rye("threads show").contains("signed by  thread\n"));
+}

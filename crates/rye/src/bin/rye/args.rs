@@ -40,11 +40,21 @@ pub(crate) struct Global {
     pub(crate) trust: Vec<PathBuf>,
     /// Accept items that nobody has signed, for authoring; tampered ones stay refused
     #[arg(long, global = true, env = "RYE_DEV_MODE", hide_env_values = true, help_heading = "Trust",
-          value_parser = clap::builder::FalseyValueParser::new())]
+          value_parser = switch)]
     pub(crate) allow_unsigned: bool,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+/// The value of a variable that switches something on. What is neither a yes nor a no is an error: a switch that lowers a
+/// guard is not thrown by a guess.
+fn switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("write `1` or `0`".to_owned()),
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -72,9 +72,16 @@ impl Environment {
 
     /// The project, or a failure that says how to name one.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
-        self.project.as_deref().ok_or_else(|| {
+        let project = self.project.as_deref().ok_or_else(|| {
             Failure::usage("no project here: no folder above has an `.ai` folder; name one with `--project DIR`")
-        })
+        })?;
+        if project.join(".ai").is_dir() {
+            return Ok(project);
+        }
+        let name = project.display();
+        Err(Failure::usage(format!(
+            "`{name}` is no project: it has no `.ai` folder; make one in it"
+        )))
     }
 
     /// The user space, or a failure that says how to name one.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use rye::resolve::ResolveError;
+use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
 use serde_json::json;
 
@@ -56,6 +57,15 @@ impl Failure {
 
     fn with_excerpts(self, excerpts: Vec<Excerpt>) -> Self {
         Self { excerpts, ..self }
+    }
+
+    /// The failure of a run that never began, with what became of its record.
+    pub(crate) fn of_thread(self, thread: &ThreadId, recorded: Result<(), RunError>) -> Self {
+        let epilogue = match recorded {
+            Ok(()) => format!("thread {thread} error"),
+            Err(error) => format!("its record could not be written either: {error}"),
+        };
+        Self { epilogue: Some(epilogue), ..self }
     }
 
     pub(crate) fn exit(&self) -> Exit {

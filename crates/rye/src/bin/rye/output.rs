@@ -7,6 +7,11 @@ pub(crate) fn json(value: &Value) {
     println!("{value:#}");
 }
 
+/// Tells of warnings, whatever standard output is for: nobody is to overlook that something is unverified.
+pub(crate) fn warnings(warnings: &[String]) {
+    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
 /// A value for people: text as it is, anything else as JSON.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

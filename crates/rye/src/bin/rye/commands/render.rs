@@ -37,11 +37,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let rye = environment.rye()?;
     let id = directive(&arguments.directive, &rye, environment)?;
     if arguments.template {
-        let prompt = rye.template(&id, arguments.returns)?;
+        let template = rye.template(&id, arguments.returns)?;
+        output::warnings(&template.warnings);
         if environment.json() {
-            output::json(&json!({ "template": prompt }))
+            output::json(&json!({ "template": template.text, "warnings": template.warnings }))
         } else {
-            println!("{prompt}")
+            println!("{}", template.text)
         }
         return Ok(Exit::Fine);
     }
@@ -74,12 +75,14 @@ fn directive(argument: &str, rye: &Rye, environment: &Environment) -> Result<Ite
 }
 
 fn print(rendered: &Rendered, environment: &Environment) {
+    output::warnings(&rendered.warnings);
     if environment.json() {
         output::json(&json!({
             "system": rendered.system,
             "prompt": rendered.prompt,
             "first_user_message": rendered.first_user_message,
             "sha256": rendered.digest.to_string(),
+            "warnings": rendered.warnings,
         }));
         return;
     }

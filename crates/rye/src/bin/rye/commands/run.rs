@@ -7,7 +7,7 @@ use rye::prompt::ReturnStyle;
 use rye::providers::ApiKey;
 use rye::resolve::ItemId;
 use rye::thread::{Cancel, FailureKind, SpendLimit, ThreadId, ThreadState};
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets};
+use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets, record_failure};
 use serde_json::{Value, json};
 
 use super::keys::signing_key_if_any;
@@ -59,11 +59,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    environment.project()?;
-    let rye = environment.rye()?;
-    let signing_key = signing_key_if_any(environment)?.map(Arc::new);
+    let project = environment.project()?;
     let progress = Progress::new(arguments.quiet, environment.colors());
     let request = request(arguments)?;
+    let (signing_key, opened) = match signing_key_if_any(environment) {
+        Ok(key) => (key.map(Arc::new), environment.rye()),
+        Err(failure) => (None, Err(failure)),
+    };
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = Host {
@@ -74,6 +76,10 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         random: Arc::new(random),
         signing_key,
     };
+    let rye = opened.map_err(|failure| {
+        let recorded = record_failure(project, &request, &host, &failure.to_string());
+        failure.of_thread(&request.thread, recorded)
+    })?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let report = runtime.block_on(async {
@@ -129,12 +135,10 @@ async fn cancel_on_signal(cancel: Cancel) {
 
 fn tell(report: &RunReport, environment: &Environment) -> Exit {
     let outcome = &report.outcome;
+    output::warnings(&report.warnings);
     if environment.json() {
         output::json(&row(report));
     } else {
-        for warning in &report.warnings {
-            eprintln!("warning: {warning}");
-        }
         match &outcome.outputs {
             Some(outputs) => {
                 outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::sign::{SigningKey, Timestamp};
-use rye::signed;
+use rye::sign::{SigningKey, Timestamp, TrustDocument};
+use rye::{place, signed};
 use serde_json::{Value, json};
 
 use super::keys::{read_signing_key, signing_key};
@@ -39,7 +39,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     };
     let at = arguments.at.unwrap_or_else(Environment::now);
     let files = files::named(&arguments.paths, environment)?;
-    let rows: Vec<Row> = files.into_iter().map(|path| row(path, &key, at)).collect();
+    let named: Vec<PathBuf> =
+        arguments.paths.iter().map(|path| environment.absolute(path)).collect();
+    let rows: Vec<Row> = files
+        .into_iter()
+        .map(|path| match refusal(&path, &named) {
+            Some(reason) => Row { path, failure: Some((reason, None)) },
+            None => row(path, &key, at),
+        })
+        .collect();
     if environment.json() {
         output::json(&rows.iter().map(Row::to_json).collect());
     } else {
@@ -48,6 +56,20 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         println!("{} signed, {failed} not signed", rows.len() - failed);
     }
     Ok(if rows.iter().all(|row| row.failure.is_none()) { Exit::Fine } else { Exit::Failed })
+}
+
+/// Why a file that a folder or a pattern stands for is not signed: who signs a trust document vouches for its key, which
+/// nobody does in passing (SPEC 2.8).
+fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_toml || named.iter().any(|name| name == path) || place(path).is_some() {
+        return None;
+    }
+    TrustDocument::parse(&read_text(path).ok()?).ok()?;
+    Some(
+        "a trust document is signed by its own path alone; compare its owner and fingerprint first"
+            .to_owned(),
+    )
 }
 
 struct Row {

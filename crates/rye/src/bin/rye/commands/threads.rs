@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use rye::ThreadReading;
 use rye::thread::transcript::Record;
 use rye::thread::{Registry, ThreadId, ThreadSummary};
+use rye::{ThreadReading, refuse_linked_threads};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -35,6 +35,7 @@ pub(crate) struct Show {
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
     let threads = environment.project()?.join(".ai").join("threads");
+    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
     let registry = threads.join("registry.db");
     if !registry.exists() {
         return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
