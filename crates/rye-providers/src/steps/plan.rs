@@ -3,6 +3,8 @@
 use rye_thread::DIRECTIVE_RETURN;
 use serde_json::{Map, Value};
 
+use super::reference::{Piece, pieces};
+
 /// A step to be followed without a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -58,6 +60,11 @@ impl PlannedCall {
         Self::new("execute", Some("tool"), Some(item_id), parameters)
     }
 
+    /// How many places of the parameters name the result of an earlier step.
+    pub fn references(&self) -> usize {
+        self.parameters.values().map(references).sum()
+    }
+
     /// The tool to execute, unless it is another action.
     pub(super) fn tool_id(&self) -> Option<&str> {
         let is_tool = self.primary == "execute" && self.item_type.as_deref() == Some("tool");
@@ -73,6 +80,18 @@ impl PlannedCall {
         let words =
             [Some(self.primary.as_str()), self.item_type.as_deref(), self.item_id.as_deref()];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn references(value: &Value) -> usize {
+    match value {
+        Value::String(text) => {
+            let is_reference = |piece: &Piece<'_>| matches!(piece, Piece::Reference(_));
+            pieces(text).iter().filter(|piece| is_reference(piece)).count()
+        }
+        Value::Array(values) => values.iter().map(references).sum(),
+        Value::Object(object) => object.values().map(references).sum(),
+        _ => 0,
     }
 }
 

@@ -77,6 +77,17 @@ pub enum PrepareError {
         /// The inputs that hold such a value.
         names: Vec<String>,
     },
+    /// Given values and the text around them would be read as a reference to a step's result.
+    #[error(
+        "directive `{id}` cannot run by its steps alone: with the given inputs, step `{step}` refers to the result of a step \
+         where its text does not; use other values or a model"
+    )]
+    MadeReference {
+        /// The directive.
+        id: ItemId,
+        /// The step whose parameters hold them.
+        step: String,
+    },
     /// The given inputs do not fit the declared ones.
     #[error("the inputs do not fit directive `{id}`")]
     Inputs {
@@ -156,7 +167,10 @@ impl PrepareError {
         match self {
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::ProviderSigner { .. } | Self::Risk { .. } => Class::Refused,
-            Self::InputReference { .. } | Self::Inputs { .. } | Self::NoProject => Class::Usage,
+            Self::InputReference { .. }
+            | Self::Inputs { .. }
+            | Self::MadeReference { .. }
+            | Self::NoProject => Class::Usage,
             _ => Class::Failed,
         }
     }

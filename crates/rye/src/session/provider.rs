@@ -147,11 +147,11 @@ fn planned(library: &Library, composed: &Composed) -> Result<StepsProvider, Prep
     let steps = steps(leaf.content.value(), &composed.inputs)
         .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?;
     let outputs = outputs(&contract(&composed.chain)?);
-    let steps = steps
-        .into_iter()
-        .enumerate()
-        .map(|(index, step)| planned_step(library, index, step))
-        .collect();
+    let planned = |(index, step)| planned_step(library, index, step);
+    let steps: Vec<PlannedStep> = steps.into_iter().enumerate().map(planned).collect();
+    let written = leaf.content.value().steps.iter().map(|step| step.value.clone());
+    let written: Vec<PlannedStep> = written.enumerate().map(planned).collect();
+    refuse_new_references(&leaf.id, &written, &steps)?;
     Ok(StepsProvider::new(steps, outputs))
 }
 
@@ -165,6 +165,20 @@ fn refuse_references(composed: &Composed) -> Result<(), PrepareError> {
         names if names.is_empty() => Ok(()),
         names => Err(PrepareError::InputReference { id: composed.chain.leaf().id.clone(), names }),
     }
+}
+
+/// Values can also make a reference together with the text around them, or with each other.
+fn refuse_new_references(
+    id: &ItemId,
+    written: &[PlannedStep],
+    placed: &[PlannedStep],
+) -> Result<(), PrepareError> {
+    let references =
+        |step: &PlannedStep| step.calls.iter().map(PlannedCall::references).sum::<usize>();
+    let made = written.iter().zip(placed).find(|(a, b)| references(a) != references(b));
+    made.map_or(Ok(()), |(step, _)| {
+        Err(PrepareError::MadeReference { id: id.clone(), step: step.name.clone() })
+    })
 }
 
 fn outputs(contract: &OutputContract) -> Vec<PlannedOutput> {

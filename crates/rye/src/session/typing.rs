@@ -13,10 +13,8 @@ pub(crate) fn typed(
     parameters: Map<String, Value>,
 ) -> Map<String, Value> {
     let Some(schema) = item_id.and_then(|id| schema(library, id)) else { return parameters };
-    let typed = |name: &str, value: Value| match (
-        schema.pointer(&format!("/properties/{name}/type")),
-        value,
-    ) {
+    let wanted = |name: &str| schema.get("properties")?.get(name)?.get("type");
+    let typed = |name: &str, value: Value| match (wanted(name), value) {
         (Some(Value::String(wanted)), Value::String(text)) => read(wanted, text),
         (_, value) => value,
     };
