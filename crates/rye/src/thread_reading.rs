@@ -56,6 +56,14 @@ pub enum ThreadReadError {
     /// The record cannot be read or is not as a run wrote it.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The folder holds the record of another thread.
+    #[error("`{}` holds the record of `{thread}`; it was moved there", .folder.display())]
+    OtherThread {
+        /// The folder.
+        folder: PathBuf,
+        /// The thread that its record names.
+        thread: ThreadId,
+    },
     /// The transcript cannot be read.
     #[error("cannot read `{}`", .path.display())]
     Read {
@@ -88,6 +96,7 @@ impl ThreadReadError {
             self,
             Self::Damaged { .. }
                 | Self::Length { .. }
+                | Self::OtherThread { .. }
                 | Self::Record(RecordError::Unverified { .. })
         )
     }
@@ -116,6 +125,9 @@ impl Rye {
             }
             Err(error) => return Err(error.into()),
         };
+        if record.thread != *thread {
+            return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
+        }
         let transcript = transcript(&folder, &record, &keys)?;
         Ok(ThreadReading { folder, record, transcript, vouched_by })
     }
@@ -134,7 +146,10 @@ fn transcript(
     let found =
         (u64::try_from(reading.records.len()).unwrap_or(u64::MAX), reading.head.to_string());
     match &record.transcript {
-        Some(expected) if *expected != found => Err(ThreadReadError::Length { path }),
+        // A program that was killed tears the last line of an open thread; after the end nobody writes.
+        Some(expected) if *expected != found || reading.torn.is_some() => {
+            Err(ThreadReadError::Length { path })
+        }
         _ => Ok(reading),
     }
 }

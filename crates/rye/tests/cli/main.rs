@@ -5,5 +5,6 @@
 mod authoring;
 mod running;
 mod session;
+mod surroundings;
 mod trusting;
 mod usage;

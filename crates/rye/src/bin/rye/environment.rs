@@ -21,7 +21,7 @@ pub(crate) struct Environment {
     working_directory: Option<PathBuf>,
     project: Option<PathBuf>,
     user: Option<PathBuf>,
-    colors: bool,
+    may_color: bool,
 }
 
 impl Environment {
@@ -35,9 +35,8 @@ impl Environment {
         let user = global.user_space.clone().or(home);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
         let project = global.project.clone().or_else(found);
-        let colors = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && io::stderr().is_terminal();
-        Self { global, working_directory, project, user, colors }
+        let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self { global, working_directory, project, user, may_color }
     }
 
     /// A variable that configuration names, such as the one that holds a provider's key.
@@ -66,8 +65,14 @@ impl Environment {
         self.global.json
     }
 
+    /// Whether standard error is to have colors.
     pub(crate) fn colors(&self) -> bool {
-        self.colors
+        self.may_color && io::stderr().is_terminal()
+    }
+
+    /// Whether standard output is to have colors.
+    pub(crate) fn output_colors(&self) -> bool {
+        self.may_color && io::stdout().is_terminal()
     }
 
     /// The project, or a failure that says how to name one.
@@ -127,7 +132,14 @@ impl Environment {
         let mut setup = Setup::new(self.spaces(), Self::now());
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
+        setup.search_cache = self.search_cache();
         Ok(Rye::open(&setup)?)
+    }
+
+    /// In the user space, which is the operator's alone; a project has no say in what its search finds.
+    fn search_cache(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/cache/search"))
     }
 
     fn trust_documents(&self) -> Result<Vec<String>, Failure> {

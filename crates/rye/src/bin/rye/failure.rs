@@ -93,6 +93,22 @@ impl Failure {
     }
 }
 
+/// Tells what is wrong with the command line, or the help that it asks for, and the exit code.
+pub(crate) fn misspelled(error: &clap::Error) -> Exit {
+    let is_help = !error.use_stderr();
+    let is_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    if is_json && !is_help {
+        let text = error.render().to_string();
+        let cause = text.split("\n\n").next().unwrap_or_default();
+        let cause = cause.strip_prefix("error: ").unwrap_or(cause).trim_end();
+        let exit_code = Exit::Usage.code();
+        output::json(&json!({ "error": { "exit_code": exit_code, "causes": [cause] } }));
+    }
+    // Nobody may be left to read it.
+    drop(error.print());
+    if is_help { Exit::Fine } else { Exit::Usage }
+}
+
 impl From<ResolveError> for Failure {
     fn from(error: ResolveError) -> Self {
         let exit = if error.is_unverified() { Exit::Refused } else { Exit::Failed };

@@ -1,10 +1,61 @@
-//! What goes to standard output.
+//! What goes to standard output and standard error.
+
+use std::fmt;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
 use serde_json::Value;
+
+/// In place of the standard macros, which panic where the reader of a pipe has gone.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::output::out(format_args!($($text)*)) };
+}
+
+/// As [`print`], with a line end.
+macro_rules! println {
+    ($($text:tt)*) => { $crate::output::out(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// As [`print`], for standard error.
+macro_rules! eprint {
+    ($($text:tt)*) => { $crate::output::err(format_args!($($text)*)) };
+}
+
+/// As [`eprint`], with a line end.
+macro_rules! eprintln {
+    ($($text:tt)*) => { $crate::output::err(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Writes to standard output; a reader that has read enough is no failure, a full disk is.
+pub(crate) fn out(text: fmt::Arguments<'_>) {
+    written(io::stdout().lock().write_fmt(text));
+}
+
+/// Ends the program where its output could not be written for another reason than that nobody reads on.
+pub(crate) fn written(result: io::Result<()>) {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write the output: {error}");
+            #[expect(clippy::exit, reason = "nothing more can be told")]
+            std::process::exit(1);
+        }
+        _ => {}
+    }
+}
+
+/// Writes to standard error, where nobody may be left to hear that it failed.
+pub(crate) fn err(text: fmt::Arguments<'_>) {
+    drop(io::stderr().lock().write_fmt(text));
+}
 
 /// Prints data for programs: one JSON value, indented.
 pub(crate) fn json(value: &Value) {
     println!("{value:#}");
+}
+
+/// A path in data for programs; JSON has no place for bytes that are not UTF-8, so they are replaced.
+pub(crate) fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// Tells of warnings, whatever standard output is for: nobody is to overlook that something is unverified.
@@ -14,11 +65,40 @@ pub(crate) fn warnings(warnings: &[String]) {
 
 /// A value for people: text as it is, anything else as JSON.
 pub(crate) fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), for_people)
+}
+
+/// A text that a model or a tool wrote, as standard output shows it: a terminal gets no commands out of it.
+pub(crate) fn for_people(text: &str) -> String {
+    if io::stdout().is_terminal() { visible(text) } else { text.to_owned() }
+}
+
+/// A text whose control characters are spelled out, except line ends and tabs.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// `1 error`, `2 errors`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_gives_a_terminal_no_commands() {
+        assert_eq!(visible("é\ta\nb"), "é\ta\nb");
+        assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{9b}2J"), "\\u{1b}]0;x\\u{7}\\r\\u{9b}2J");
+    }
 }

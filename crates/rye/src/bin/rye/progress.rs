@@ -6,6 +6,8 @@ use rye::thread::Observer;
 use rye::thread::transcript::Event;
 use serde_json::Value;
 
+use crate::output::visible;
+
 /// Tells of a run while it runs; silent when nobody looks.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -20,6 +22,7 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
+        let text = visible(text);
         match self.colors {
             true => eprintln!("\x1b[2m{text}\x1b[0m"),
             false => eprintln!("{text}"),

@@ -50,7 +50,7 @@ fn print(checked: &Checked, environment: &Environment) {
     }
     let name = checked.path.display().to_string();
     let excerpt = Excerpt::of_findings(&name, &checked.source, checked.findings.iter());
-    print!("{}", rendered(&excerpt, environment.colors()));
+    print!("{}", rendered(&excerpt, environment.output_colors()));
 }
 
 fn summary(checked: &[Checked]) -> String {
@@ -67,7 +67,7 @@ fn summary(checked: &[Checked]) -> String {
 
 fn row(checked: &Checked) -> Value {
     json!({
-        "path": checked.path,
+        "path": output::path(&checked.path),
         "kind": checked.kind.as_str(),
         "id": checked.id.as_ref().map(ToString::to_string),
         "ok": checked.is_ok(),

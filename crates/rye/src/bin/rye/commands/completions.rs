@@ -1,12 +1,13 @@
 //! `rye completions SHELL`.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::args::Cli;
 use crate::exit::Exit;
+use crate::output;
 
 /// Print the completion script for a shell
 #[derive(Debug, Args)]
@@ -19,6 +20,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Exit {
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "rye", &mut io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "rye", &mut script);
+    output::written(io::stdout().write_all(&script));
     Exit::Fine
 }

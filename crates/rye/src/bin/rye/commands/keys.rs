@@ -135,8 +135,8 @@ fn tell(key: &PublicKey, made: Option<(&Path, &Path)>, environment: &Environment
             "key_id": key.key_id().to_string(),
             "fingerprint": key.fingerprint().to_string(),
             "public_key": key.to_pem(),
-            "private_key_path": made.map(|(private, _)| private),
-            "trust_document_path": made.map(|(_, trusted)| trusted),
+            "private_key_path": made.map(|(private, _)| output::path(private)),
+            "trust_document_path": made.map(|(_, trusted)| output::path(trusted)),
         }));
         return;
     }

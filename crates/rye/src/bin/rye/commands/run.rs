@@ -124,13 +124,38 @@ fn random() -> u64 {
 
 /// The first signal asks the thread to stop, so that its record is closed; a second one ends the program at once.
 async fn cancel_on_signal(cancel: Cancel) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        cancel.cancel();
+    told_to_stop().await;
+    cancel.cancel();
+    told_to_stop().await;
+    #[expect(clippy::exit, reason = "the operator insists")]
+    std::process::exit(130);
+}
+
+/// Waits for Ctrl-C, or for the signal by which a system ends its programs; forever where neither can be heard.
+async fn told_to_stop() {
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = interrupted => {}
+        () = terminated() => {}
     }
-    if tokio::signal::ctrl_c().await.is_ok() {
-        #[expect(clippy::exit, reason = "the operator insists")]
-        std::process::exit(130);
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signals) => drop(signals.recv().await),
+        Err(_) => std::future::pending().await,
     }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
 }
 
 fn tell(report: &RunReport, environment: &Environment) -> Exit {
@@ -144,7 +169,7 @@ fn tell(report: &RunReport, environment: &Environment) -> Exit {
                 outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
             }
             None if outcome.state == ThreadState::Completed && !outcome.text.is_empty() => {
-                println!("{}", outcome.text)
+                println!("{}", output::for_people(&outcome.text))
             }
             None => {}
         }
@@ -163,7 +188,7 @@ fn row(report: &RunReport) -> Value {
     let outcome = &report.outcome;
     json!({
         "thread": report.thread.as_str(),
-        "folder": report.folder,
+        "folder": output::path(&report.folder),
         "state": outcome.state.as_str(),
         "outputs": outcome.outputs,
         "text": outcome.text,

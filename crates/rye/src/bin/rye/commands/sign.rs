@@ -100,7 +100,7 @@ impl Row {
             Some((message, excerpt)) => {
                 println!("refused  {path}\n         {message}");
                 if let Some(excerpt) = excerpt {
-                    print!("{}", rendered(excerpt, environment.colors()));
+                    print!("{}", rendered(excerpt, environment.output_colors()));
                 }
             }
         }
@@ -108,7 +108,7 @@ impl Row {
 
     fn to_json(&self) -> Value {
         json!({
-            "path": self.path,
+            "path": output::path(&self.path),
             "status": if self.failure.is_none() { "signed" } else { "refused" },
             "error": self.failure.as_ref().map(|(message, _)| message),
         })

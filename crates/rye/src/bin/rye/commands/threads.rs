@@ -116,6 +116,12 @@ fn print(reading: &ThreadReading) {
         reading.transcript.records.len(),
         reading.transcript.signed
     );
+    if let Some(torn) = &reading.transcript.torn {
+        println!(
+            "the last {} bytes are half a record, which a program that was killed leaves; they are left out",
+            torn.len()
+        );
+    }
     reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
 }
 
@@ -153,6 +159,7 @@ fn whole(reading: &ThreadReading) -> Value {
         "facts": record.facts,
         "vouched_by": reading.vouched_by.as_str(),
         "signed_records": reading.transcript.signed,
+        "torn_bytes": reading.transcript.torn.as_ref().map_or(0, std::ops::Range::len),
         "records": reading.transcript.records.iter().map(event).collect::<Value>(),
     })
 }

@@ -77,7 +77,7 @@ fn summary(verified: &[Verification]) -> String {
 
 fn row(verification: &Verification) -> Value {
     let mut row = json!({
-        "path": verification.path,
+        "path": output::path(&verification.path),
         "kind": verification.kind.as_str(),
         "id": verification.id.as_ref().map(ToString::to_string),
         "ok": verification.result.is_ok(),

@@ -54,8 +54,7 @@ fn print(rows: &[(ItemKind, Located)], environment: &Environment) -> Exit {
 }
 
 fn row(kind: ItemKind, located: &Located) -> Value {
-    let place =
-        |location: &Location| json!({ "space": location.space.as_str(), "path": location.path });
+    let place = |location: &Location| json!({ "space": location.space.as_str(), "path": output::path(&location.path) });
     json!({
         "kind": kind.as_str(),
         "winner": place(&located.winner),
