@@ -13,7 +13,7 @@ use crate::timestamp::Timestamp;
 ///
 /// The signature line goes to line 1, or below a `#!` line, and replaces one that is there, a placeholder or a
 /// malformed one included; other text on such a line is kept below it. Everything else stays byte for byte, and the
-/// new line ends as the first line of the text does.
+/// new line ends as the first other line of the text does.
 pub fn sign(
     text: &str,
     style: CommentStyle,
@@ -21,8 +21,9 @@ pub fn sign(
     key: &SigningKey,
     at: Timestamp,
 ) -> String {
-    let line_end = first_line_end(text);
-    let content = without_signature(text, line_end);
+    let old_line_end = first_line_end(text).unwrap_or("\n");
+    let content = without_signature(text, old_line_end);
+    let line_end = first_line_end(&content).unwrap_or(old_line_end);
     let (head, rest) = split_head(&content);
     let head = if head.ends_with('\n') || !head.contains("#!") {
         head.to_owned()
@@ -51,7 +52,7 @@ fn without_signature(text: &str, line_end: &str) -> String {
     format!("{head}{}{rest}", beside.unwrap_or_default())
 }
 
-fn first_line_end(text: &str) -> &'static str {
-    let first_line = text.split_once('\n').map_or(text, |(first_line, _)| first_line);
-    if first_line.ends_with('\r') { "\r\n" } else { "\n" }
+fn first_line_end(text: &str) -> Option<&'static str> {
+    let (first_line, _) = text.split_once('\n')?;
+    Some(if first_line.ends_with('\r') { "\r\n" } else { "\n" })
 }

@@ -68,6 +68,9 @@ fn in_place_of_what_is_there() {
 #[test]
 fn from_above_the_shebang_to_below() {
     check("# rye:unsigned\n#!/bin/sh\nmake\n", CommentStyle::Hash, "#!/bin/sh\nLINE\nmake\n");
+    // The line end is that of the line which is the first one then.
+    check("# rye:unsigned\r\n#!/bin/sh\nmake\n", CommentStyle::Hash, "#!/bin/sh\nLINE\nmake\n");
+    check("# rye:unsigned\r\n#!/bin/sh", CommentStyle::Hash, "#!/bin/sh\r\nLINE\r\n");
 }
 
 #[test]
