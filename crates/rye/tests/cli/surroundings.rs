@@ -68,6 +68,7 @@ fn a_path_without_a_text_is_still_data() {
     for arguments in [
         &["check", "--json"][..],
         &["verify", "--json"],
+        &["new", "knowledge", "notes/more", "--json"],
         &["which", "notes/index", "--json"],
         &["run", "notes/index", "--provider", "steps", "--allow-unsigned", "--json"],
     ] {

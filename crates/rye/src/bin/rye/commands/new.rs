@@ -47,7 +47,9 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     refuse_twins(kind, &path)?;
     write(&path, &draft.text)?;
     if environment.json() {
-        output::json(&json!({ "kind": kind.as_str(), "id": id.as_str(), "path": path }));
+        output::json(
+            &json!({ "kind": kind.as_str(), "id": id.as_str(), "path": output::path(&path) }),
+        );
         return Ok(Exit::Fine);
     }
     let path = path.display();
