@@ -1,6 +1,6 @@
 //! Which model a wish means in one config.
 
-use rye_thread::Prices;
+use rye_thread::{Prices, ProviderInfo};
 
 use crate::ProviderConfig;
 use crate::config::{Model, TIERS};
@@ -43,6 +43,14 @@ impl ModelChoice {
     /// A model without prices and without a fallback.
     pub fn new(model: &str, context_window: u64, max_output: u64) -> Self {
         Self { model: model.to_owned(), context_window, max_output, prices: None, fallback: None }
+    }
+
+    /// What a provider of this name says of itself when it runs this model.
+    pub fn describe(&self, provider: &str) -> ProviderInfo {
+        let Self { model, context_window, max_output, prices, .. } = self;
+        let mut info = ProviderInfo::new(provider, model, *context_window, *max_output);
+        info.prices = *prices;
+        info
     }
 
     fn of(name: &str, model: &Model) -> Self {

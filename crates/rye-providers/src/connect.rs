@@ -112,10 +112,7 @@ struct Messages {
 #[async_trait]
 impl Provider for Messages {
     fn describe(&self) -> ProviderInfo {
-        let ModelChoice { model, context_window, max_output, prices, .. } = &self.choice;
-        let mut info = ProviderInfo::new(&self.provider, model, *context_window, *max_output);
-        info.prices = *prices;
-        info
+        self.choice.describe(&self.provider)
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use sha2::Digest as _;
 
+use crate::layout::Layout;
+
 /// A SHA-256 digest, written as 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -23,6 +25,14 @@ impl Digest {
     /// Digests the bytes as they are.
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// The digest that a new signature of this file states: over every byte but the signature line, with line ends made
+    /// LF (SPEC 2.1, 2.3). Signing a file again does not change it.
+    #[must_use]
+    pub fn of_content(text: &str) -> Self {
+        let Layout { head, rest, .. } = Layout::of(text);
+        Self::of_parts(&[head, rest])
     }
 
     /// Digests the parts as one text whose line ends are LF.
@@ -99,6 +109,15 @@ mod tests {
         assert_eq!(Digest::of(b"abc").to_string(), ABC);
         assert_eq!(ABC.parse(), Ok(Digest::of(b"abc")));
         assert_eq!(Digest::of(b"abc").shortened(), "ba7816bf8f01…");
+    }
+
+    #[test]
+    fn content_is_all_but_the_signature_line() {
+        for text in ["a\nb\n", "<!-- rye:unsigned -->\r\na\r\nb\r\n", "# rye:unsigned\na\nb\n"] {
+            assert_eq!(Digest::of_content(text), Digest::of(b"a\nb\n"), "{text}");
+        }
+        let script = "#!/bin/sh\n# rye:unsigned\ntrue\n";
+        assert_eq!(Digest::of_content(script), Digest::of(b"#!/bin/sh\ntrue\n"));
     }
 
     #[test]

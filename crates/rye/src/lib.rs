@@ -4,6 +4,10 @@
 mod authoring;
 mod check;
 mod config;
+mod difference;
+mod explain;
+mod first_request;
+mod lock;
 mod outcome;
 mod place;
 mod render;
@@ -35,6 +39,13 @@ pub use rye_tools as tools;
 pub use self::authoring::{Draft, draft};
 pub use self::check::{Checked, Finding, Severity, check, check_bytes};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
+pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};
+pub use self::explain::{
+    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
+    Signer, SkippedFacts, ToolFacts,
+};
+pub use self::first_request::FirstRequest;
+pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
 pub use self::render::{RenderRequest, Rendered, Template};

@@ -69,9 +69,8 @@ impl Rye {
         let inputs = Placing::Values(request.inputs.clone());
         let composed = composed(&self.library, &request.directive, &inputs)?;
         let (prompt, opening) = opened(&composed, request.returns, None)?;
-        let system = opening.system.as_deref().unwrap_or_default();
         let vouched: Vec<Vouched> = self.trust_config.iter().flat_map(Vouched::of_layers).collect();
-        let digest = Digest::of(format!("{system}\0{}", opening.first_user_message).as_bytes());
+        let digest = digest(opening.system.as_deref(), &opening.first_user_message);
         Ok(Rendered {
             system: opening.system,
             prompt,
@@ -95,4 +94,10 @@ impl Rye {
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
         Ok(Template { text, warnings: chain_warnings(&chain) })
     }
+}
+
+/// The digest that stands for the two texts of an opening.
+pub(crate) fn digest(system: Option<&str>, first_user_message: &str) -> Digest {
+    let system = system.unwrap_or_default();
+    Digest::of(format!("{system}\0{first_user_message}").as_bytes())
 }

@@ -20,14 +20,20 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::SqliteLedger;
-use rye_thread::{DriveContext, Journal, Outcome, Registry, Run, ThreadId, ThreadRecord, drive};
+use rye_thread::{
+    DriveContext, Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, Run,
+    ThreadId, ThreadRecord, drive,
+};
 
+pub(crate) use self::authority::return_capability;
 pub use self::error::PrepareError;
 pub(crate) use self::facts::{Vouched, chain_warnings, warnings};
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
+pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{composed, leaf, opened, permissions};
+pub(crate) use self::provider::Answerer;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
@@ -123,13 +129,7 @@ impl Rye {
         } = prepared;
         let store = Store::open(&threads)?;
         let max_output = provider.describe().max_output;
-        let run = Run::new(
-            opening,
-            palette.specs(&contract),
-            contract,
-            record.limits.clone(),
-            max_output,
-        );
+        let run = begun(opening, &palette, contract, record.limits.clone(), max_output);
         let mut journal =
             Journal::create(&threads, record, key, Arc::clone(&store.registry)).map_err(stored)?;
         let folder = journal.folder().to_owned();
@@ -200,13 +200,24 @@ fn leave_failed(
     key: Arc<SigningKey>,
     reason: &str,
 ) -> Result<(), RunError> {
-    let (now, limits) = (host.clock.now(), rye_thread::Limits::default());
+    let (now, limits) = (host.clock.now(), Limits::default());
     let store = Store::open(threads)?;
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
     let journal = Journal::create(threads, record, key, store.registry).map_err(stored)?;
     journal.fail(reason, now).map_err(stored)
+}
+
+/// The run that a thread begins with, offered the whole palette.
+pub(crate) fn begun(
+    opening: Opening,
+    palette: &Palette,
+    contract: OutputContract,
+    limits: Limits,
+    max_output: u64,
+) -> Run {
+    Run::new(opening, palette.specs(&contract), contract, limits, max_output)
 }
 
 /// The registry and the ledger of a project, which share one database.

@@ -57,6 +57,22 @@ pub enum PrepareError {
         /// What is wrong.
         source: ContractError,
     },
+    /// The first request cannot be written in the provider's format.
+    #[error("the first request of directive `{id}` cannot be written")]
+    Encode {
+        /// The directive.
+        id: ItemId,
+        /// What stands in the way.
+        source: Box<rye_providers::anthropic::EncodeError>,
+    },
+    /// The thread would end before its first request.
+    #[error("a thread of directive `{id}` ends before its first request: {}", failure.message)]
+    Ended {
+        /// The directive.
+        id: ItemId,
+        /// How it ends.
+        failure: Box<rye_thread::Failure>,
+    },
     /// A directive of the chain declares hooks, which this version does not run and does not pass over in silence.
     #[error(
         "directive `{id}` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
@@ -109,6 +125,14 @@ pub enum PrepareError {
     /// The run needs a project, for its files and its record.
     #[error("a run needs a project: a folder with an `.ai` folder")]
     NoProject,
+    /// The steps of a directive send nothing, so that there is no request to show.
+    #[error(
+        "directive `{id}` sends nothing when its own steps are followed; name another provider to see its request"
+    )]
+    NothingSent {
+        /// The directive.
+        id: ItemId,
+    },
     /// The tools cannot be offered together.
     #[error("the tools of the thread cannot be offered")]
     Palette(#[from] PaletteError),
@@ -167,10 +191,16 @@ impl PrepareError {
         match self {
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::ProviderSigner { .. } | Self::Risk { .. } => Class::Refused,
+            Self::Ended { failure, .. }
+                if matches!(failure.kind, rye_thread::FailureKind::Limit(_)) =>
+            {
+                Class::Limit
+            }
             Self::InputReference { .. }
             | Self::Inputs { .. }
             | Self::MadeReference { .. }
-            | Self::NoProject => Class::Usage,
+            | Self::NoProject
+            | Self::NothingSent { .. } => Class::Usage,
             _ => Class::Failed,
         }
     }

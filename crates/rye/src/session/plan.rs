@@ -74,10 +74,10 @@ impl Plan {
     }
 
     /// What vouches for everything beside the chain and its knowledge.
-    pub(crate) fn vouched(&self, answerer: &Answerer) -> Vec<Vouched> {
+    pub(crate) fn vouched(&self, answerer: Option<&Answerer>) -> Vec<Vouched> {
         let provider = match answerer {
-            Answerer::Model(model) => Some(Vouched::of(&model.item)),
-            Answerer::Steps(_) => None,
+            Some(Answerer::Model(model)) => Some(Vouched::of(&model.item)),
+            Some(Answerer::Steps(_)) | None => None,
         };
         let configs = self.configs.iter().flat_map(Vouched::of_layers);
         self.offer.items.iter().map(Vouched::of).chain(provider).chain(configs).collect()
@@ -92,14 +92,16 @@ impl Plan {
         answerer(&rye.library, &self.composed, request)
     }
 
-    /// The two texts that the thread begins with, the way `answerer` wants them.
+    /// The two texts that the thread begins with, the way `answerer` wants them, or nobody in particular.
     pub(crate) fn opening(
         &self,
-        answerer: &Answerer,
+        answerer: Option<&Answerer>,
         request: &PlanRequest,
     ) -> Result<Opening, PrepareError> {
-        let style = request.returns.or(answerer.returns()).unwrap_or_default();
-        let template = answerer.system_template().map(|template| self.system(template, answerer));
+        let style = request.returns.or(answerer.and_then(Answerer::returns)).unwrap_or_default();
+        let template = answerer.and_then(|answerer| {
+            answerer.system_template().map(|template| self.system(template, answerer))
+        });
         let (_, opening) = opened(&self.composed, style, template.transpose()?.as_deref())?;
         Ok(Opening { system: opening.system, first_user_message: opening.first_user_message })
     }

@@ -40,8 +40,8 @@ pub(crate) fn prepare(
     let plan = plan(rye, &wish)?;
     plan.refusal()?;
     let answerer = plan.answerer(rye, &wish)?;
-    let opening = plan.opening(&answerer, &wish)?;
-    let vouched = plan.vouched(&answerer);
+    let opening = plan.opening(Some(&answerer), &wish)?;
+    let vouched = plan.vouched(Some(&answerer));
     let provider = answerer.connect(host)?;
     let (composed, now) = (&plan.composed, host.clock.now());
     let limits = &plan.limits.limits;

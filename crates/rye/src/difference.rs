@@ -1,0 +1,153 @@
+//! What changed between two directives, or two states of one (SPEC 8.7).
+
+mod json;
+mod rows;
+mod text;
+
+use std::collections::BTreeMap;
+
+use rye_caps::{Capability, Grant, LayerName, Pattern};
+use similar::TextDiff;
+
+use crate::explain::Explained;
+
+/// What a reviewer has to know of a change; everything is empty when there is none.
+///
+/// Its `Display` is the text that `rye diff` prints; [`to_json`](Self::to_json) has the same as data.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Difference {
+    /// What a model reads, as unified diffs of the system message and of the first user message.
+    pub prompt: Vec<TextChange>,
+    /// Permissions that only the second declares, decided by what patterns cover and not by how they are written.
+    pub gained: Vec<PatternChange>,
+    /// Permissions that only the first declares.
+    pub lost: Vec<PatternChange>,
+    /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs and hooks.
+    pub sections: Vec<Section>,
+}
+
+/// A text that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextChange {
+    /// Which one.
+    pub name: String,
+    /// The change as a unified diff, three lines of context around each place.
+    pub diff: String,
+}
+
+/// A pattern that covers something which the other side does not.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PatternChange {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// A capability that it covers and the other side does not; `None` when that took too long to decide, so that the
+    /// pattern counts as changed.
+    pub example: Option<Capability>,
+}
+
+/// The changes of one sort.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Section {
+    /// The sort, such as `limits`.
+    pub name: &'static str,
+    /// The changes, sorted by name; never empty.
+    pub changes: Vec<Change>,
+}
+
+/// One thing that is new, gone or different.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// What it is, such as `turns` or ``knowledge `notes/style` ``.
+    pub name: String,
+    /// How it was; `None` for what is new.
+    pub before: Option<String>,
+    /// How it is; `None` for what is gone.
+    pub after: Option<String>,
+}
+
+impl Difference {
+    /// What changes from `before` to `after`. Where the files of the two lie does not matter, their spaces do.
+    #[must_use]
+    pub fn between(before: &Explained, after: &Explained) -> Self {
+        let (old, new) = (declared(before), declared(after));
+        let sections = rows::SECTIONS.iter().filter_map(|(name, rows)| {
+            let changes = changes(&rows(before), &rows(after));
+            (!changes.is_empty()).then_some(Section { name, changes })
+        });
+        Self {
+            prompt: prompt(before, after),
+            gained: uncovered(&new, &old),
+            lost: uncovered(&old, &new),
+            sections: sections.collect(),
+        }
+    }
+
+    /// Whether nothing changed that this can tell of.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { prompt, gained, lost, sections } = self;
+        prompt.is_empty() && gained.is_empty() && lost.is_empty() && sections.is_empty()
+    }
+}
+
+impl TextChange {
+    /// The change of a text; `None` when there is none.
+    pub(crate) fn between(name: &str, before: &str, after: &str) -> Option<Self> {
+        if before == after {
+            return None;
+        }
+        let diff = TextDiff::from_lines(before, after);
+        let (from, to) = (format!("{name}, before"), format!("{name}, after"));
+        let diff = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
+        Some(Self { name: name.to_owned(), diff })
+    }
+}
+
+fn prompt(before: &Explained, after: &Explained) -> Vec<TextChange> {
+    let system = |explained: &Explained| explained.system.clone().unwrap_or_default();
+    [
+        ("system message", system(before), system(after)),
+        ("first user message", before.first_user_message.clone(), after.first_user_message.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(name, before, after)| TextChange::between(name, &before, &after))
+    .collect()
+}
+
+/// What the declaring directive grants.
+fn declared(explained: &Explained) -> Grant {
+    let layer = explained.layers.iter().find(|layer| matches!(layer.name, LayerName::Directive(_)));
+    layer.map(|layer| layer.grant.clone()).unwrap_or_default()
+}
+
+/// The patterns of `inner` that `outer` does not cover as a whole.
+fn uncovered(inner: &Grant, outer: &Grant) -> Vec<PatternChange> {
+    let patterns = inner.patterns().iter();
+    patterns
+        .filter_map(|pattern| {
+            let single: Grant = std::iter::once(pattern.clone()).collect();
+            let reason = outer.covers(&single).err()?;
+            Some(PatternChange { pattern: pattern.clone(), example: reason.capability().cloned() })
+        })
+        .collect()
+}
+
+fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<Change> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    let mut names: Vec<&String> = after.keys().chain(gone).collect();
+    names.sort_unstable();
+    names
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| Change {
+            name: name.clone(),
+            before: before.get(name).cloned(),
+            after: after.get(name).cloned(),
+        })
+        .collect()
+}

@@ -1,0 +1,57 @@
+//! The difference as a page for people, what matters most first.
+
+use std::fmt;
+
+use super::{Change, Difference, PatternChange};
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return writeln!(f, "no difference");
+        }
+        patterns(f, "capabilities gained", '+', &self.gained)?;
+        patterns(f, "capabilities lost", '-', &self.lost)?;
+        for section in &self.sections {
+            writeln!(f, "{}", section.name)?;
+            section.changes.iter().try_for_each(|row| change(f, row))?;
+        }
+        for text in &self.prompt {
+            write!(f, "{}", text.diff)?;
+        }
+        Ok(())
+    }
+}
+
+fn patterns(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    sign: char,
+    changes: &[PatternChange],
+) -> fmt::Result {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{title}")?;
+    for PatternChange { pattern, example } in changes {
+        match example {
+            Some(example) if example.as_str() != pattern.as_str() => {
+                writeln!(f, "  {sign} {pattern}, such as {example}")?;
+            }
+            Some(_) => writeln!(f, "  {sign} {pattern}")?,
+            None => writeln!(f, "  {sign} {pattern}, which takes too long to decide")?,
+        }
+    }
+    Ok(())
+}
+
+fn change(f: &mut fmt::Formatter<'_>, change: &Change) -> fmt::Result {
+    let name = &change.name;
+    match (&change.before, &change.after) {
+        (None, after) => writeln!(f, "  + {name}: {}", after.as_deref().unwrap_or_default()),
+        (Some(before), None) => writeln!(f, "  - {name}: {before}"),
+        (Some(before), Some(after)) => {
+            writeln!(f, "  ~ {name}: {before}")?;
+            writeln!(f, "  {:>width$} {after}", "→", width = name.chars().count() + 3)
+        }
+    }
+}

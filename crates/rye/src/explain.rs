@@ -1,0 +1,194 @@
+//! Where each part of a directive comes from, as data (SPEC 7.4).
+
+mod gather;
+mod item;
+mod json;
+mod text;
+
+use rye_caps::{Grant, LayerName};
+use rye_prompt::{Slot, Suppression};
+use rye_resolve::ItemId;
+use rye_sign::Digest;
+
+pub use self::item::{ItemFacts, Signer};
+use crate::Rye;
+use crate::session::{LimitSource, PlanRequest, PrepareError};
+
+/// A directive taken apart: everything that decides how a thread of it begins, and who put each part there.
+///
+/// Its `Display` is the text that `rye explain` prints; [`to_json`](Self::to_json) has the same as data.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The directive.
+    pub id: ItemId,
+    /// The directives of its `extends` chain, leaf first.
+    pub chain: Vec<ItemFacts>,
+    /// What stands around the prompt, in the order in which a model reads it.
+    pub context: Vec<ContextFacts>,
+    /// Knowledge that the chain keeps out.
+    pub suppressed: Vec<Suppression>,
+    /// Optional knowledge that was not found.
+    pub skipped: Vec<SkippedFacts>,
+    /// Who has to allow a call, outermost first: the operator, then keys with a limit, then the declaring directive.
+    /// The capability of returning outputs is not listed; see [`outputs`](Self::outputs).
+    pub layers: Vec<LayerFacts>,
+    /// The directive that declares the permissions; without one, nothing is allowed.
+    pub declared_by: Option<ItemId>,
+    /// How dangerous the declared permissions are, each finding as a sentence (SPEC 9.6).
+    pub risks: Vec<String>,
+    /// The tools that a model is offered, sorted by name.
+    pub tools: Vec<ToolFacts>,
+    /// Why tools that are granted are not offered.
+    pub withheld: Vec<String>,
+    /// What bounds a thread.
+    pub limits: Vec<LimitFacts>,
+    /// Who answers; the reason as a sentence, when nobody can.
+    pub model: Result<ModelFacts, String>,
+    /// The declared inputs, in document order.
+    pub inputs: Vec<PortFacts>,
+    /// The declared outputs, in document order; declaring one grants returning them.
+    pub outputs: Vec<PortFacts>,
+    /// Hooks of the chain, which this version refuses to run.
+    pub hooks: Vec<HookFacts>,
+    /// The system message, with placeholders as written.
+    pub system: Option<String>,
+    /// The first user message, with placeholders as written.
+    pub first_user_message: String,
+    /// The SHA-256 over system message, a zero byte and first user message.
+    pub digest: Digest,
+    /// What the operator should know, such as that an item is not signed by anybody.
+    pub warnings: Vec<String>,
+}
+
+/// One entry of the context.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ContextFacts {
+    /// Where it stands.
+    pub position: Slot,
+    /// The directive that asked for it.
+    pub asked_by: String,
+    /// The knowledge item; `None` for text that stands in the directive itself.
+    pub item: Option<ItemFacts>,
+    /// How many bytes of it a model reads.
+    pub bytes: usize,
+    /// The SHA-256 over these bytes.
+    pub digest: Digest,
+}
+
+/// Optional knowledge that no space has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedFacts {
+    /// Its id.
+    pub id: String,
+    /// Where it would stand.
+    pub position: Slot,
+    /// The directive that asked for it.
+    pub asked_by: String,
+}
+
+/// One layer of the authority.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LayerFacts {
+    /// Whose layer it is.
+    pub name: LayerName,
+    /// What it allows.
+    pub grant: Grant,
+}
+
+/// A tool that a model is offered.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolFacts {
+    /// The name that the model sees.
+    pub name: String,
+    /// The SHA-256 over what the model is shown of it: name, description and schemas as canonical JSON.
+    pub spec: Digest,
+    /// Its file; `None` for what every thread has of its own, `rye_execute` and the return tool.
+    pub item: Option<ItemFacts>,
+}
+
+/// One limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitFacts {
+    /// Its name in `<limits>`.
+    pub name: &'static str,
+    /// Its value, as people write it: `10`, `0.50 USD`, `unlimited`.
+    pub value: String,
+    /// Who set it.
+    pub set_by: LimitSource,
+}
+
+/// A model and its provider.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelFacts {
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's own name of the model; `None` for the steps, which need none.
+    pub model: Option<String>,
+    /// The file of the provider's configuration; `None` for the steps.
+    pub item: Option<ItemFacts>,
+}
+
+/// A declared input or output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PortFacts {
+    /// Its name.
+    pub name: String,
+    /// Its type, such as `string`; empty for outputs of the dictionary form, which have none.
+    pub value_type: String,
+    /// Whether it has to be given.
+    pub required: bool,
+    /// The value that it has when it is not given, as written.
+    pub default: Option<String>,
+    /// The only values that it may have; empty when there is no such list.
+    pub choices: Vec<String>,
+    /// What it is for.
+    pub description: String,
+}
+
+/// A hook that a directive of the chain declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HookFacts {
+    /// Its id.
+    pub id: String,
+    /// The event that it waits for.
+    pub event: &'static str,
+    /// The directive that declares it.
+    pub declared_by: ItemId,
+}
+
+impl Explained {
+    /// Every file that it is made of, each once: chain, knowledge, tools and the provider's configuration.
+    #[must_use]
+    pub fn items(&self) -> Vec<&ItemFacts> {
+        let knowledge = self.context.iter().filter_map(|entry| entry.item.as_ref());
+        let tools = self.tools.iter().filter_map(|tool| tool.item.as_ref());
+        let provider = self.model.iter().filter_map(|model| model.item.as_ref());
+        let mut items: Vec<&ItemFacts> = Vec::new();
+        for item in self.chain.iter().chain(knowledge).chain(tools).chain(provider) {
+            if !items.iter().any(|other| (other.kind, &other.id) == (item.kind, &item.id)) {
+                items.push(item);
+            }
+        }
+        items
+    }
+}
+
+impl Rye {
+    /// Takes a directive apart without running it. What keeps it from running, such as hooks, is told and is no error.
+    ///
+    /// # Errors
+    ///
+    /// When an item of it cannot be found, verified or read, so that nobody can say what it is made of.
+    pub fn explain(&self, request: &PlanRequest) -> Result<Explained, PrepareError> {
+        gather::explained(self, request)
+    }
+}

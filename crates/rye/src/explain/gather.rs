@@ -1,0 +1,207 @@
+//! From what was resolved to the facts about it; nothing is looked up here but by the plan.
+
+use rye_caps::Pattern;
+use rye_parse::{Directive, Outputs};
+use rye_prompt::{Context, Origin, Piece, Slot};
+use rye_resolve::Item;
+use rye_sign::{Digest, canonical_json};
+use rye_thread::{Limits, SpendLimit, ToolSpec};
+use serde_json::json;
+
+use super::{
+    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
+    SkippedFacts, ToolFacts,
+};
+use crate::Rye;
+use crate::render::digest;
+use crate::session::{
+    Answerer, LimitSource, Plan, PlanRequest, PrepareError, plan, return_capability, warnings,
+    with_causes,
+};
+
+pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
+    let plan = plan(rye, request)?;
+    let answerer = plan.answerer(rye, request);
+    let opening = plan.opening(answerer.as_ref().ok(), request)?;
+    let vouched = plan.vouched(answerer.as_ref().ok());
+    let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
+    Vec::append(&mut notices, &mut warnings(&plan.composed, &vouched, rye));
+    let (leaf, composed) = (plan.composed.chain.leaf(), &plan.composed);
+    Ok(Explained {
+        id: leaf.id.clone(),
+        chain: composed.chain.root_first().rev().map(ItemFacts::of).collect(),
+        context: context(&plan),
+        suppressed: composed.context.suppressed.clone(),
+        skipped: skipped(&composed.context),
+        layers: layers(&plan),
+        declared_by: composed.chain.declaring().map(|link| link.id.clone()),
+        risks: plan.findings.iter().map(ToString::to_string).collect(),
+        tools: tools(&plan),
+        withheld: plan.offer.withheld.clone(),
+        limits: limits(&plan),
+        model: answerer.as_ref().map(model).map_err(|error| with_causes(error)),
+        inputs: inputs(leaf.content.value()),
+        outputs: outputs(leaf.content.value()),
+        hooks: composed.chain.root_first().flat_map(hooks).collect(),
+        digest: digest(opening.system.as_deref(), &opening.first_user_message),
+        system: opening.system,
+        first_user_message: opening.first_user_message,
+        warnings: notices,
+    })
+}
+
+fn context(plan: &Plan) -> Vec<ContextFacts> {
+    let context = &plan.composed.context;
+    let slots = [
+        (Slot::System, &context.system),
+        (Slot::Before, &context.before),
+        (Slot::After, &context.after),
+    ];
+    slots
+        .into_iter()
+        .flat_map(|(slot, pieces)| pieces.iter().map(move |piece| entry(plan, slot, piece)))
+        .collect()
+}
+
+fn entry(plan: &Plan, position: Slot, piece: &Piece) -> ContextFacts {
+    let item = match &piece.origin {
+        Origin::Knowledge(id) => {
+            plan.composed.knowledge.iter().find(|item| item.id.as_str() == id).map(ItemFacts::of)
+        }
+        _ => None,
+    };
+    ContextFacts {
+        position,
+        asked_by: piece.asked_by.clone(),
+        item,
+        bytes: piece.text.len(),
+        digest: Digest::of(piece.text.as_bytes()),
+    }
+}
+
+fn skipped(context: &Context) -> Vec<SkippedFacts> {
+    let facts = |wanted: &rye_prompt::Wanted| SkippedFacts {
+        id: wanted.id.clone(),
+        position: wanted.position,
+        asked_by: wanted.asked_by.clone(),
+    };
+    context.skipped.iter().map(facts).collect()
+}
+
+/// The layers as they were written, without the return capability that declaring outputs adds to each.
+fn layers(plan: &Plan) -> Vec<LayerFacts> {
+    let returning = Pattern::exactly(&return_capability());
+    let layers = plan.authority.layers().iter();
+    layers
+        .map(|layer| {
+            let patterns = layer.grant().patterns().iter();
+            let grant = patterns.filter(|pattern| **pattern != returning).cloned().collect();
+            LayerFacts { name: layer.name().clone(), grant }
+        })
+        .collect()
+}
+
+fn tools(plan: &Plan) -> Vec<ToolFacts> {
+    let names: Vec<(&str, &str)> = plan.offer.palette.names().collect();
+    let item_of = |name: &str| {
+        let (_, id) = names.iter().find(|(palette, _)| *palette == name)?;
+        plan.offer.items.iter().find(|item| item.id.as_str() == *id).map(ItemFacts::of)
+    };
+    let facts = |spec: ToolSpec| ToolFacts {
+        item: item_of(&spec.name),
+        spec: spec_digest(&spec),
+        name: spec.name,
+    };
+    plan.offer.palette.specs(&plan.contract).into_iter().map(facts).collect()
+}
+
+fn spec_digest(spec: &ToolSpec) -> Digest {
+    let shown = json!({
+        "name": spec.name,
+        "description": spec.description,
+        "input_schema": spec.input_schema,
+        "output_schema": spec.output_schema,
+    });
+    Digest::of(canonical_json(&shown).as_bytes())
+}
+
+fn limits(plan: &Plan) -> Vec<LimitFacts> {
+    let Limits { turns, tokens, spend, duration_seconds, spawns, depth, .. } = &plan.limits.limits;
+    let spend = match spend {
+        SpendLimit::AtMost(nanos) => nanos.to_string(),
+        SpendLimit::Unlimited => "unlimited".to_owned(),
+    };
+    let rows = [
+        ("turns", turns.to_string()),
+        ("tokens", tokens.to_string()),
+        ("spend", spend),
+        ("duration_seconds", duration_seconds.to_string()),
+        ("spawns", spawns.to_string()),
+        ("depth", depth.to_string()),
+    ];
+    let set_by = |name| plan.limits.set_by.get(name).cloned().unwrap_or(LimitSource::Default);
+    rows.into_iter().map(|(name, value)| LimitFacts { name, value, set_by: set_by(name) }).collect()
+}
+
+fn model(answerer: &Answerer) -> ModelFacts {
+    let provider = answerer.name().to_owned();
+    match answerer {
+        Answerer::Model(model) => ModelFacts {
+            provider,
+            model: Some(model.choice.model.clone()),
+            item: Some(ItemFacts::of(&model.item)),
+        },
+        Answerer::Steps(_) => ModelFacts { provider, model: None, item: None },
+    }
+}
+
+fn inputs(directive: &Directive) -> Vec<PortFacts> {
+    let inputs = directive.inputs.iter().map(|input| &input.value);
+    inputs
+        .map(|input| PortFacts {
+            name: input.name.value.clone(),
+            value_type: input.value_type.to_string(),
+            required: input.required,
+            default: input.default.as_ref().map(|default| default.value.clone()),
+            choices: input.choices.clone(),
+            description: input.description.clone(),
+        })
+        .collect()
+}
+
+fn outputs(directive: &Directive) -> Vec<PortFacts> {
+    let port = |name: &str, value_type: String, required: bool, description: &str| PortFacts {
+        name: name.to_owned(),
+        value_type,
+        required,
+        default: None,
+        choices: Vec::new(),
+        description: description.to_owned(),
+    };
+    match &directive.outputs {
+        Outputs::List(outputs) => outputs
+            .iter()
+            .map(|output| &output.value)
+            .map(|output| {
+                let value_type = output.value_type.to_string();
+                port(&output.name.value, value_type, output.required, &output.description)
+            })
+            .collect(),
+        Outputs::Dict(outputs) => outputs
+            .iter()
+            .map(|output| port(&output.value.name, String::new(), false, &output.value.text))
+            .collect(),
+        Outputs::None => Vec::new(),
+    }
+}
+
+fn hooks(link: &Item<Directive>) -> Vec<HookFacts> {
+    let hooks = link.content.value().hooks.iter().map(|hook| &hook.value);
+    hooks
+        .map(|hook| HookFacts {
+            id: hook.id.value.clone(),
+            event: hook.event.value.as_str(),
+            declared_by: link.id.clone(),
+        })
+        .collect()
+}

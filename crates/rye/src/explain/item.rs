@@ -1,0 +1,102 @@
+//! A file that was resolved: which it is, and who vouches for it.
+
+use std::fmt;
+
+use rye_resolve::{Item, ItemId, ItemKind, Location};
+use rye_sign::{Digest, Provenance};
+
+/// An item as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ItemFacts {
+    /// The sort of item.
+    pub kind: ItemKind,
+    /// Its id.
+    pub id: ItemId,
+    /// The file, and the space that it won in.
+    pub location: Location,
+    /// How many bytes the file has.
+    pub bytes: usize,
+    /// The SHA-256 over all of the file but its signature line, line ends made LF: what a signature of it states.
+    pub digest: Digest,
+    /// Who vouches for it.
+    pub signer: Signer,
+}
+
+impl ItemFacts {
+    /// Kind and id, as messages name it: ``knowledge `notes/style` ``.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} `{}`", self.kind, self.id)
+    }
+
+    pub(crate) fn of<T>(item: &Item<T>) -> Self {
+        Self {
+            kind: item.kind,
+            id: item.id.clone(),
+            location: item.location.clone(),
+            bytes: item.source.len(),
+            digest: Digest::of_content(&item.source),
+            signer: Signer::of(item.content.provenance()),
+        }
+    }
+}
+
+/// Who vouches for an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Signer {
+    /// The program that it is compiled into.
+    Builtin,
+    /// A trusted key.
+    Key {
+        /// The key.
+        key_id: String,
+        /// Its owner, by its trust document.
+        owner: Option<String>,
+        /// The most that its trust documents let it grant, one list of patterns for each that has a list.
+        ceilings: Vec<Vec<String>>,
+        /// What is weak about the signature, each as a sentence.
+        notes: Vec<String>,
+    },
+    /// Nobody: the operator allowed unsigned items.
+    Nobody,
+}
+
+impl Signer {
+    fn of(provenance: &Provenance) -> Self {
+        match provenance {
+            Provenance::Builtin => Self::Builtin,
+            Provenance::Signed(signature) => Self::Key {
+                key_id: signature.key_id().to_string(),
+                owner: signature.owner().map(str::to_owned),
+                ceilings: signature.grants().to_vec(),
+                notes: signature.notes().iter().map(ToString::to_string).collect(),
+            },
+            _ => Self::Nobody,
+        }
+    }
+
+    /// The word that a lock file has for it: `builtin`, `unsigned` or the id of the key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Builtin => "builtin",
+            Self::Key { key_id, .. } => key_id,
+            Self::Nobody => "unsigned",
+        }
+    }
+}
+
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin => f.write_str("built in"),
+            Self::Key { key_id, owner: Some(owner), .. } => {
+                write!(f, "signed by {owner} ({key_id})")
+            }
+            Self::Key { key_id, .. } => write!(f, "signed by {key_id}"),
+            Self::Nobody => f.write_str("SIGNED BY NOBODY"),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Naming what changed, and nothing that changed only because of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use rye_resolve::{ItemId, Space};
+use serde_json::{Value, json};
+
+use super::{Locked, LockedItem, LockedTool};
+use crate::config::PROVIDERS;
+use crate::difference::TextChange;
+use crate::explain::Explained;
+
+/// What of one directive is not as it was locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockReport {
+    /// The directive.
+    pub directive: ItemId,
+    /// What changed, each thing once; empty when nothing did. What follows from another change is not listed.
+    pub findings: Vec<LockFinding>,
+    /// What this does to the texts that a model reads first.
+    pub prompt: Vec<TextChange>,
+}
+
+/// One thing that is not as it was locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockFinding {
+    /// What it is, such as ``knowledge `notes/style` ``.
+    pub subject: String,
+    /// How it differs, as a fragment.
+    pub change: String,
+    /// The file on disk that it is about, when there is one.
+    pub path: Option<PathBuf>,
+}
+
+impl LockReport {
+    /// Whether everything is as it was locked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The same report as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let finding = |finding: &LockFinding| {
+            let path = finding.path.as_ref().map(|path| path.to_string_lossy());
+            json!({ "subject": finding.subject, "change": finding.change, "path": path })
+        };
+        let text = |text: &TextChange| json!({ "name": text.name, "diff": text.diff });
+        json!({
+            "directive": self.directive.as_str(),
+            "ok": self.is_empty(),
+            "findings": self.findings.iter().map(finding).collect::<Value>(),
+            "prompt": self.prompt.iter().map(text).collect::<Value>(),
+        })
+    }
+}
+
+/// The findings, and below them the diffs; nothing when nothing changed.
+impl fmt::Display for LockReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "directive {}", self.directive)?;
+        for finding in &self.findings {
+            writeln!(f, "  {} {}", finding.subject, finding.change)?;
+        }
+        self.prompt.iter().try_for_each(|text| write!(f, "{}", text.diff))
+    }
+}
+
+pub(super) fn report(locked: &Locked, now: &Locked, explained: &Explained) -> LockReport {
+    let items = pairs(&locked.items, &now.items, |item| (&item.kind, &item.id));
+    let causes = Causes::of(&items, explained.id.as_str());
+    let mut findings: Vec<LockFinding> =
+        items.iter().filter_map(|pair| item(pair, explained)).collect();
+    let tools = pairs(&locked.tools, &now.tools, |tool| &tool.name);
+    findings.extend(tools.iter().filter_map(|pair| tool(pair, &causes)));
+    let prompt = prompt(locked, now);
+    if !prompt.is_empty() && !causes.reach_the_prompt {
+        let change = "changed although no item did: this version of Rye renders it differently";
+        findings.push(LockFinding::of("the prompt", change));
+    }
+    LockReport { directive: explained.id.clone(), findings, prompt }
+}
+
+/// One thing as it was and as it is.
+type Pair<'a, T> = (Option<&'a T>, Option<&'a T>);
+
+/// What of the two sides belongs together, in the order of the keys.
+fn pairs<'a, T, K: Ord>(
+    before: &'a [T],
+    after: &'a [T],
+    key: impl Fn(&'a T) -> K,
+) -> Vec<Pair<'a, T>> {
+    let mut rows: BTreeMap<K, Pair<'a, T>> = BTreeMap::new();
+    for thing in before {
+        rows.entry(key(thing)).or_default().0 = Some(thing);
+    }
+    for thing in after {
+        rows.entry(key(thing)).or_default().1 = Some(thing);
+    }
+    rows.into_values().collect()
+}
+
+/// Which changes of items explain other changes.
+struct Causes<'a> {
+    /// The items that came, went or have another content.
+    items: Vec<&'a LockedItem>,
+    leaf_changed: bool,
+    reach_the_prompt: bool,
+}
+
+impl<'a> Causes<'a> {
+    fn of(pairs: &[Pair<'a, LockedItem>], leaf: &str) -> Self {
+        let changed = |pair: &Pair<'a, LockedItem>| match *pair {
+            (Some(before), Some(after)) => (before.digest != after.digest).then_some(after),
+            (before, after) => before.or(after),
+        };
+        let items: Vec<&LockedItem> = pairs.iter().filter_map(changed).collect();
+        let leaf_changed = items.iter().any(|item| item.kind == "directive" && item.id == leaf);
+        let is_read = |item: &&LockedItem| item.kind != "tool" || item.id.starts_with(PROVIDERS);
+        let reach_the_prompt = items.iter().any(is_read);
+        Self { items, leaf_changed, reach_the_prompt }
+    }
+
+    /// Whether a tool that is shown differently follows from an item.
+    fn explain(&self, tool: &LockedTool) -> bool {
+        let is_tool = |item: &&&LockedItem| item.kind == "tool" && !item.id.starts_with(PROVIDERS);
+        let mut tools = self.items.iter().filter(is_tool);
+        match &tool.id {
+            Some(id) => tools.any(|item| item.id == *id),
+            // What every thread has of its own tells of the outputs and of the other tools.
+            None => self.leaf_changed || tools.next().is_some(),
+        }
+    }
+}
+
+fn item(pair: &Pair<'_, LockedItem>, explained: &Explained) -> Option<LockFinding> {
+    let item = pair.1.or(pair.0)?;
+    let change = match *pair {
+        (Some(before), Some(after)) if before == after => return None,
+        (Some(before), Some(after)) => altered(before, after),
+        (None, Some(item)) => {
+            format!(
+                "is new: from {}, {}, sha256 {}",
+                item.space,
+                signed(item),
+                item.digest.shortened()
+            )
+        }
+        _ => "is gone".to_owned(),
+    };
+    let subject = format!("{} `{}`", item.kind, item.id);
+    let found = explained.items().into_iter().find(|facts| facts.name() == subject);
+    let on_disk = found.filter(|facts| facts.location.space != Space::Builtin);
+    let path = on_disk.map(|facts| facts.location.path.clone());
+    Some(LockFinding { subject, change, path })
+}
+
+fn altered(before: &LockedItem, after: &LockedItem) -> String {
+    let mut changes = Vec::new();
+    if before.digest != after.digest {
+        let (before, after) = (before.digest.shortened(), after.digest.shortened());
+        changes.push(format!("changed: sha256 {before} is {after} now"));
+    }
+    if before.space != after.space {
+        changes.push(format!("comes from {} instead of {}", after.space, before.space));
+    }
+    if before.signer != after.signer {
+        changes.push(format!("is {} instead of {}", signed(after), signed(before)));
+    }
+    changes.join(", and ")
+}
+
+fn signed(item: &LockedItem) -> String {
+    match item.signer.as_str() {
+        "builtin" => "built in".to_owned(),
+        "unsigned" => "signed by nobody".to_owned(),
+        key => format!("signed by {key}"),
+    }
+}
+
+fn tool(pair: &Pair<'_, LockedTool>, causes: &Causes<'_>) -> Option<LockFinding> {
+    let tool = pair.1.or(pair.0)?;
+    if pair.0 == pair.1 || causes.explain(tool) {
+        return None;
+    }
+    let change = match pair {
+        (Some(_), Some(_)) => "is shown to the model differently, although its item did not change",
+        (None, _) => "is offered now",
+        (_, None) => "is not offered any more",
+    };
+    Some(LockFinding::of(&format!("tool `{}` of the palette", tool.name), change))
+}
+
+fn prompt(locked: &Locked, now: &Locked) -> Vec<TextChange> {
+    let system = |side: &Locked| side.system.clone().unwrap_or_default();
+    [
+        ("system message", system(locked), system(now)),
+        ("first user message", locked.first_user_message.clone(), now.first_user_message.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(name, before, after)| TextChange::between(name, &before, &after))
+    .collect()
+}
+
+impl LockFinding {
+    fn of(subject: &str, change: &str) -> Self {
+        Self { subject: subject.to_owned(), change: change.to_owned(), path: None }
+    }
+}

@@ -1,0 +1,144 @@
+//! The lock as a file.
+
+use std::collections::BTreeMap;
+
+use rye_resolve::ItemId;
+use rye_sign::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::{Lock, LockError, Locked, LockedItem, LockedTool};
+use crate::render::digest;
+
+const FORMAT: i64 = 1;
+
+const HEADER: &str = "\
+# Made by `rye lock`; do not edit it by hand. `rye check --locked` holds the project against it.
+# A change of a text below is a change of what a model reads.
+
+";
+
+/// What is read first, so that a later format is named and not taken for damage.
+#[derive(Deserialize)]
+struct Versioned {
+    version: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: i64,
+    #[serde(default, rename = "directive", skip_serializing_if = "Vec::is_empty")]
+    directives: Vec<DirectiveTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DirectiveTable {
+    id: String,
+    sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    first_user_message: String,
+    #[serde(default, rename = "item")]
+    items: Vec<ItemTable>,
+    #[serde(default, rename = "tool")]
+    tools: Vec<ToolTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ItemTable {
+    kind: String,
+    id: String,
+    space: String,
+    sha256: String,
+    signer: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolTable {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    sha256: String,
+}
+
+pub(super) fn written(lock: &Lock) -> String {
+    let directives = lock.directives.iter().map(|(id, locked)| table(id, locked)).collect();
+    let file = File { version: FORMAT, directives };
+    let text = toml::to_string_pretty(&file).expect("because names and texts are TOML");
+    format!("{HEADER}{text}")
+}
+
+pub(super) fn read(text: &str) -> Result<Lock, LockError> {
+    let Versioned { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
+    if version != FORMAT {
+        return Err(LockError::OtherFormat { version });
+    }
+    let file: File = toml::from_str(text).map_err(|error| unreadable(&error))?;
+    let mut directives = BTreeMap::new();
+    for table in file.directives {
+        let (id, locked) = locked(table)?;
+        if directives.insert(id.clone(), locked).is_some() {
+            return Err(unreadable(&format!("it has directive `{id}` twice")));
+        }
+    }
+    Ok(Lock { directives })
+}
+
+fn table(id: &ItemId, locked: &Locked) -> DirectiveTable {
+    let item = |item: &LockedItem| ItemTable {
+        kind: item.kind.clone(),
+        id: item.id.clone(),
+        space: item.space.clone(),
+        sha256: item.digest.to_string(),
+        signer: item.signer.clone(),
+    };
+    let tool = |tool: &LockedTool| ToolTable {
+        name: tool.name.clone(),
+        id: tool.id.clone(),
+        sha256: tool.spec.to_string(),
+    };
+    DirectiveTable {
+        id: id.to_string(),
+        sha256: locked.digest.to_string(),
+        system: locked.system.clone(),
+        first_user_message: locked.first_user_message.clone(),
+        items: locked.items.iter().map(item).collect(),
+        tools: locked.tools.iter().map(tool).collect(),
+    }
+}
+
+fn locked(table: DirectiveTable) -> Result<(ItemId, Locked), LockError> {
+    let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
+    let stated = sha256(&table.sha256)?;
+    // A file with other line ends than it was written with is still the same lock for nobody: the texts are exact.
+    if digest(table.system.as_deref(), &table.first_user_message) != stated {
+        return Err(LockError::Edited { id });
+    }
+    let items = table.items.into_iter().map(item).collect::<Result<_, _>>()?;
+    let tools = table.tools.into_iter().map(tool).collect::<Result<_, _>>()?;
+    let (system, first_user_message) = (table.system, table.first_user_message);
+    Ok((id, Locked { items, tools, digest: stated, system, first_user_message }))
+}
+
+fn item(table: ItemTable) -> Result<LockedItem, LockError> {
+    let ItemTable { kind, id, space, sha256: digest, signer } = table;
+    Ok(LockedItem { kind, id, space, digest: sha256(&digest)?, signer })
+}
+
+fn tool(table: ToolTable) -> Result<LockedTool, LockError> {
+    let ToolTable { name, id, sha256: spec } = table;
+    Ok(LockedTool { name, id, spec: sha256(&spec)? })
+}
+
+fn sha256(text: &str) -> Result<Digest, LockError> {
+    text.parse().map_err(|error| unreadable(&error))
+}
+
+/// One line, because TOML's own messages draw the place over several.
+fn unreadable(problem: &impl ToString) -> LockError {
+    let problem = problem.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    LockError::Unreadable { problem }
+}

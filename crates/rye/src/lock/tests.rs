@@ -1,0 +1,70 @@
+use super::*;
+
+fn sample() -> Lock {
+    let digest = Digest::of(b"a");
+    let item = |kind: &str, id: &str| LockedItem {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        space: "project".to_owned(),
+        digest,
+        signer: "unsigned".to_owned(),
+    };
+    let texts =
+        (Some("Be\u{1b} brief.\r\n\n".to_owned()), "''' \"\"\" \\ say {input:x}\n  \n".to_owned());
+    let locked = Locked {
+        items: vec![item("directive", "a/b"), item("knowledge", "a/c")],
+        tools: vec![LockedTool { name: "rye_execute".to_owned(), id: None, spec: digest }],
+        digest: crate::render::digest(texts.0.as_deref(), &texts.1),
+        system: texts.0,
+        first_user_message: texts.1,
+    };
+    Lock { directives: BTreeMap::from([("a/b".parse().unwrap(), locked)]) }
+}
+
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    let error = text.parse::<Lock>().unwrap_err();
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_lock_is_read_as_it_was_written() {
+    for lock in [Lock::default(), sample()] {
+        assert_eq!(lock.to_string().parse(), Ok(lock));
+    }
+}
+
+#[test]
+fn a_later_format_is_named() {
+    refused(
+        "version = 2\nnews = true\n",
+        "the lock has format 2, and this version of Rye reads format 1; use the version that wrote it",
+    );
+}
+
+#[test]
+fn a_text_that_was_edited_is_refused() {
+    let text = sample().to_string().replacen("brief", "long", 1);
+    refused(
+        &text,
+        "the texts of directive `a/b` in the lock do not have the digest that it states; write it again with `rye lock a/b`",
+    );
+}
+
+#[test]
+fn a_directive_may_not_occur_twice() {
+    let text = sample().to_string();
+    let twice =
+        text.split_once("[[directive]]").map(|(_, table)| format!("{text}\n[[directive]]{table}"));
+    refused(
+        &twice.unwrap(),
+        "the lock cannot be read: it has directive `a/b` twice; write it again with `rye lock`",
+    );
+}
+
+#[test]
+fn what_is_not_known_is_refused() {
+    let text = sample().to_string().replacen("signer", "singer", 1);
+    let error = text.parse::<Lock>().unwrap_err().to_string();
+    assert!(error.contains("unknown field `singer`"), "{error}");
+}
