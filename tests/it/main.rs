@@ -5,6 +5,7 @@
 mod ceiling;
 mod chain;
 mod model;
+mod prompts;
 mod quickstart;
 mod refusal;
 mod seeds;

@@ -10,6 +10,7 @@ mod first_request;
 mod lock;
 mod outcome;
 mod place;
+mod prompts;
 mod render;
 mod rye;
 mod session;
@@ -48,6 +49,7 @@ pub use self::first_request::FirstRequest;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
+pub use self::prompts::PromptsError;
 pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
