@@ -23,7 +23,8 @@ fuzz_target!(|text: &str| {
     let Ok(token) = Token::mint(claims.clone(), &KEY) else { return };
     let read = Token::parse(&token.to_json()).expect("what was minted is read");
     assert_eq!(read, token);
-    let child = token.child(Claims { capabilities: Vec::new(), ..claims.clone() }, &KEY, covers_literally);
+    let child =
+        token.child(Claims { capabilities: Vec::new(), ..claims.clone() }, &KEY, covers_literally);
     let chain = [token.clone(), child.expect("a narrower token")];
     assert!(verify_chain(&chain, &[KEY.public()], now, covers_literally).is_ok());
     let wider = Claims { capabilities: vec!["rye.*".to_owned()], ..claims.clone() };

@@ -49,7 +49,9 @@ fn check(bytes: &[u8]) -> Option<Reading> {
 fn chained(payloads: &[u8]) -> Vec<u8> {
     let (mut head, mut bytes) = (Head::genesis(), Vec::new());
     let start: &[u8] = br#"{"format":"rye-transcript","version":1}"#;
-    for (seq, payload) in std::iter::once(start).chain(payloads.split(|byte| *byte == b'\n')).enumerate() {
+    for (seq, payload) in
+        std::iter::once(start).chain(payloads.split(|byte| *byte == b'\n')).enumerate()
+    {
         let event = if seq == 0 { "thread_start" } else { "user_message" };
         let mut line = format!(
             r#"{{"seq":{seq},"ts":"2026-11-20T18:00:00.000Z","thread_id":"{}","directive":"a","event":"{event}","prev":"{head}","payload":"#,

@@ -29,12 +29,18 @@ pub fn check_problems(source: &str, problems: &[Problem]) {
 /// The range is one of characters in the text.
 pub fn check_span(source: &str, span: &Range<usize>) {
     let length = source.len();
-    assert!(source.get(span.clone()).is_some(), "{span:?} is no range of characters in {length} bytes");
+    assert!(
+        source.get(span.clone()).is_some(),
+        "{span:?} is no range of characters in {length} bytes"
+    );
 }
 
 /// One range lies inside the other.
 pub fn check_nested(outer: &Range<usize>, inner: &Range<usize>) {
-    assert!(outer.start <= inner.start && inner.end <= outer.end, "{inner:?} is not inside {outer:?}");
+    assert!(
+        outer.start <= inner.start && inner.end <= outer.end,
+        "{inner:?} is not inside {outer:?}"
+    );
 }
 
 /// The first line, which chooses what the target does, and the rest, which it does it with.

@@ -1,6 +1,6 @@
 //! What was typed after `cargo xtask`, as a value.
 
-use crate::generated::Mode;
+use crate::{fuzz, generated::Mode, prompts};
 
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -9,15 +9,23 @@ Usage: cargo xtask TASK
   tidy                check the layer table, file and function lengths, and each crate's papers
   codegen [--check]   write docs/cli.md and schemas/ from what `rye` says of itself
   fixtures [--check]  sign the examples again with the checked-in example key
+  prompts [DIR [TRUST…]]
+                      render the directives of a project (the quick start) into snapshots to review
+  fuzz [--seconds N] [TARGET…]
+                      run the fuzz targets, each for N seconds (10)
+  bench               the whole program beside a Python interpreter with a YAML parser
   ci                  everything that has to pass, in order, with times";
 
 /// One thing that `cargo xtask` can be asked to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
+    Bench,
     Ci,
     Codegen(Mode),
     Fixtures(Mode),
+    Fuzz(fuzz::Request),
     Help,
+    Prompts(prompts::Request),
     Tidy,
 }
 
@@ -25,12 +33,15 @@ pub(crate) enum Task {
 pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["bench"] => Ok(Task::Bench),
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),
         ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),
+        ["fuzz", words @ ..] => fuzz::Request::parse(words).map(Task::Fuzz),
         ["help" | "--help" | "-h"] => Ok(Task::Help),
+        ["prompts", words @ ..] => Ok(Task::Prompts(prompts::Request::of(words))),
         ["tidy"] => Ok(Task::Tidy),
         other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
     }

@@ -11,9 +11,12 @@
 
 mod flags;
 
+mod bench;
 mod ci;
 mod codegen;
 mod fixtures;
+mod fuzz;
+mod prompts;
 mod tidy;
 
 mod generated;
@@ -37,9 +40,12 @@ fn main() -> ExitCode {
 
 fn run(task: Task, root: &Path) -> Result<(), String> {
     match task {
+        Task::Bench => bench::run(root),
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),
         Task::Fixtures(mode) => fixtures::run(root, mode),
+        Task::Fuzz(request) => fuzz::run(root, &request),
+        Task::Prompts(request) => prompts::run(root, &request),
         Task::Tidy => tidy::run(root),
         Task::Help => {
             println!("{}", flags::HELP);

@@ -27,6 +27,17 @@ pub(crate) fn succeeds(root: &Path, line: &str) -> bool {
     command(root, line).output().is_ok_and(|output| output.status.success())
 }
 
+/// What `line` prints; a failure is an error that names the line.
+pub(crate) fn output(root: &Path, line: &str) -> Result<String, String> {
+    let output = command(root, line)
+        .output()
+        .map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+    match output.status.success() {
+        true => String::from_utf8(output.stdout).map_err(|_| format!("`{line}` printed no UTF-8")),
+        false => Err(format!("`{line}` failed with {}", output.status)),
+    }
+}
+
 /// The built `rye` program.
 pub(crate) struct Rye<'a> {
     root: &'a Path,
@@ -63,11 +74,16 @@ impl<'a> Rye<'a> {
     }
 }
 
+/// A command that will run `program` in `root`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the rule is for the crates; this is the one place of xtask"
 )]
-fn start<'w>(root: &Path, program: &Path, words: impl Iterator<Item = &'w str>) -> Command {
+pub(crate) fn start<'w>(
+    root: &Path,
+    program: &Path,
+    words: impl Iterator<Item = &'w str>,
+) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root).args(words);
     command

@@ -3,8 +3,15 @@
 use std::{fs, path::Path};
 
 /// Folder names, or ends of a path, that hold nothing anybody wrote.
-const SKIPPED: &[&str] =
-    &[".git", "target", "node_modules", "fuzz/corpus", "fuzz/artifacts", ".ai/threads"];
+const SKIPPED: &[&str] = &[
+    ".git",
+    "target",
+    "node_modules",
+    "fuzz/corpus",
+    "fuzz/found",
+    "fuzz/artifacts",
+    ".ai/threads",
+];
 
 /// One text file.
 #[derive(Debug, Clone, PartialEq, Eq)]

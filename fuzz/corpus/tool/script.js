@@ -1,0 +1,5 @@
+js
+// /// rye
+// description: Counts
+// input_schema: {type: object}
+// ///

@@ -1,0 +1,181 @@
+//! `cargo xtask fuzz`: every fuzz target for some seconds, on the stable toolchain.
+//!
+//! The flags are those that cargo-fuzz passes, without the address sanitizer, which needs a nightly toolchain.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use crate::{generated::all, process};
+
+/// What libFuzzer learns from: the edges that ran, and what was compared on the way.
+const COVERAGE: &str = "--cfg=fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+                        -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+                        -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Which targets run, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// For each target.
+    pub(crate) seconds: u32,
+    /// All of them when there is none.
+    pub(crate) targets: Vec<String>,
+}
+
+impl Request {
+    /// Reads `[--seconds N] [TARGET…]`.
+    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+        let (seconds, targets) = match words {
+            ["--seconds", seconds, targets @ ..] => (*seconds, targets),
+            targets => ("10", targets),
+        };
+        let seconds =
+            seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
+        match targets.iter().find(|target| target.starts_with('-')) {
+            Some(option) => {
+                Err(format!("`fuzz` has no option `{option}` here; `--seconds N` comes first"))
+            }
+            None => {
+                Ok(Self { seconds, targets: targets.iter().map(ToString::to_string).collect() })
+            }
+        }
+    }
+}
+
+/// Builds the targets and runs each for the time asked for, as many at once as there are cores.
+pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
+    let known = targets(root)?;
+    if let Some(unknown) = request.targets.iter().find(|target| !known.contains(target)) {
+        return Err(format!("`{unknown}` is no fuzz target; there are {}", known.join(", ")));
+    }
+    let targets = if request.targets.is_empty() { known } else { request.targets.clone() };
+    let programs = build(root, &targets)?;
+    let (next, cores) =
+        (AtomicUsize::new(0), thread::available_parallelism().map_or(1, usize::from));
+    let work = || {
+        let turn = || targets.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(turn)
+            .map(|target| fuzz(root, &programs, target, request.seconds))
+            .collect::<Vec<_>>()
+    };
+    let results = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let joined =
+            workers.into_iter().map(|worker| worker.join().expect("because no worker panics"));
+        joined.flatten().collect::<Vec<_>>()
+    });
+    all(results)
+}
+
+/// The names of the files in `fuzz/fuzz_targets`, sorted.
+fn targets(root: &Path) -> Result<Vec<String>, String> {
+    let folder = root.join("fuzz/fuzz_targets");
+    let entries = fs::read_dir(&folder).map_err(|error| format!("`fuzz/fuzz_targets`: {error}"))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut names: Vec<String> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Builds the targets; gives the folder of their programs.
+fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
+    let triple = process::output(root, "rustc -vV")?
+        .lines()
+        .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+        .ok_or("`rustc -vV` names no host")?;
+    let bins: String = targets.iter().map(|target| format!(" --bin {target}")).collect();
+    // With a target triple the flags reach neither build scripts nor procedural macros.
+    let line = format!(
+        "cargo build --quiet --manifest-path fuzz/Cargo.toml --target-dir fuzz/target --release --target {triple}{bins}"
+    );
+    process::run(root, &[("RUSTFLAGS", COVERAGE)], &line)?;
+    Ok(root.join("fuzz/target").join(triple).join("release"))
+}
+
+/// Runs one target; what it finds interesting is kept in `fuzz/found`, what makes it fail in `fuzz/artifacts`.
+fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> Result<(), String> {
+    let program = programs.join(target);
+    let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
+    let artifacts = format!("fuzz/artifacts/{target}/");
+    for folder in [&found, &corpus, &artifacts] {
+        fs::create_dir_all(root.join(folder)).map_err(|error| format!("`{folder}`: {error}"))?;
+    }
+    let (time, prefix) =
+        (format!("-max_total_time={seconds}"), format!("-artifact_prefix={artifacts}"));
+    let arguments = [time.as_str(), "-timeout=20", "-rss_limit_mb=2048", &prefix, &found, &corpus];
+    let output = process::start(root, &program, arguments.into_iter())
+        .output()
+        .map_err(|error| format!("target `{target}` cannot be started: {error}"))?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        println!("{target:<16} {}", summary(&log));
+        return Ok(());
+    }
+    Err(format!("target `{target}` fails:\n{}\n{}", tail(&log), repeat(&log, &program)))
+}
+
+/// The last line of libFuzzer's that counts what was done.
+fn summary(log: &str) -> &str {
+    log.lines().rfind(|line| line.contains("DONE") || line.contains("Done")).unwrap_or("").trim()
+}
+
+/// From the panic on, or the last lines.
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let panic = lines.iter().position(|line| line.contains("panicked at"));
+    let start = panic.unwrap_or(lines.len().saturating_sub(12));
+    lines.into_iter().skip(start).take(12).collect::<Vec<_>>().join("\n")
+}
+
+/// The program with the input that it failed on, which both are there.
+fn repeat(log: &str, program: &Path) -> String {
+    let file = log.lines().find_map(|line| line.split_once("Test unit written to "));
+    let file = file.map_or("", |(_, file)| file.trim());
+    format!("to see it alone, run\n\n    {} {file}\n", program.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Request, repeat, tail};
+
+    #[track_caller]
+    fn check(words: &[&str], expected: Result<(u32, &[&str]), &str>) {
+        let read = Request::parse(words);
+        let read = read.as_ref().map(|request| {
+            (request.seconds, request.targets.iter().map(String::as_str).collect::<Vec<_>>())
+        });
+        let expected = expected.map(|(seconds, targets)| (seconds, targets.to_vec()));
+        assert_eq!(read.map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn arguments() {
+        check(&[], Ok((10, &[])));
+        check(&["--seconds", "3"], Ok((3, &[])));
+        check(&["--seconds", "3", "pem", "tool"], Ok((3, &["pem", "tool"])));
+        check(&["pem"], Ok((10, &["pem"])));
+        check(&["--seconds", "x"], Err("`x` is no number of seconds"));
+        check(
+            &["pem", "--seconds", "3"],
+            Err("`fuzz` has no option `--seconds` here; `--seconds N` comes first"),
+        );
+    }
+
+    #[test]
+    fn a_failure_shows_the_panic_and_how_to_repeat_it() {
+        let log = "#1 INITED\nthread panicked at a.rs:1:\nno\nTest unit written to fuzz/artifacts/pem/crash-1\n";
+        assert!(tail(log).starts_with("thread panicked at a.rs:1:\nno\n"));
+        assert_eq!(
+            repeat(log, Path::new("release/pem")),
+            "to see it alone, run\n\n    release/pem fuzz/artifacts/pem/crash-1\n"
+        );
+    }
+}
