@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeSeed;
 use serde_json::Value;
+use toml::de::{DeTable, DeValue};
 
 use crate::{
     ParseError, Problem, ProblemKind,
@@ -52,10 +53,37 @@ fn toml(report: &mut Report<'_>) -> Option<Document> {
         return None;
     }
     let collector = Collector::new(text, 0, "TOML");
-    let result = toml::Deserializer::parse(text)
-        .and_then(|deserializer| collector.seed().deserialize(deserializer))
+    let result = DeTable::parse(text)
+        .and_then(|table| {
+            place_keys(&collector, table.get_ref(), &mut Vec::new());
+            collector.seed().deserialize(toml::Deserializer::from(table))
+        })
         .map_err(|error| (error.message().lines().next().unwrap_or("").to_owned(), error.span()));
     collector.finish(report, result)
+}
+
+/// Notes where the keys of a table stand, which its deserializer does not tell.
+fn place_keys(collector: &Collector<'_>, table: &DeTable<'_>, path: &mut Vec<String>) {
+    for (key, value) in table {
+        path.push(key.get_ref().to_string());
+        collector.placed(path, key.span());
+        place_values(collector, value.get_ref(), path);
+        path.pop();
+    }
+}
+
+fn place_values(collector: &Collector<'_>, value: &DeValue<'_>, path: &mut Vec<String>) {
+    match value {
+        DeValue::Table(table) => place_keys(collector, table, path),
+        DeValue::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                path.push(index.to_string());
+                place_values(collector, value.get_ref(), path);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
 }
 
 fn json(report: &mut Report<'_>) -> Option<Document> {

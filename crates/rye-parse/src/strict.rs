@@ -28,16 +28,17 @@ pub(crate) struct Document {
     /// The mapping, in document order.
     pub(crate) value: Map<String, Value>,
     places: BTreeMap<Vec<String>, Range<usize>>,
-    whole: Range<usize>,
+    /// The first line, which stands for the whole in messages.
+    start: Range<usize>,
 }
 
 impl Document {
     /// A mapping without keys.
     pub(crate) fn empty() -> Self {
-        Self { value: Map::new(), places: BTreeMap::new(), whole: 0..0 }
+        Self { value: Map::new(), places: BTreeMap::new(), start: 0..0 }
     }
 
-    /// The place of a key, else of the nearest key around it, else of the whole document.
+    /// The place of a key, else of the nearest key around it, else of the document's first line.
     pub(crate) fn place(&self, path: &[&str]) -> Range<usize> {
         (1..=path.len())
             .rev()
@@ -45,7 +46,7 @@ impl Document {
             .find_map(|path| {
                 self.places.get(&path.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
             })
-            .unwrap_or(&self.whole)
+            .unwrap_or(&self.start)
             .clone()
     }
 }
@@ -60,7 +61,7 @@ pub(crate) struct Collector<'t> {
     places: RefCell<BTreeMap<Vec<String>, Range<usize>>>,
     duplicates: RefCell<Vec<(String, Option<Range<usize>>)>>,
     /// Why reading was broken off, where the format's own error does not say.
-    refusal: RefCell<Option<ProblemKind>>,
+    refusal: RefCell<Option<(ProblemKind, Option<Range<usize>>)>>,
     weight: Cell<usize>,
 }
 
@@ -92,17 +93,17 @@ impl<'t> Collector<'t> {
         report: &mut Report<'_>,
         result: Result<Value, (String, Option<Range<usize>>)>,
     ) -> Option<Document> {
-        let whole = crate::span::trimmed(report.source, self.base..self.base + self.text.len());
+        let start = first_line(report.source, self.base..self.base + self.text.len());
         for (key, place) in self.duplicates.take() {
             let problem = Problem::new(
                 ProblemKind::DuplicateKey { key },
-                place.unwrap_or(whole.clone()),
+                place.unwrap_or(start.clone()),
                 "given before",
             );
             report.error(problem.help("keep one of them"));
         }
         match result {
-            Ok(Value::Object(value)) => Some(Document { value, places: self.places.take(), whole }),
+            Ok(Value::Object(value)) => Some(Document { value, places: self.places.take(), start }),
             Ok(value) => {
                 let kind = ProblemKind::WrongType {
                     what: format!("the {} document", self.format),
@@ -110,16 +111,20 @@ impl<'t> Collector<'t> {
                     expected: "a mapping".to_owned(),
                 };
                 report.error(
-                    Problem::new(kind, whole, "not a mapping").help("write `key: value` pairs"),
+                    Problem::new(kind, start, "not a mapping").help("write `key: value` pairs"),
                 );
                 None
             }
             Err((message, place)) => {
                 let place =
-                    place.map_or(whole, |place| self.base + place.start..self.base + place.end);
-                let syntax = ProblemKind::Syntax { format: self.format.to_owned(), message };
-                let kind = self.refusal.take().unwrap_or(syntax);
-                report.error(Problem::new(kind, place, "read up to here"));
+                    place.map_or(start, |place| self.base + place.start..self.base + place.end);
+                report.error(match self.refusal.take() {
+                    Some((kind, at)) => Problem::new(kind, at.unwrap_or(place), "refused here"),
+                    None => {
+                        let kind = ProblemKind::Syntax { format: self.format.to_owned(), message };
+                        Problem::new(kind, place, "read up to here")
+                    }
+                });
                 None
             }
         }
@@ -135,6 +140,14 @@ impl<'t> Collector<'t> {
         path.push(key.to_owned());
         if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
             self.places.borrow_mut().entry(path.clone()).or_insert(place);
+        }
+    }
+
+    /// Notes where the last key of a path stands, for a format whose keys are not read where they stand.
+    pub(crate) fn placed(&self, path: &[String], place: Range<usize>) {
+        if path.len() <= PLACED_DEPTH {
+            let place = self.base + place.start..self.base + place.end;
+            self.places.borrow_mut().entry(path.to_vec()).or_insert(place);
         }
     }
 
@@ -158,6 +171,13 @@ impl<'t> Collector<'t> {
             limit: BUDGET,
         })
     }
+}
+
+/// The first line of a range that is more than white space.
+fn first_line(source: &str, range: Range<usize>) -> Range<usize> {
+    let text = crate::span::trimmed(source, range);
+    let line = source.get(text.clone()).and_then(|text| text.lines().next()).unwrap_or("");
+    text.start..text.start + line.trim_end().len()
 }
 
 /// The type of a value, with its article.

@@ -1,9 +1,14 @@
 //! What an operator may be compared with.
 
+use std::ops::Range;
+
 use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 
 use super::Operator;
+use crate::{
+    Problem, ProblemKind, Spanned, name::suggestion, problem::Report, xml::expect::shortened,
+};
 
 /// The longest pattern of a `regex` condition, in bytes.
 const LONGEST_PATTERN: usize = 1024;
@@ -21,6 +26,44 @@ pub(crate) struct Unfit {
     pub(crate) expected: &'static str,
     /// What is wrong in detail, where that is known.
     pub(crate) why: Option<String>,
+}
+
+/// The operator that a word names.
+pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Option<Operator> {
+    let operator = word.value.parse().ok();
+    if operator.is_none() {
+        report.error(unknown_operator(&word.value, word.span.clone()));
+    }
+    operator
+}
+
+/// The problem of a word that names no operator, with the one that was probably meant.
+pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
+    let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shortened(word) };
+    let valid = suggestion(word, &Operator::ALL.map(Operator::as_str));
+    let meant = of_symbol(word).or(match word {
+        "=" | "===" | "is" | "equals" => Some(Operator::Eq),
+        "~" | "=~" | "matches" => Some(Operator::Regex),
+        "has" | "includes" => Some(Operator::Contains),
+        _ => None,
+    });
+    Problem::new(kind, place, "not a known operator").help(match meant {
+        Some(operator) => format!("did you mean `{operator}`? {valid}"),
+        None => valid,
+    })
+}
+
+/// The operator of a symbol that expressions may use in place of its name.
+pub(crate) fn of_symbol(symbol: &str) -> Option<Operator> {
+    match symbol {
+        "==" => Some(Operator::Eq),
+        "!=" => Some(Operator::Ne),
+        ">" => Some(Operator::Gt),
+        ">=" => Some(Operator::Gte),
+        "<" => Some(Operator::Lt),
+        "<=" => Some(Operator::Lte),
+        _ => None,
+    }
 }
 
 /// The operand that a text stands for, as an XML attribute holds it.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{Condition, Operator, all, is_path, operand};
-use crate::{Problem, ProblemKind, Spanned, name::suggestion, problem::Report, xml::expect};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, xml::expect};
 
 mod lex;
 
@@ -153,13 +153,9 @@ impl<'t> Reader<'_, '_, 't> {
     }
 
     fn unknown_operator(&mut self, token: &Token<'t>) {
-        let word = self.slice(token);
-        let kind = ProblemKind::UnknownValue {
-            what: "operator".to_owned(),
-            value: expect::shortened(word),
-        };
-        let help = suggestion(word, &Operator::ALL.map(Operator::as_str));
-        self.report_as(kind, token.span.clone(), "not a known operator", Some(help));
+        self.sound = false;
+        let place = (self.place)(token.span.clone());
+        self.report.error(operand::unknown_operator(self.slice(token), place));
     }
 
     fn expected(&mut self, what: &str, span: Range<usize>, label: &str) {

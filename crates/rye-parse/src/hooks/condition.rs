@@ -98,9 +98,7 @@ fn compare(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condition
     if let Some(path) = path.as_ref().filter(|path| !is_path(&path.value)) {
         expect::bad_value(report, "path", path, "a dotted path such as `cost.spend`");
     }
-    let operator = node.required(report, "op").and_then(|text| {
-        expect::word(report, "operator", &text, &Operator::ALL.map(Operator::as_str))
-    })?;
+    let operator = node.required(report, "op").and_then(|text| operand::operator(report, &text))?;
     let value = value(report, node, operator)?;
     let place = node.place("path");
     Some(Spanned::new(Condition::Compare { path: path?.value, operator, value }, place))

@@ -17,8 +17,13 @@ pub(crate) struct Seed<'c, 't>(pub(super) &'c Collector<'t>);
 
 impl Seed<'_, '_> {
     fn refuse<E: Error>(self, kind: ProblemKind) -> E {
+        self.refuse_at(kind, None)
+    }
+
+    /// Breaks reading off; without a place, the parser's own is shown.
+    fn refuse_at<E: Error>(self, kind: ProblemKind, place: Option<Range<usize>>) -> E {
         let error = E::custom(&kind);
-        self.0.refusal.borrow_mut().get_or_insert(kind);
+        self.0.refusal.borrow_mut().get_or_insert((kind, place));
         error
     }
 
@@ -128,7 +133,8 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
                 return mapping.next_value_seed(self);
             }
             if key.text == "<<" && self.0.format == "YAML" {
-                return Err(self.unsupported("a YAML merge key (`<<`)"));
+                let what = "a YAML merge key (`<<`)".to_owned();
+                return Err(self.refuse_at(ProblemKind::Unsupported { what }, key.place));
             }
             let repeated = values.contains_key(&key.text);
             if repeated {

@@ -78,7 +78,8 @@ impl<'r, 's> Builder<'r, 's> {
         if !self.open.iter().any(|element| element.name.value == name) {
             self.sound = false;
             let kind = ProblemKind::UnexpectedClose { name: name.to_owned() };
-            self.report.error(Problem::new(kind, place, "no open element of this name"));
+            let problem = Problem::new(kind, place, "no open element of this name");
+            self.report.error(problem.help(format!("remove it, or write `<{name}>` before it")));
             return;
         }
         while let Some(innermost) = self.open.last() {

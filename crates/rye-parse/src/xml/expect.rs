@@ -76,7 +76,9 @@ pub(crate) fn text(report: &mut Report<'_>, element: &Element) -> Spanned<String
 pub(crate) fn some_text(report: &mut Report<'_>, element: &Element) -> Option<Spanned<String>> {
     let text = text(report, element);
     if text.value.is_empty() {
-        report.error(empty_element(element));
+        let name = &element.name.value;
+        let problem = empty_element(element);
+        report.error(problem.help(format!("write `<{name}>…</{name}>`, or remove it")));
         return None;
     }
     Some(text)

@@ -160,27 +160,30 @@ impl<'s> Document<'_, 's> {
 
     /// Reports markup that runs to the end of the text.
     fn broken(&mut self, error: &Error, at: usize) -> Next {
-        let kind = ProblemKind::UnclosedMarkup { what: unclosed_markup(error).to_owned() };
+        let (what, end) = unclosed_markup(error);
+        let kind = ProblemKind::UnclosedMarkup { what: what.to_owned() };
         let place = char_at(self.builder.report.source, at.min(self.end));
-        self.builder.report.error(Problem::new(kind, place, "opened here"));
+        let problem = Problem::new(kind, place, "opened here");
+        self.builder.report.error(problem.help(format!("write `{end}` where it ends")));
         self.builder.give_up();
         Next::Stop
     }
 }
 
-fn unclosed_markup(error: &Error) -> &'static str {
+/// What is not closed, and what would close it.
+fn unclosed_markup(error: &Error) -> (&'static str, &'static str) {
     match error {
-        Error::Syntax(SyntaxError::UnclosedComment) => "a comment",
-        Error::Syntax(SyntaxError::UnclosedCData) => "a CDATA section",
+        Error::Syntax(SyntaxError::UnclosedComment) => ("a comment", "-->"),
+        Error::Syntax(SyntaxError::UnclosedCData) => ("a CDATA section", "]]>"),
         Error::Syntax(SyntaxError::UnclosedPI | SyntaxError::UnclosedXmlDecl) => {
-            "a processing instruction"
+            ("a processing instruction", "?>")
         }
-        Error::Syntax(SyntaxError::UnclosedDoctype) => "a DOCTYPE",
+        Error::Syntax(SyntaxError::UnclosedDoctype) => ("a DOCTYPE", ">"),
         Error::Syntax(
             SyntaxError::UnclosedSingleQuotedAttributeValue
             | SyntaxError::UnclosedDoubleQuotedAttributeValue,
-        ) => "a quoted attribute value",
-        _ => "a tag",
+        ) => ("a quoted attribute value", "\""),
+        _ => ("a tag", ">"),
     }
 }
 

@@ -71,7 +71,7 @@ rows! { when_refused;
     when_with_a_bare_word: "error.type eq «auth»", &["the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"auth\"`"];
     when_with_null: "a eq «null»", &["the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"null\"`"];
     when_with_an_unknown_operator: "a «gtr» 1", &["unknown operator `gtr`; did you mean `gt`? valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`"];
-    when_with_an_unknown_symbol: "a «=» 1", &["unknown operator `=`; valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`"];
+    when_with_an_unknown_symbol: "a «=» 1", &["unknown operator `=`; did you mean `eq`? valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`"];
     when_with_parentheses: "«(»a eq 1)", &["the condition cannot be read: `(` is not part of the language; write `path op value`, joined by `and` and `or`; group with `any`, `all` and `not`"];
     when_with_an_open_text: "a eq «\"x»", &["the condition cannot be read: a text cannot be read; write a text as `\"a\"` and a list as `[\"a\", \"b\"]`"];
     when_with_an_open_quote: "a eq «'x»", &["the condition cannot be read: a text cannot be read; write a text as `\"a\"` and a list as `[\"a\", \"b\"]`"];
@@ -82,7 +82,7 @@ rows! { when_refused;
     when_in_a_text: "a in «\"x\"»", &["the value of `in` is `\"x\"`, not a list such as `[\"a\", \"b\"]`"];
     when_regex_that_is_open: "a regex «\"(x\"»", &["the value of `regex` is `\"(x\"`, not a regular expression; unclosed group"];
     when_every_clause_is_told: "a «is» 1 and b eq «x»", &[
-        "unknown operator `is`; valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`",
+        "unknown operator `is`; did you mean `eq`? valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`",
         "the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"x\"`",
     ];
     when_with_entities_is_shown_whole: "«a &lt; x»", &["the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"x\"`"];

@@ -26,12 +26,12 @@ fn config_refused(extension: &str, marked: &str, messages: &[&str]) {
 rows! { config_refused;
     unknown_extension: "ini", "«»a = 1", &["unknown extension `ini`; valid: `yaml`, `yml`, `toml`, `json`"];
     empty_yaml: "yaml", "«»", &["the YAML document is empty, not a mapping; write `key: value` pairs"];
-    two_documents: "yaml", "«a: 1\n---\nb: 2»", &["invalid YAML: deserializing from YAML containing more than one document is not supported"];
+    two_documents: "yaml", "«a: 1»\n---\nb: 2", &["invalid YAML: deserializing from YAML containing more than one document is not supported"];
     yaml_duplicates: "yaml", "a: 1\nb:\n  c: 1\n  «c»: 2\n«a»: 2\n", &[
         "key `c` is given twice; keep one of them",
         "key `a` is given twice; keep one of them",
     ];
-    yaml_merge: "yaml", "a: &a {b: 1}\nc:\n  «<»<: *a\n", &["a YAML merge key (`<<`) is not supported"];
+    yaml_merge: "yaml", "a: &a {b: 1}\nc:\n  «<<»: *a\n", &["a YAML merge key (`<<`) is not supported"];
     yaml_tag: "yaml", "a: «!»x 1\n", &["a YAML tag is not supported"];
     yaml_number_as_key: "yaml", "«1»: a\n", &["a key that is not text is not supported"];
     yaml_infinity: "yaml", "a: «.»inf\n", &["a number that is not finite is not supported"];

@@ -62,7 +62,7 @@ rows! { metadata_refused;
     unknown_kind: "<permissions><execute><«tools»>a</tools></execute></permissions>", &[
         "unknown element `<tools>` in `<execute>`; did you mean `tool`? valid: `tool`, `directive`, `knowledge`",
     ];
-    empty_pattern: "<permissions><execute>«<tool> </tool>»</execute></permissions>", &["`<tool>` is empty"];
+    empty_pattern: "<permissions><execute>«<tool> </tool>»</execute></permissions>", &["`<tool>` is empty; write `<tool>…</tool>`, or remove it"];
     empty_primary: "<permissions>«<execute/>»</permissions>", &[
         "`<execute>` is empty; write `*`, or `<tool>`, `<directive>`, `<knowledge>`",
     ];
@@ -77,7 +77,7 @@ rows! { metadata_refused;
     acknowledge_without_risk: "<permissions><«acknowledge»>why</acknowledge></permissions>", &[
         "`<acknowledge>` has no `risk`; add `risk=\"…\"`",
     ];
-    acknowledge_without_reason: "<permissions>«<acknowledge risk=\"elevated\"/>»</permissions>", &["`<acknowledge>` is empty"];
+    acknowledge_without_reason: "<permissions>«<acknowledge risk=\"elevated\"/>»</permissions>", &["`<acknowledge>` is empty; write `<acknowledge>…</acknowledge>`, or remove it"];
     permission_attribute: "<permissions «all»=\"true\"/>", &[
         "unknown attribute `all` of `<permissions>`; `<permissions>` has no attributes",
     ];
@@ -97,18 +97,18 @@ rows! { metadata_refused;
     hook_without_all: "<hooks><«««hook»»»/></hooks>", &[
         "`<hook>` has no `id`; add `id=\"…\"`",
         "`<hook>` has no `event`; add `event=\"…\"`",
-        "`<hook>` has no action",
+        "`<hook>` has no action; put an `<action>` into it, or an `<execute>`, `<search>`, `<load>`, `<sign>` or `<fetch>`",
     ];
     unknown_event: "<hooks><hook id=\"a\" event=\"«after_steps»\"><sign item_id=\"x\"/></hook></hooks>", &[
         "unknown event `after_steps`; did you mean `after_step`? valid: `resolve_extends`, `thread_started`, `thread_continued`, `after_step`, `limit`, `error`, `directive_return`, `after_complete`, `context_limit_reached`",
     ];
     unknown_operator: "<hooks><hook id=\"a\" event=\"limit\"><condition path=\"x\" op=\"«>=»\" value=\"1\"/><sign item_id=\"x\"/></hook></hooks>", &[
-        "unknown operator `>=`; valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`",
+        "unknown operator `>=`; did you mean `gte`? valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`",
     ];
     condition_without_value: "<hooks><hook id=\"a\" event=\"limit\"><«condition» path=\"x\" op=\"eq\"/><sign item_id=\"x\"/></hook></hooks>", &[
         "`<condition>` has no `value`; add `value=\"…\"`",
     ];
-    empty_any: "<hooks><hook id=\"a\" event=\"limit\"><«any»/><sign item_id=\"x\"/></hook></hooks>", &["`<any>` has no condition"];
+    empty_any: "<hooks><hook id=\"a\" event=\"limit\"><«any»/><sign item_id=\"x\"/></hook></hooks>", &["`<any>` has no condition; put a `<condition>` or `<when>` into it"];
     same_hook_twice: "<hooks><hook id=\"a\" event=\"limit\"><sign item_id=\"x\"/></hook><hook id=\"«a»\" event=\"limit\"><sign item_id=\"x\"/></hook></hooks>", &[
         "hook `a` is declared twice",
     ];

@@ -1,5 +1,7 @@
 //! The founding documents, where they are at hand. Their formats are read; their texts are not part of the project.
 
+mod examples;
+
 use std::path::PathBuf;
 
 use rye_parse::{Outputs, directive, knowledge};

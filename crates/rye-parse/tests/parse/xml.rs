@@ -23,16 +23,16 @@ rows! { directive_refused;
     unclosed_child: "```xml\n<directive name=\"a\"><«metadata»></directive>\n```\n", &[
         "`<metadata>` is not closed; write `</metadata>`",
     ];
-    wrong_close: "```xml\n<directive name=\"a\">«</meta>»</directive>\n```\n", &["`</meta>` closes nothing"];
+    wrong_close: "```xml\n<directive name=\"a\">«</meta>»</directive>\n```\n", &["`</meta>` closes nothing; remove it, or write `<meta>` before it"];
     second_root: "```xml\n<directive name=\"a\"/>«<directive name=\"b\"/>»\n```\n", &[
         "content after `</directive>` inside the fence; move it behind the fence",
     ];
     text_behind_root: "```xml\n<directive name=\"a\"/>\n «then this»\n```\n", &[
         "content after `</directive>` inside the fence; move it behind the fence",
     ];
-    unclosed_comment: "```xml\n<directive name=\"a\">«<»!-- <metadata/></directive>\n```\n", &["a comment is not closed"];
+    unclosed_comment: "```xml\n<directive name=\"a\">«<»!-- <metadata/></directive>\n```\n", &["a comment is not closed; write `-->` where it ends"];
     unclosed_value: "```xml\n<directive name=\"a\">«<»inputs x=\"></directive>\n```\n", &[
-        "a quoted attribute value is not closed",
+        "a quoted attribute value is not closed; write `\"` where it ends",
     ];
     processing_instruction: "```xml\n<directive name=\"a\">«<?php x ?>»</directive>\n```\n", &[
         "a processing instruction is not allowed; remove it",
@@ -46,8 +46,8 @@ rows! { directive_refused;
     ];
     same_attribute: "```xml\n<directive name=\"a\" «name»=\"b\"/>\n```\n", &["attribute `name` of `<directive>` is given twice"];
     raw_ends_with_its_fence: "```xml\n<directive name=\"a\"><«raw»></directive>\n```\n</raw></directive>\n```\n", &["`<raw>` is not closed; write `</raw>`"];
-    shortest_comment: "```xml\n<directive name=\"a\">«<»!--></directive>\n```\n", &["a comment is not closed"];
-    shortest_cdata: "```xml\n<directive name=\"a\">«<»![CDATA[></directive>\n```\n", &["a CDATA section is not closed"];
+    shortest_comment: "```xml\n<directive name=\"a\">«<»!--></directive>\n```\n", &["a comment is not closed; write `-->` where it ends"];
+    shortest_cdata: "```xml\n<directive name=\"a\">«<»![CDATA[></directive>\n```\n", &["a CDATA section is not closed; write `]]>` where it ends"];
     unclosed_raw: "```xml\n<directive name=\"a\"><«raw»></directive>\n```\n", &["`<raw>` is not closed; write `</raw>`"];
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::condition::Operator;
+use crate::condition::{Operator, operand::of_symbol};
 
 /// One word of an expression, with its place in it.
 #[derive(Clone, Debug)]
@@ -59,15 +59,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 
 /// The operator of a word or symbol.
 pub(super) fn operator(text: &str) -> Option<Operator> {
-    match text {
-        "==" => Some(Operator::Eq),
-        "!=" => Some(Operator::Ne),
-        ">" => Some(Operator::Gt),
-        ">=" => Some(Operator::Gte),
-        "<" => Some(Operator::Lt),
-        "<=" => Some(Operator::Lte),
-        word => word.parse().ok(),
-    }
+    of_symbol(text).or_else(|| text.parse().ok())
 }
 
 /// The value of a token, when it is one; null is none, as nothing is equal to it.

@@ -134,9 +134,8 @@ fn compare(report: &mut Report<'_>, element: &Element) -> Option<Condition> {
     if let Some(path) = path.as_ref().filter(|path| !is_path(&path.value)) {
         expect::bad_value(report, "path", path, "a dotted path such as `cost.spend`");
     }
-    let operator = expect::required(report, element, "op").and_then(|text| {
-        expect::word(report, "operator", &text, &Operator::ALL.map(Operator::as_str))
-    })?;
+    let operator = expect::required(report, element, "op")
+        .and_then(|text| operand::operator(report, &text))?;
     let value = value(report, element, operator)?;
     Some(Condition::Compare { path: path?.value, operator, value })
 }
@@ -192,5 +191,9 @@ fn nested(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Condition>>
 fn lacking(report: &mut Report<'_>, element: &Element, what: &str) {
     let kind =
         ProblemKind::MissingContent { element: element.name.value.clone(), what: what.to_owned() };
-    report.error(Problem::new(kind, element.name.span.clone(), format!("no {what} in it")));
+    let problem = Problem::new(kind, element.name.span.clone(), format!("no {what} in it"));
+    report.error(problem.help(match what {
+        "condition" => "put a `<condition>` or `<when>` into it",
+        _ => "put an `<action>` into it, or an `<execute>`, `<search>`, `<load>`, `<sign>` or `<fetch>`",
+    }));
 }
