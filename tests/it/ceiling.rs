@@ -169,3 +169,28 @@ async fn no_tool_takes_the_place_of_returning_outputs() {
         );
     }
 }
+
+/// A hook that says what a directive extends chooses the grant, so its signer bounds it.
+#[tokio::test]
+async fn a_hook_that_extends_does_no_more_than_its_signer_may_grant() {
+    let limited = Limited::new();
+    let tool = "rye/file-system/write";
+    let call = calling(tool, "", "");
+    limited.scratch.sign(".ai/directives/test/call.md", &call);
+    let base =
+        calling(tool, &granting("rye.file-system.write"), "").replace("\"call\"", "\"base\"");
+    limited.scratch.sign(".ai/directives/test/base.md", &base);
+    let hooks = "hooks:\n  - {id: a, event: resolve_extends, when: directive.id eq \"test/call\", extends: test/base}\n";
+    limited.scratch.sign(".ai/config/agent/hooks.yaml", hooks);
+    let report = limited.scratch.run("test/call", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed);
+    assert!(limited.wrote());
+    fs::remove_file(limited.scratch.project().join("out.txt")).unwrap();
+    limited.sign(".ai/config/agent/hooks.yaml", hooks);
+    let report = limited.scratch.run_with("test/call", &[], |request| {
+        request.provider = ProviderChoice::Steps;
+        request.thread = "call-019a0000-0000-7000-8000-000000000002".parse().unwrap();
+    });
+    assert_eq!(report.await.unwrap().outcome.state, ThreadState::Error);
+    assert!(!limited.wrote());
+}

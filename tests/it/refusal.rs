@@ -235,3 +235,23 @@ async fn hooks_are_refused_rather_than_passed_over() {
         "directive `test/write` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
     );
 }
+
+#[tokio::test]
+async fn hooks_of_files_are_refused_rather_than_passed_over() {
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
+    let hook = "{id: a, event: error, action: {primary: load, item_type: knowledge, item_id: x}}";
+    scratch.sign(".ai/config/agent/hooks.yaml", &format!("hooks:\n  - {hook}\n"));
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
+    assert_eq!(error.class(), Class::Failed);
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    let file = scratch.project().join(".ai/config/agent/hooks.yaml");
+    assert_eq!(
+        source,
+        format!(
+            "hooks files declare what this version of Rye does not run: `a` of `{}`; it runs `resolve_extends` hooks \
+             alone, so remove the others to run a directive",
+            file.display()
+        )
+    );
+}

@@ -122,6 +122,9 @@ fn tool(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
 fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
     let mut findings = match id.and_then(|id| config::of_file(id.as_str())) {
         Some(schema) => against(schema, path, source),
+        None if id.is_some_and(config::is_hooks) => rye_parse::hooks(source, extension(path))
+            .err()
+            .map_or_else(Vec::new, |error| errors(&error)),
         None => match rye_parse::config(source, extension(path)) {
             Ok(_) => Vec::new(),
             Err(error) => errors(&error),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{provider, resilience, risk, trust};
+use super::{hooks, provider, resilience, risk, trust};
 
 /// The schema of one sort of file.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             "config/agent/capability_risk.yaml",
             schemars::schema_for!(risk::CapabilityRisk),
         ),
+        row(hooks::HOOKS, "config/agent/hooks.yaml", hooks::hooks_schema()),
         row(
             provider::PROVIDER,
             "tools/rye/agent/providers/*.yaml",

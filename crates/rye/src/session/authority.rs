@@ -11,7 +11,7 @@ use super::error::PrepareError;
 /// Stacks the layers: what the operator allows, what the keys may grant that signed the chain and the knowledge in its
 /// context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
 ///
-/// Knowledge counts because it steers the model as the directives do: with more than its signer may grant, it would be
+/// The hooks file that says what the directive extends counts as a directive does. Knowledge counts because it steers the model as the directives do: with more than its signer may grant, it would be
 /// a way around the limit of that key.
 pub(crate) fn authority(
     chain: &ExtendsChain,
@@ -19,7 +19,9 @@ pub(crate) fn authority(
     contract: &OutputContract,
 ) -> Result<Authority, PrepareError> {
     let signed = chain.root_first().map(|link| link.content.provenance());
-    let signed = signed.chain(knowledge.iter().map(|item| item.content.provenance()));
+    let extended_by = chain.extended_by().map(|hook| &hook.provenance);
+    let signed =
+        signed.chain(extended_by).chain(knowledge.iter().map(|item| item.content.provenance()));
     let mut authority = operator();
     for provenance in signed {
         for ceiling in ceilings(provenance)? {

@@ -81,6 +81,16 @@ pub enum PrepareError {
         /// The directive that declares them.
         id: ItemId,
     },
+    /// Hooks files declare hooks that this version does not run yet.
+    #[error(
+        "hooks files declare what this version of Rye does not run: {}; it runs `resolve_extends` hooks alone, so remove the \
+         others to run a directive",
+        hooks.join(", ")
+    )]
+    ConfigHooks {
+        /// Each hook with its file, in turn.
+        hooks: Vec<String>,
+    },
     /// A given value would be read as a reference to a step's result.
     #[error(
         "directive `{id}` cannot run by its steps alone: {} holds `${{steps.`, which would be read as the result of a step; \

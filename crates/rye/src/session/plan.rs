@@ -4,8 +4,9 @@
 
 use rye_caps::Authority;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
+use rye_parse::HookEvent;
 use rye_prompt::{SystemFacts, system};
-use rye_resolve::{Config, ExtendsChain};
+use rye_resolve::{Config, ExtendsChain, PlacedHook};
 use rye_thread::{Opening, OutputContract};
 use rye_tools::fs::Root;
 
@@ -19,7 +20,7 @@ use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
 use super::tools::{Offer, offer};
 use crate::Rye;
-use crate::config::risk_table;
+use crate::config::{HOOKS_FILE, risk_table};
 
 /// A directive with all that decides how its thread begins, except who answers.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) findings: Vec<Finding>,
     pub(crate) offer: Offer,
     pub(crate) limits: SetLimits,
+    /// The hooks of the hooks files, in turn.
+    pub(crate) hooks: Vec<PlacedHook>,
     /// The configuration that decided on the rest.
     pub(crate) configs: Vec<Config>,
 }
@@ -48,8 +51,10 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let offer = offer(library, &authority, &root)?;
     let resilience = library.config("agent/resilience")?;
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
-    let configs = [rye.trust_config.clone(), risk, resilience].into_iter().flatten().collect();
-    Ok(Plan { composed, contract, authority, findings, offer, limits, configs })
+    let (hooks, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
+    let configs = [rye.trust_config.clone(), risk, resilience, hooks_files];
+    let configs = configs.into_iter().flatten().collect();
+    Ok(Plan { composed, contract, authority, findings, offer, limits, hooks, configs })
 }
 
 impl Plan {
@@ -57,6 +62,7 @@ impl Plan {
     pub(crate) fn refusal(&self) -> Result<(), PrepareError> {
         let chain = &self.composed.chain;
         refuse_hooks(chain)?;
+        refuse_config_hooks(&self.hooks)?;
         let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
         let findings: Vec<Finding> = blocked.cloned().collect();
         match chain.declaring() {
@@ -126,6 +132,14 @@ impl Plan {
 fn refuse_hooks(chain: &ExtendsChain) -> Result<(), PrepareError> {
     let hooked = chain.root_first().find(|link| !link.content.value().hooks.is_empty());
     hooked.map_or(Ok(()), |link| Err(PrepareError::Hooks { id: link.id.clone() }))
+}
+
+/// Of the hooks files, those are run that say what a directive extends, which has happened by now (SPEC 7.3).
+fn refuse_config_hooks(hooks: &[PlacedHook]) -> Result<(), PrepareError> {
+    let idle = hooks.iter().filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends);
+    let hooks: Vec<String> =
+        idle.map(|hook| format!("`{}` of `{}`", hook.hook.id.value, hook.location)).collect();
+    if hooks.is_empty() { Ok(()) } else { Err(PrepareError::ConfigHooks { hooks }) }
 }
 
 /// Holds the declared grant against the risk table.
