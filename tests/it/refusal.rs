@@ -209,6 +209,39 @@ async fn a_project_cannot_raise_the_operator_s_limits() {
     assert_eq!((&start["limits"]["turns"], &start["limits"]["tokens"]), (&10.into(), &5000.into()));
 }
 
+#[tokio::test]
+async fn a_spend_limit_in_a_currency_that_no_price_is_in_is_refused() {
+    let scratch = Scratch::new();
+    let limits = r#"<limits spend="50" spend_currency="JPY" /><permissions>"#;
+    scratch.sign(
+        ".ai/directives/test/write.md",
+        &writing(WRITE, "out.txt").replace("<permissions>", limits),
+    );
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
+    assert_eq!(
+        std::error::Error::source(&error).unwrap().to_string(),
+        "directive `test/write` limits its spend in `JPY`; prices are in `USD`, so write it in that"
+    );
+}
+
+#[tokio::test]
+async fn what_this_version_does_not_use_is_told() {
+    let scratch = Scratch::new();
+    let asks = "<model tier=\"fast\" fallback=\"high\" /><continuation_directive>a/b</continuation_directive><permissions>";
+    scratch.sign(
+        ".ai/directives/test/write.md",
+        &writing(WRITE, "out.txt").replace("<permissions>", asks),
+    );
+    let report = scratch.run("test/write", &[]).await.unwrap();
+    assert_eq!(
+        report.warnings,
+        [
+            "directive `test/write` declares `fallback`, which this version does not use",
+            "directive `test/write` declares `continuation_directive`, which this version does not use",
+        ]
+    );
+}
+
 /// A value is placed once and never scanned again (SPEC 6.2), also where steps refer to results.
 #[tokio::test]
 async fn an_input_cannot_read_the_result_of_a_step() {

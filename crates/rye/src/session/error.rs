@@ -49,6 +49,16 @@ pub enum PrepareError {
         /// What is missing.
         source: ComposeError,
     },
+    /// The spend limit is in a currency that no price is in.
+    #[error(
+        "directive `{id}` limits its spend in `{currency}`; prices are in `USD`, so write it in that"
+    )]
+    Currency {
+        /// The directive.
+        id: ItemId,
+        /// The currency as written.
+        currency: String,
+    },
     /// Two outputs share a name.
     #[error("the outputs of directive `{id}` cannot be promised")]
     Contract {

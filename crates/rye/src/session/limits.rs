@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye_parse::Spend;
-use rye_resolve::{Config, ExtendsChain, ItemId, Location};
+use rye_parse::{Directive, Spend};
+use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
 use rye_thread::{Limits, Nanos, SpendLimit};
 
 use super::error::PrepareError;
@@ -42,6 +42,7 @@ pub(crate) fn limits(
     let set_by = configured.set_by.into_iter().map(of_file).collect();
     let mut set = SetLimits { limits: configured.limits, set_by };
     let (leaf, by_options) = (chain.leaf(), LimitSource::Options);
+    refuse_other_currencies(leaf)?;
     set.declare(&leaf.content.value().limits, &LimitSource::Directive(leaf.id.clone()));
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
@@ -49,6 +50,16 @@ pub(crate) fn limits(
     set.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, &by_options);
     set.spend(options.spend, &by_options);
     Ok(set)
+}
+
+/// Prices are in US dollars, and nobody here knows another currency's.
+fn refuse_other_currencies(leaf: &Item<Directive>) -> Result<(), PrepareError> {
+    match &leaf.content.value().limits.spend_currency {
+        Some(currency) if currency.value != "USD" => {
+            Err(PrepareError::Currency { id: leaf.id.clone(), currency: currency.value.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 impl SetLimits {

@@ -38,6 +38,9 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
     let registry = threads.join("registry.db");
     if !registry.exists() {
+        if let Command::List = command {
+            return Ok(list(&[], environment));
+        }
         return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
     }
     let registry = Registry::open(&registry).map_err(|error| Failure::of(&error, Exit::Failed))?;
