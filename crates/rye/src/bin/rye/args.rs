@@ -8,7 +8,15 @@ use crate::commands;
 
 /// Runs directives: agent workflows as signed files, with no more authority than they declare.
 #[derive(Debug, Parser)]
-#[command(name = "rye", version, about, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "rye",
+    version,
+    about,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Manual:\n  rye help format  The format of directives, knowledge, tools, hooks and configuration"
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -73,4 +81,5 @@ pub(crate) enum Command {
     Threads(commands::threads::Command),
     Schema(commands::schema::Arguments),
     Completions(commands::completions::Arguments),
+    Help(commands::help::Arguments),
 }

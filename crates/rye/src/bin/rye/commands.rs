@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod help;
 pub(crate) mod keys;
 pub(crate) mod new;
 pub(crate) mod render;

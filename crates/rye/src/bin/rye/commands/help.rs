@@ -1,0 +1,78 @@
+//! `rye help [TOPIC…]`.
+
+use clap::{Args, CommandFactory as _, Parser as _, builder::StyledStr};
+use rye::parse::FORMAT_REFERENCE;
+
+use crate::args::Cli;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What is no command and has a page all the same.
+const TOPICS: [(&str, &str); 1] = [("format", FORMAT_REFERENCE)];
+
+/// Print the help of a command, or a page of the manual
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Topics:\n  format  The format of directives, knowledge, tools, hooks and configuration\n\n\
+                        Examples:\n  rye help keys generate\n  rye help format | less"
+)]
+pub(crate) struct Arguments {
+    /// A command with its subcommand, or a topic; default: the program
+    #[arg(value_name = "TOPIC")]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let page = match arguments.words.as_slice() {
+        [topic] => TOPICS.iter().find(|(name, _)| name == topic).map(|(_, page)| *page),
+        _ => None,
+    };
+    if let Some(page) = page {
+        print!("{page}");
+        return Ok(Exit::Fine);
+    }
+    let help = help_of(&arguments.words)?;
+    if environment.colors() {
+        print!("{}", help.ansi())
+    } else {
+        print!("{help}")
+    }
+    Ok(Exit::Fine)
+}
+
+/// What `--help` prints for the command that the words name.
+fn help_of(words: &[String]) -> Result<StyledStr, Failure> {
+    let mut program = Cli::command();
+    let mut command = &mut program;
+    for word in words {
+        let known = names(command);
+        command = command.find_subcommand_mut(word).ok_or_else(|| unknown(words, word, &known))?;
+    }
+    let words = words.iter().map(String::as_str);
+    let line = ["rye"].into_iter().chain(words).chain(["--help"]);
+    // Asked the way a person asks, so that both ways say the same.
+    let asked = Cli::try_parse_from(line).expect_err("because help is an early end of parsing");
+    Ok(asked.render())
+}
+
+fn names(command: &clap::Command) -> Vec<String> {
+    command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
+fn unknown(words: &[String], word: &str, known: &[String]) -> Failure {
+    let topics = TOPICS.iter().map(|(name, _)| (*name).to_owned());
+    let topics = topics.filter(|_| words.first().is_some_and(|first| first == word));
+    let known: Vec<String> = known.iter().cloned().chain(topics).collect();
+    if known.is_empty() {
+        return Failure::usage(format!(
+            "there is no help on `{}`; leave `{word}` out",
+            words.join(" ")
+        ));
+    }
+    Failure::usage(format!(
+        "there is no help on `{}`; there is on `{}`",
+        words.join(" "),
+        known.join("`, `")
+    ))
+}
