@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authoring;
+mod refused;
 mod running;
 mod session;
 mod surroundings;

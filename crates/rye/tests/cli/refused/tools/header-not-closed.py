@@ -1,0 +1,4 @@
+# /// rye
+# description: Counts words.
+# input_schema: {type: object}
+import json, sys
