@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rye_parse::{Directive, Outputs};
 use rye_prompt::{
-    Context, Inputs, Link, Piece, ReturnStyle, Wanted, compose, render, template, wanted,
+    Context, HookEntry, Inputs, Link, Piece, ReturnStyle, Slot, Wanted, Wrap, compose, render,
+    template, wanted,
 };
 use serde_json::{Map, Value, json};
 
@@ -121,6 +122,61 @@ proptest! {
             let mut mentions = contexts.iter().flatten().filter(is_same);
             prop_assert_eq!(item.optional, mentions.all(|(_, _, optional)| *optional));
         }
+    }
+
+    /// Every form of placeholder of an input that has a value is filled; its text is not the values' own.
+    #[test]
+    fn no_placeholder_of_a_bound_input_is_left(
+        forms in prop::collection::vec(0_usize..5, 0..6),
+        a in "[^{$]{0,12}",
+    ) {
+        let written = ["{input:a}", "{input:a?}", "{input:a:x}", "{input:a|x}", "${inputs.a}"];
+        let body: String = forms.iter().map(|form| format!("-{}", written[*form])).collect();
+        let directive = with_inputs(r#"<input name="a" required="true"/>"#, &body);
+        let inputs = bind(&directive, [("a", a.into())]);
+        let permissions = format!("<permissions>{body}</permissions>");
+        for style in ReturnStyle::ALL {
+            let prompt = render(Link::new("t", &directive), Some(&permissions), &inputs, style);
+            let prompt = prompt.expect("must render");
+            prop_assert!(!prompt.contains("{input:a") && !prompt.contains("${inputs."), "{}", prompt);
+        }
+    }
+
+    /// What stands in a chain already changes nothing when a directive nearer the leaf asks for it again.
+    #[test]
+    fn composing_again_changes_nothing(contexts in prop::collection::vec(entries(), 1..4)) {
+        let directives: Vec<Directive> = contexts.iter().map(|entries| with_context(entries)).collect();
+        let knowledge = ["a", "b", "c"].map(|id| (id.to_owned(), format!("text of {id}"))).into();
+        let once = compose(&links(&directives), &knowledge).expect("nothing is missing");
+        let twice: Vec<Directive> = directives.iter().chain(&directives).cloned().collect();
+        prop_assert_eq!(compose(&links(&twice), &knowledge).expect("nothing is missing"), once);
+    }
+
+    /// It does not matter which link suppresses, nor whether it stands before or behind what asks.
+    #[test]
+    fn a_suppression_wins_wherever_it_stands(
+        contexts in prop::collection::vec(entries(), 1..4),
+        id in "[abc]",
+        at in any::<prop::sample::Index>(),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let mut contexts = contexts;
+        let link = at.index(contexts.len());
+        let place = place.index(contexts[link].len() + 1);
+        contexts[link].insert(place, ("suppress".to_owned(), id.clone(), false));
+        let directives: Vec<Directive> = contexts.iter().map(|entries| with_context(entries)).collect();
+        let knowledge = ["a", "b", "c"].map(|id| (id.to_owned(), id.to_owned())).into();
+        let context = compose(&links(&directives), &knowledge).expect("nothing is missing");
+        prop_assert!(context.suppresses(&id));
+        prop_assert!(texts_by_position(&context).iter().flatten().all(|text| *text != id));
+        let hook = HookEntry {
+            position: Slot::Before,
+            id: id.clone(),
+            name: "hook".to_owned(),
+            content: "from a hook".to_owned(),
+            wrap: Wrap::Bare,
+        };
+        prop_assert_eq!(context.clone().hooked(&[hook]), context);
     }
 }
 
