@@ -34,6 +34,12 @@ impl Item<String> {
 
 impl<T> Item<T> {
     /// The same item with what `read` makes of its content.
+    pub fn map<U>(self, read: impl FnOnce(T) -> U) -> Item<U> {
+        let Self { id, kind, location, content, source, digest } = self;
+        Item { id, kind, location, content: content.map(read), source, digest }
+    }
+
+    /// The same item with what `read` makes of its content, unless that fails.
     pub fn try_map<U, E>(self, read: impl FnOnce(T) -> Result<U, E>) -> Result<Item<U>, E> {
         let Self { id, kind, location, content, source, digest } = self;
         let content = content.try_map(read)?;

@@ -33,8 +33,9 @@
 //! # What it does not do
 //!
 //! It discovers no root but the project's, and that only when asked: roots, keys, policy and time
-//! are given. It writes nothing and remembers nothing. What settings mean, and who may only tighten
-//! them, is for their readers.
+//! are given. It writes and remembers nothing but what a search keeps for the next one, in a folder
+//! that it is given for that. What settings mean, and who may only tighten them, is for their
+//! readers.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
@@ -45,6 +46,7 @@ mod kind;
 mod disk;
 mod root;
 mod spaces;
+mod stamp;
 
 mod decide;
 mod listing;
@@ -61,6 +63,8 @@ mod item;
 mod library;
 mod trust;
 
+mod search;
+
 pub use chain::ExtendsChain;
 pub use config::Config;
 pub use decide::Located;
@@ -74,6 +78,9 @@ pub use kind::{ItemKind, ItemKindError};
 pub use library::Library;
 pub use listing::{Listed, Survey};
 pub use place::{item_at, project_root};
+pub use search::{
+    Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
+};
 pub use spaces::{Location, ShippedFile, Space, Spaces};
 pub use trust::{TrustNote, TrustRemark, trust_store};
 

@@ -1,27 +1,32 @@
 //! The hub: ids in, the one verified item of each out.
 
+use std::path::{Path, PathBuf};
+
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{CommentStyle, Error, ItemName, Policy, Timestamp, TrustStore, Verified, accept};
 
 use crate::{
-    Config, ExtendsChain, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces,
-    Survey,
+    Config, Described, ExtendsChain, Item, ItemId, ItemKind, Listed, Located, Location,
+    ResolveError, SearchQuery, SearchResults, Spaces, Survey,
     decide::decide,
     listing,
     root::{Root, Text},
+    search,
     suggest::suggest,
     walk::walk,
 };
 
 /// What ids mean, given the spaces, the trusted keys, the policy and the time.
 ///
-/// Nothing is remembered between calls: each one looks at the files as they are then.
+/// Nothing is remembered between calls: each one looks at the files as they are then. Only a search
+/// may keep hints for the next one, see [`with_search_cache`](Self::with_search_cache).
 #[derive(Clone, Debug)]
 pub struct Library {
     spaces: Spaces,
     trust: TrustStore,
     policy: Policy,
     now: Timestamp,
+    search_cache: Option<PathBuf>,
 }
 
 impl Library {
@@ -29,7 +34,16 @@ impl Library {
     ///
     /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
     pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
-        Self { spaces, trust, policy, now }
+        Self { spaces, trust, policy, now, search_cache: None }
+    }
+
+    /// Lets searches keep the words of verified items in `folder`, to read fewer files the next time.
+    ///
+    /// The folder must be the operator's alone, and is made when it is missing. What is kept there is
+    /// a hint: every result is read and verified again before it is returned.
+    #[must_use]
+    pub fn with_search_cache(self, folder: impl Into<PathBuf>) -> Self {
+        Self { search_cache: Some(folder.into()), ..self }
     }
 
     /// The spaces that are looked in.
@@ -89,10 +103,7 @@ impl Library {
     /// Those of [`directive`](Self::directive).
     pub fn knowledge(&self, id: &ItemId) -> Result<Item<Knowledge>, ResolveError> {
         let text = self.text(ItemKind::Knowledge, id)?;
-        parse(text, |source, extension| match extension {
-            "md" => rye_parse::knowledge(source),
-            _ => rye_parse::knowledge_yaml(source),
-        })
+        parse(text, knowledge)
     }
 
     /// The verified manifest of the tool that `id` means, from its own file or its script's header.
@@ -135,6 +146,21 @@ impl Library {
         listing::survey(kind, holdings)
     }
 
+    /// Every item of `kind` with what it says that it is, beside every problem that keeps one from
+    /// being listed; all are read and verified.
+    pub fn describe(&self, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
+        search::describe(self, kind)
+    }
+
+    /// The items of all spaces that answer `query`, best first (SPEC 1.6).
+    ///
+    /// Shadowed items are no results. Nothing is a result that is not verified now; what is refused
+    /// is told in [`SearchResults::refused`], whether or not it would answer, because what it says
+    /// is not believed. Equal files, trust and query give equal results, with a cache or without.
+    pub fn search(&self, query: &SearchQuery) -> SearchResults {
+        search::search(self, query)
+    }
+
     /// The configuration `name`, for example `agent/resilience`, from every space that has it.
     ///
     /// `None` when no space has it.
@@ -168,6 +194,10 @@ impl Library {
         ResolveError::gather(problems).map(|()| layers)
     }
 
+    pub(crate) fn search_cache(&self) -> Option<&Path> {
+        self.search_cache.as_deref()
+    }
+
     fn layer<T>(
         &self,
         root: &Root,
@@ -198,7 +228,8 @@ impl Library {
         ResolveError::NotFound { kind, id: id.clone(), suggestion, looked }
     }
 
-    fn read(
+    /// The verified text of the file at `location`, which `root` holds for `id`.
+    pub(crate) fn read(
         &self,
         root: &Root,
         kind: ItemKind,
@@ -239,8 +270,16 @@ impl Library {
 /// that looks like one is checked like any other.
 const STYLE_OF_THE_UNSIGNABLE: CommentStyle = CommentStyle::Slash;
 
+/// Parses a knowledge entry by its extension.
+pub(crate) fn knowledge(source: &str, extension: &str) -> Result<Knowledge, ParseError> {
+    match extension {
+        "md" => rye_parse::knowledge(source),
+        _ => rye_parse::knowledge_yaml(source),
+    }
+}
+
 /// Reads the text of an item with `read`, which is given the file's extension too.
-fn parse<T>(
+pub(crate) fn parse<T>(
     text: Item<String>,
     read: impl FnOnce(&str, &str) -> Result<T, ParseError>,
 ) -> Result<Item<T>, ResolveError> {

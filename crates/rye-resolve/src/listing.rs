@@ -1,9 +1,10 @@
 //! Every id of a kind, decided over the spaces.
 
-use std::collections::BTreeMap;
-
 use crate::{
-    ItemId, ItemKind, Located, Location, ResolveError, decide::decide, walk::Found, walk::Holdings,
+    ItemId, ItemKind, Location, ResolveError,
+    decide::decide,
+    stamp::Stamp,
+    walk::{Found, Holdings},
 };
 
 /// An item that can be asked for, and the file that would answer.
@@ -28,39 +29,67 @@ pub struct Survey {
     pub problems: Vec<ResolveError>,
 }
 
-/// Decides every id that any of `roots`, nearest first, holds.
-pub(crate) fn survey(kind: ItemKind, roots: Vec<Holdings>) -> Survey {
-    let count = roots.len();
-    let mut survey = Survey::default();
-    let mut ids: BTreeMap<ItemId, Vec<Vec<Found>>> = BTreeMap::new();
-    for (index, holdings) in roots.into_iter().enumerate() {
-        survey.problems.extend(holdings.problems);
-        for found in holdings.found {
-            let rows = ids.entry(found.id.clone()).or_default();
-            rows.resize_with(count, Vec::new);
-            rows[index].push(found);
-        }
-    }
-    for (id, rows) in ids {
-        match settle(kind, &id, rows) {
-            Ok(location) => survey.items.push(Listed { id, location }),
-            Err(problem) => survey.problems.push(problem),
-        }
-    }
-    survey
+/// The file that an id means, with what is needed to read it and to know it again.
+#[derive(Debug)]
+pub(crate) struct Winner {
+    pub(crate) kind: ItemKind,
+    pub(crate) id: ItemId,
+    pub(crate) location: Location,
+    /// The place of its root among the roots, nearest first.
+    pub(crate) root: usize,
+    pub(crate) stamp: Stamp,
 }
 
-fn settle(kind: ItemKind, id: &ItemId, rows: Vec<Vec<Found>>) -> Result<Location, ResolveError> {
-    let candidates =
-        rows.iter().map(|row| row.iter().map(|found| found.location.clone()).collect());
-    let decision = decide(kind, id, candidates.collect())?;
-    let (_, Located { winner, .. }) =
-        decision.expect("because an id is only here when some root holds it");
-    let fault = rows.into_iter().flatten().find(|found| found.location == winner);
-    match fault.and_then(|found| found.fault) {
-        Some(problem) => Err(problem),
-        None => Ok(winner),
+/// Lists every id that any of `roots`, nearest first, holds.
+pub(crate) fn survey(kind: ItemKind, roots: Vec<Holdings>) -> Survey {
+    let (winners, problems) = winners(kind, roots);
+    let listed = |Winner { id, location, .. }| Listed { id, location };
+    Survey { items: winners.into_iter().map(listed).collect(), problems }
+}
+
+/// Decides every id that any of `roots`, nearest first, holds; the winners are sorted by id.
+pub(crate) fn winners(kind: ItemKind, roots: Vec<Holdings>) -> (Vec<Winner>, Vec<ResolveError>) {
+    let (mut winners, mut problems) = (Vec::new(), Vec::new());
+    let mut all: Vec<(usize, Found)> = Vec::new();
+    for (root, holdings) in roots.into_iter().enumerate() {
+        problems.extend(holdings.problems);
+        all.extend(holdings.found.into_iter().map(|found| (root, found)));
     }
+    // Stable, so that the files of one root stay in the order of their paths.
+    all.sort_by(|(left_root, left), (right_root, right)| {
+        (&left.id, left_root).cmp(&(&right.id, right_root))
+    });
+    let mut all = all.into_iter().peekable();
+    while let Some(first) = all.next() {
+        let mut rivals = Vec::new();
+        while let Some(rival) = all.next_if(|(_, found)| found.id == first.1.id) {
+            rivals.push(rival);
+        }
+        match settle(kind, first, rivals) {
+            Ok(winner) => winners.push(winner),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (winners, problems)
+}
+
+/// Decides between the files of one id; `first` is the first of the nearest root that has it.
+fn settle(
+    kind: ItemKind,
+    (root, first): (usize, Found),
+    rivals: Vec<(usize, Found)>,
+) -> Result<Winner, ResolveError> {
+    if !rivals.is_empty() {
+        let mut candidates = vec![Vec::new(); root + 1];
+        candidates[root].push(first.location.clone());
+        for (rival, found) in rivals {
+            candidates.resize(candidates.len().max(rival + 1), Vec::new());
+            candidates[rival].push(found.location);
+        }
+        decide(kind, &first.id, candidates)?;
+    }
+    let Found { id, location, stamp } = first;
+    Ok(Winner { kind, id, location, root, stamp: stamp? })
 }
 
 #[cfg(test)]
@@ -72,7 +101,10 @@ mod tests {
         let found = files.iter().map(|(id, file)| Found {
             id: id.parse().unwrap(),
             location: Location::new(space, *file),
-            fault: file.starts_with('!').then(|| ResolveError::NotAFile { path: file.into() }),
+            stamp: match file.strip_prefix('!') {
+                Some(_) => Err(ResolveError::NotAFile { path: file.into() }),
+                None => Ok(Stamp::of_text("")),
+            },
         });
         Holdings { found: found.collect(), problems: Vec::new() }
     }

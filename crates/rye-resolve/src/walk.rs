@@ -1,18 +1,20 @@
 //! Everything of one kind that one root holds.
 
 use std::{
-    fs,
+    fs::{self, Metadata},
     path::{Path, PathBuf},
 };
 
-use crate::{ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root};
+use crate::{
+    ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root, stamp::Stamp,
+};
 
-/// A file that is found by asking for `id`, and what would refuse it.
+/// A file that is found by asking for `id`, and how it looks from outside or what would refuse it.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) id: ItemId,
     pub(crate) location: Location,
-    pub(crate) fault: Option<ResolveError>,
+    pub(crate) stamp: Result<Stamp, ResolveError>,
 }
 
 /// What a root holds, and what lies in the way of seeing it whole.
@@ -35,7 +37,7 @@ fn shipped(root: &Root, files: &[ShippedFile], kind: ItemKind) -> Holdings {
     for file in files {
         let below = file.path.strip_prefix(kind.folder()).and_then(|path| path.strip_prefix('/'));
         if let Some(stem) = below.and_then(|path| stem(kind, path)) {
-            holdings.admit(kind, stem, root.location(file.path), None);
+            holdings.admit(kind, stem, root.location(file.path), Ok(Stamp::of_text(file.text)));
         }
     }
     holdings
@@ -53,11 +55,11 @@ impl Holdings {
         kind: ItemKind,
         stem: &str,
         location: Location,
-        fault: Option<ResolveError>,
+        stamp: Result<Stamp, ResolveError>,
     ) {
         match stem.parse::<ItemId>() {
             Ok(id) if kind.reserves(&id) => {}
-            Ok(id) => self.found.push(Found { id, location, fault }),
+            Ok(id) => self.found.push(Found { id, location, stamp }),
             Err(source) => {
                 self.problems.push(ResolveError::Misnamed { path: location.path, source });
             }
@@ -137,16 +139,16 @@ impl<'a> Walk<'a> {
 
     fn entry(&mut self, below: &str, above: &mut Vec<PathBuf>) {
         let path = self.top().join(below);
-        let (sort, fault) = match sort(self.ai, &path) {
-            Ok(Sort::File) => (Sort::File, None),
-            Ok(sort) => (sort, Some(ResolveError::NotAFile { path })),
-            Err(problem) => (Sort::Other, Some(problem)),
+        let (sort, stamp) = match sort(self.ai, &path) {
+            Ok((Sort::File, metadata)) => (Sort::File, Ok(Stamp::of(&metadata))),
+            Ok((sort, _)) => (sort, Err(ResolveError::NotAFile { path })),
+            Err(problem) => (Sort::Other, Err(problem)),
         };
         if let Some(stem) = stem(self.kind, below) {
             let location = self.root.location(&format!("{}/{below}", self.kind.folder()));
-            self.holdings.admit(self.kind, stem, location, fault);
+            self.holdings.admit(self.kind, stem, location, stamp);
         } else if let Some(problem) =
-            fault.filter(|fault| !matches!(fault, ResolveError::NotAFile { .. }))
+            stamp.err().filter(|fault| !matches!(fault, ResolveError::NotAFile { .. }))
         {
             self.holdings.problems.push(problem);
         }
@@ -171,18 +173,19 @@ fn join(below: &str, name: &str) -> String {
     if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") }
 }
 
-fn sort(ai: &Path, path: &Path) -> Result<Sort, ResolveError> {
+fn sort(ai: &Path, path: &Path) -> Result<(Sort, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let mut metadata = fs::symlink_metadata(path).map_err(failed)?;
     if metadata.is_symlink() {
         // Only a link can lead out, so only a link pays for finding out.
         metadata = disk::inside(ai, path)?.1;
     }
-    Ok(match metadata.file_type() {
+    let sort = match metadata.file_type() {
         sort if sort.is_dir() => Sort::Folder,
         sort if sort.is_file() => Sort::File,
         _ => Sort::Other,
-    })
+    };
+    Ok((sort, metadata))
 }
 
 /// Ten times what a search has to cope with (SPEC 1.6).

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
 
+mod caching;
 mod chains;
 mod configs;
 mod finding;
@@ -9,6 +10,7 @@ mod hooks;
 mod links;
 mod listing;
 mod placing;
+mod searching;
 mod trusting;
 mod verifying;
 mod world;

@@ -1,0 +1,64 @@
+//! Reads and verifies many items at once.
+
+use rye_sign::Digest;
+
+use super::{
+    content::{Content, content},
+    parallel::in_parts,
+    shard::{Shard, Writer},
+};
+use crate::{Item, Library, ResolveError, listing::Winner, root::Root};
+
+/// What was read, and what was refused.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    pub(crate) shards: Vec<Shard>,
+    /// Each with its place among the winners.
+    pub(crate) refused: Vec<(usize, ResolveError)>,
+}
+
+/// Reads those of `winners` whose places are given.
+pub(crate) fn gather(
+    library: &Library,
+    roots: &[Root],
+    winners: &[Winner],
+    places: &[usize],
+) -> Gathered {
+    let mut gathered = Gathered::default();
+    let parts = in_parts(places, FEWEST_FOR_A_THREAD, |places| {
+        let (mut writer, mut refused) = (Writer::default(), Vec::new());
+        for place in places {
+            let Some(winner) = winners.get(*place) else { continue };
+            match read(library, roots, winner) {
+                Ok(item) => {
+                    let digest = digest(&item);
+                    writer.push(*place, digest, &item.id, item.content.value());
+                }
+                Err(error) => refused.push((*place, error)),
+            }
+        }
+        (writer.finish(), refused)
+    });
+    for (shard, refused) in parts {
+        gathered.shards.push(shard);
+        gathered.refused.extend(refused);
+    }
+    gathered
+}
+
+/// The item behind `winner`, verified and parsed now.
+pub(crate) fn read(
+    library: &Library,
+    roots: &[Root],
+    winner: &Winner,
+) -> Result<Item<Content>, ResolveError> {
+    let root = roots.get(winner.root).expect("because winners come from these roots");
+    let item = library.read(root, winner.kind, &winner.id, winner.location.clone())?;
+    content(item)
+}
+
+pub(crate) fn digest(item: &Item<Content>) -> [u8; 32] {
+    *Digest::of(item.source.as_bytes()).as_bytes()
+}
+
+const FEWEST_FOR_A_THREAD: usize = 8;
