@@ -2,9 +2,9 @@
 //!
 //! A cache is a hint and never evidence. It says which items would answer; each of those is read and verified again
 //! before it is a result, and its words are compared with the kept ones. One that disagrees makes the search forget the
-//! cache and read everything. Who writes into the cache can therefore keep an item from being found, as who may write
-//! there could by deleting it, but cannot make one be returned, or shown with other words than its own. No secret
-//! guards the file, because whoever may write it may also read whatever would be kept beside it.
+//! cache and read everything. Who writes into the cache can therefore keep an item from being found or its refusal from
+//! being told, as who may write there could by deleting the item, but cannot make one be returned, or shown with other
+//! words than its own. No secret guards the file: whoever may write it may also read what would be kept beside it.
 //!
 //! Only items that were verified are kept; what was refused is read again each time, and told each time. Entries count
 //! for one set of roots, one state of trust and policy, and one version of this crate.
@@ -172,3 +172,6 @@ const EXTENSION: &str = ".search";
 const MOST_FILES: usize = 32;
 
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ pub(crate) struct Content {
 /// Parses the item's text as what its kind is, and takes out what is searched.
 pub(crate) fn content(item: Item<String>) -> Result<Item<Content>, ResolveError> {
     let kind = item.kind;
+    let is_provider = item.id.as_str().starts_with(PROVIDERS);
     library::parse(item, |source, extension| match kind {
         ItemKind::Directive => {
             rye_parse::directive(source).map(|parsed| of_directive(parsed, source))
@@ -25,12 +26,17 @@ pub(crate) fn content(item: Item<String>) -> Result<Item<Content>, ResolveError>
         ItemKind::Knowledge => {
             library::knowledge(source, extension).map(|parsed| of_knowledge(parsed, source))
         }
-        ItemKind::Tool => rye_parse::tool(source, extension).map(|parsed| of_tool(parsed, source)),
-        ItemKind::Config => {
+        ItemKind::Tool if !is_provider => {
+            rye_parse::tool(source, extension).map(|parsed| of_tool(parsed, source))
+        }
+        ItemKind::Tool | ItemKind::Config => {
             rye_parse::config(source, extension).map(|_| whole(Content::default(), source))
         }
     })
 }
+
+/// Below this, what lies among the tools is configuration of providers (SPEC 11.1).
+const PROVIDERS: &str = "rye/agent/providers/";
 
 fn of_directive(directive: Directive, source: &str) -> Content {
     let body = directive.body;

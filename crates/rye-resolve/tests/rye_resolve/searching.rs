@@ -274,6 +274,17 @@ fn unsigned_items_are_results_only_when_the_operator_allows_them() {
 }
 
 #[test]
+fn a_provider_lies_among_the_tools_and_is_found_by_what_it_configures() {
+    let world = World::new();
+    world.signed(
+        "project",
+        "tools/rye/agent/providers/walrus.yaml",
+        "base_url: https://ice.test\n",
+    );
+    check(&world.library(), "ice", &["rye/agent/providers/walrus"]);
+}
+
+#[test]
 fn every_kind_is_described() {
     let world = World::new();
     world.signed("project", "directives/a.md", &directive("a", "", ""));

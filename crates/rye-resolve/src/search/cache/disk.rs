@@ -187,7 +187,7 @@ fn extension(winner: &Winner) -> Option<usize> {
 }
 
 /// Notices damage by accident; it is no protection, and none is needed here.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
@@ -199,4 +199,4 @@ fn checksum(bytes: &[u8]) -> u64 {
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Changes with the form of the file and with how text is cut into words.
-const MAGIC: &[u8; 8] = b"ryesrch1";
+pub(super) const MAGIC: &[u8; 8] = b"ryesrch1";
