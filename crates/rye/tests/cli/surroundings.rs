@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::session::Session;
 
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn rye(session: &Session, project: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
     command.args(arguments).current_dir(project).env_clear().env("HOME", session.home());
@@ -168,8 +169,7 @@ fn a_signal_closes_the_record() {
         let Some(connection) = accepted(&listener, &mut child) else {
             panic!("{:?}", child.wait_with_output())
         };
-        let kill = format!("kill -{signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        kill(signal, &child);
         let output = child.wait_with_output().unwrap();
         drop(connection);
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -177,6 +177,16 @@ fn a_signal_closes_the_record() {
         assert_eq!(output.status.code(), Some(1));
         assert!(session.rye("threads show").contains("state      cancelled"));
     }
+}
+
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the standard library sends no signals, a shell does"
+)]
+fn kill(signal: &str, child: &std::process::Child) {
+    let line = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
 }
 
 /// The program's connection, unless it ends without one.
