@@ -8,9 +8,9 @@ use crate::ItemKind;
 /// What [`Library::search`](crate::Library::search) looks for.
 ///
 /// Its text is words between white space. A word is found as it is written, as the start of a longer word, and, when it
-/// occurs in neither way, with one wrong letter (from four letters on) or two (from eight on). A word such as
-/// `file-system` is found where its parts follow each other. Words between `"` are a phrase, which an item must have
-/// just so; `word*` asks for the start alone. Case does not matter.
+/// occurs in neither way, with one wrong letter (from four letters on) or two (from eight on, the first being right). A
+/// word such as `file-system` is found where its parts follow each other. Words between `"` are a phrase, which an item
+/// must have just so; `word*` asks for the start alone. Case does not matter.
 ///
 /// ```
 /// use rye_resolve::{ItemKind, SearchQuery};
