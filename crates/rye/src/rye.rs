@@ -1,5 +1,7 @@
 //! The hub: one value that knows where items are and whom to trust.
 
+use std::path::PathBuf;
+
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
 
@@ -17,13 +19,22 @@ pub struct Setup {
     pub policy: Policy,
     /// The time by which keys expire.
     pub now: Timestamp,
+    /// A folder of the operator's own where searches may keep hints for the next one; see
+    /// [`Library::with_search_cache`].
+    pub search_cache: Option<PathBuf>,
 }
 
 impl Setup {
     /// These spaces, the strict default policy and no further trust document.
     #[must_use]
     pub fn new(spaces: Spaces, now: Timestamp) -> Self {
-        Self { spaces, trust_documents: Vec::new(), policy: Policy::default(), now }
+        Self {
+            spaces,
+            trust_documents: Vec::new(),
+            policy: Policy::default(),
+            now,
+            search_cache: None,
+        }
     }
 }
 
@@ -52,7 +63,11 @@ impl Rye {
         // How the policy itself is signed is judged by what the caller gave, which is stricter.
         let trust_config = library(setup.policy.clone()).config("trust")?;
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
-        Ok(Self { library: library(policy.clone()), policy, now: setup.now, trust_config, notes })
+        let mut library = library(policy.clone());
+        if let Some(folder) = &setup.search_cache {
+            library = library.with_search_cache(folder);
+        }
+        Ok(Self { library, policy, now: setup.now, trust_config, notes })
     }
 
     /// Where items are found and verified.

@@ -5,6 +5,7 @@
 mod authoring;
 mod refused;
 mod running;
+mod searching;
 mod session;
 mod surroundings;
 mod trusting;

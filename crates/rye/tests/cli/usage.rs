@@ -13,6 +13,8 @@ fn every_command_has_help_with_an_example() {
         "sign",
         "keys generate",
         "keys show",
+        "search",
+        "list",
         "which",
         "new directive",
         "new knowledge",

@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Sign(commands::sign::Arguments),
     #[command(subcommand)]
     Keys(commands::keys::Command),
+    Search(commands::search::Arguments),
+    List(commands::list::Arguments),
     Which(commands::which::Arguments),
     #[command(subcommand)]
     Threads(commands::threads::Command),

@@ -132,7 +132,14 @@ impl Environment {
         let mut setup = Setup::new(self.spaces(), Self::now());
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
+        setup.search_cache = self.search_cache();
         Ok(Rye::open(&setup)?)
+    }
+
+    /// In the user space, which is the operator's alone; a project has no say in what its search finds.
+    fn search_cache(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/cache/search"))
     }
 
     fn trust_documents(&self) -> Result<Vec<String>, Failure> {

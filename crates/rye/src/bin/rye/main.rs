@@ -16,6 +16,8 @@ mod failure;
 mod files;
 mod inputs;
 mod progress;
+mod refused;
+mod table;
 
 use std::process::ExitCode;
 
@@ -50,6 +52,8 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Verify(arguments) => commands::verify::run(&arguments, environment),
         Command::Sign(arguments) => commands::sign::run(&arguments, environment),
         Command::Keys(command) => commands::keys::run(&command, environment),
+        Command::Search(arguments) => commands::search::run(&arguments, environment),
+        Command::List(arguments) => commands::list::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),

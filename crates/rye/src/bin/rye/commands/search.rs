@@ -1,0 +1,115 @@
+//! `rye search QUERY…`.
+
+use clap::Args;
+use rye::resolve::{Excerpt, ItemKind, SearchHit, SearchQuery, SearchResults};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::table::{aligned, is_signed, titled};
+use crate::{output, refused};
+
+/// Find items by what they say, the best first
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A word is found as it is written, as the start of a longer one, or with a typo when it is nowhere as written.\n\
+                  Put a phrase between double quotes, inside single ones for the shell; `word*` asks for the start of a word.\n\
+                  Every result is verified; what is refused is not searched, and told on standard error.\n\n\
+                  Examples:\n  rye search index notes\n  rye search '\"one line\"' --kind knowledge --json\n  rye search deploy --tag ops --limit 5"
+)]
+pub(crate) struct Arguments {
+    /// What to look for
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Only this kind (may be given many times) [possible values: directive, knowledge, tool, config]; default: all
+    /// but config
+    #[arg(long)]
+    kind: Vec<ItemKind>,
+    /// Only items that have this tag (may be given many times; all are needed)
+    #[arg(long)]
+    tag: Vec<String>,
+    /// The most results
+    #[arg(long, value_name = "N", default_value_t = SearchQuery::DEFAULT_LIMIT)]
+    limit: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let query = query(arguments)?;
+    let results = environment.rye()?.library().search(&query);
+    if environment.json() {
+        output::json(&whole(&results));
+    } else {
+        print(&results, &query);
+        refused::warn(&results.refused, "searched");
+    }
+    if let Some(problem) = &results.cache_problem {
+        output::warnings(&[refused::reason(problem)]);
+    }
+    Ok(Exit::Fine)
+}
+
+fn query(arguments: &Arguments) -> Result<SearchQuery, Failure> {
+    let query = arguments.query.join(" ").parse::<SearchQuery>();
+    let query = query.map_err(|error| Failure::of(&error, Exit::Usage))?;
+    let query = arguments.kind.iter().fold(query, |query, kind| query.with_kind(*kind));
+    let query = arguments.tag.iter().fold(query, |query, tag| query.with_tag(tag));
+    Ok(query.with_limit(arguments.limit))
+}
+
+fn print(results: &SearchResults, query: &SearchQuery) {
+    let rows: Vec<[String; 5]> = results.hits.iter().map(columns).collect();
+    for (hit, line) in results.hits.iter().zip(aligned(&rows)) {
+        println!("{line}");
+        let preview = &hit.item.content.value().preview;
+        let line = preview.line.map(|line| format!("{line}: ")).unwrap_or_default();
+        if !preview.text.is_empty() {
+            println!("    {line}{}", preview.text);
+        }
+    }
+    match (results.hits.len(), results.n_matched) {
+        (_, 0) => eprintln!("nothing answers `{}`", output::visible(query.text())),
+        (shown, matched) if shown < matched => {
+            eprintln!("{shown} of {matched}; `--limit` shows more");
+        }
+        _ => {}
+    }
+}
+
+fn columns(hit: &SearchHit) -> [String; 5] {
+    let item = &hit.item;
+    let title = titled(&item.content.value().summary, item);
+    [
+        item.kind.to_string(),
+        item.id.to_string(),
+        item.location.space.to_string(),
+        format!("{:.3}", hit.score),
+        title,
+    ]
+}
+
+fn whole(results: &SearchResults) -> Value {
+    json!({
+        "results": results.hits.iter().map(row).collect::<Value>(),
+        "matched": results.n_matched,
+        "refused": refused::data(&results.refused),
+    })
+}
+
+fn row(hit: &SearchHit) -> Value {
+    let item = &hit.item;
+    let Excerpt { summary, preview, .. } = item.content.value();
+    json!({
+        "kind": item.kind.as_str(),
+        "id": item.id.as_str(),
+        "space": item.location.space.as_str(),
+        "path": output::path(&item.location.path),
+        "score": hit.score,
+        "title": summary.title,
+        "description": summary.description,
+        "tags": summary.tags,
+        "preview": preview.text,
+        "line": preview.line,
+        "signed": is_signed(item),
+    })
+}

@@ -1,0 +1,38 @@
+//! Items that a command passes over because they are refused, told so that nobody misses them unknowingly.
+
+use rye::resolve::ResolveError;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Warns on standard error that so much is not `done`, with the first reasons.
+pub(crate) fn warn(refused: &[ResolveError], done: &str) {
+    if refused.is_empty() {
+        return;
+    }
+    let heading = match refused.len() {
+        1 => format!("1 item or folder is not {done}:"),
+        count => format!("{count} items or folders are not {done}:"),
+    };
+    let mut lines = vec![heading];
+    let reasons = refused.iter().take(MOST_REASONS).map(reason);
+    lines.extend(reasons.map(|reason| format!("  {}", output::visible(&reason))));
+    if refused.len() > MOST_REASONS {
+        lines.push(format!("  and {} more; `--json` has all", refused.len() - MOST_REASONS));
+    }
+    output::warnings(&[lines.join("\n")]);
+}
+
+/// The error and its causes on one line.
+pub(crate) fn reason(error: &ResolveError) -> String {
+    Failure::of(error, Exit::Refused).to_string()
+}
+
+/// Data for programs.
+pub(crate) fn data(refused: &[ResolveError]) -> Value {
+    refused.iter().map(|error| json!({ "reason": reason(error) })).collect()
+}
+
+const MOST_REASONS: usize = 5;

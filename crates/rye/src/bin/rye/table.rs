@@ -1,0 +1,36 @@
+//! Items in columns.
+
+use rye::resolve::{Item, Summary};
+use rye::sign::Provenance;
+
+/// Each row as a line, its columns as wide as their widest text.
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
+    let width = |column: usize| {
+        let texts = rows.iter().filter_map(|row| row.get(column));
+        texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    rows.iter().map(move |row| {
+        let cells = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    })
+}
+
+/// What the item is in a few words, as a part of one line: its title, else the first line of its description; with a
+/// mark where nobody vouches for the item.
+pub(crate) fn titled<T>(summary: &Summary, item: &Item<T>) -> String {
+    let description = summary.description.as_deref().and_then(|text| text.trim().lines().next());
+    let text = summary.title.as_deref().or(description).unwrap_or_default();
+    let text: String = text.chars().map(plain).collect();
+    let mark = if is_signed(item) { "" } else { "(unsigned)" };
+    format!("{text} {mark}").trim().to_owned()
+}
+
+/// Whether the item is signed or part of the program.
+pub(crate) fn is_signed<T>(item: &Item<T>) -> bool {
+    *item.content.provenance() != Provenance::Unsigned
+}
+
+fn plain(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
+}
