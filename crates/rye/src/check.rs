@@ -1,7 +1,9 @@
 //! What is wrong with a file, before anybody signs or runs it.
 
+mod ast;
 mod directive;
 mod finding;
+mod report;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::CommentStyle;
 
 pub use self::finding::{Finding, Severity};
+pub use self::report::{github, sarif};
 use crate::config;
 use crate::place::{kind_of, place};
 
@@ -39,6 +42,15 @@ impl Checked {
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+
+    /// What a directive's file says, as JSON: every part, absent ones as `null` or empty, each place as the `span` of its
+    /// bytes, and amounts of money as decimal text. `None` for other items and for a file that does not parse.
+    #[must_use]
+    pub fn ast(&self) -> Option<serde_json::Value> {
+        let directive =
+            (self.kind == ItemKind::Directive).then(|| rye_parse::directive(&self.source));
+        directive?.ok().map(|directive| ast::ast(&directive))
     }
 
     /// Whether the file may be signed: what is a warning about the item's own name, category or version is an error

@@ -38,7 +38,7 @@ pub use rye_thread as thread;
 pub use rye_tools as tools;
 
 pub use self::authoring::{Draft, draft};
-pub use self::check::{Checked, Finding, Severity, check, check_bytes};
+pub use self::check::{Checked, Finding, Severity, check, check_bytes, github, sarif};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};
 pub use self::explain::{

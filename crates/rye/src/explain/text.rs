@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, ToolFacts};
+use rye_resolve::Location;
+
+use super::{ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, ToolFacts};
 use crate::session::LimitSource;
 
 impl fmt::Display for Explained {
@@ -101,9 +103,21 @@ fn section(
     Ok(())
 }
 
-/// The space of an item, who vouches for it, and where it is.
+/// The space of an item, where it is there, and who vouches for it; the space says it for what is built in.
 fn origin(item: &ItemFacts) -> Vec<String> {
-    vec![item.location.space.to_string(), item.signer.to_string(), item.location.to_string()]
+    let mut row = vec![item.location.space.to_string(), below(&item.location)];
+    if item.signer != Signer::Builtin {
+        row.push(item.signer.to_string());
+    }
+    row
+}
+
+/// The path from the space's `.ai` folder on; whole for a file that lies in none.
+fn below(location: &Location) -> String {
+    let mut parts = location.path.components();
+    let found = parts.by_ref().any(|part| part.as_os_str() == ".ai");
+    let path = if found { parts.as_path() } else { &location.path };
+    path.display().to_string()
 }
 
 fn link(item: &ItemFacts) -> Vec<String> {
@@ -144,7 +158,7 @@ fn tool(tool: &ToolFacts) -> Vec<String> {
 fn set_by(source: &LimitSource) -> String {
     match source {
         LimitSource::Default => "default".to_owned(),
-        LimitSource::Config(location) => format!("config, {}  {location}", location.space),
+        LimitSource::Config(location) => format!("config, {} {}", location.space, below(location)),
         LimitSource::Directive(id) => format!("directive {id}"),
         LimitSource::Options => "options".to_owned(),
     }

@@ -106,6 +106,14 @@ pub enum ProviderChoice {
     Steps,
 }
 
+impl ProviderChoice {
+    /// The choice that a person writes: `steps`, else the name of a provider's configuration.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        if name == "steps" { Self::Steps } else { Self::Named(name.to_owned()) }
+    }
+}
+
 /// Limits that the operator sets for one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

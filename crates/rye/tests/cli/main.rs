@@ -4,6 +4,8 @@
 
 mod authoring;
 mod refused;
+mod repository;
+mod reviewing;
 mod running;
 mod searching;
 mod session;

@@ -8,6 +8,9 @@ fn every_command_has_help_with_an_example() {
     for command in [
         "run",
         "render",
+        "explain",
+        "diff",
+        "lock",
         "check",
         "verify",
         "sign",

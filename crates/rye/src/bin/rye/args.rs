@@ -69,9 +69,12 @@ fn switch(text: &str) -> Result<bool, String> {
 pub(crate) enum Command {
     Run(commands::run::Arguments),
     Render(commands::render::Arguments),
+    Explain(commands::explain::Arguments),
+    Diff(commands::diff::Arguments),
     #[command(subcommand)]
     New(commands::new::Command),
     Check(commands::check::Arguments),
+    Lock(commands::lock::Arguments),
     Verify(commands::verify::Arguments),
     Sign(commands::sign::Arguments),
     #[command(subcommand)]

@@ -2,9 +2,12 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod keys;
 pub(crate) mod list;
+pub(crate) mod lock;
 pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod run;

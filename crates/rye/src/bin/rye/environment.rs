@@ -107,8 +107,12 @@ impl Environment {
     }
 
     pub(crate) fn spaces(&self) -> Spaces {
+        self.spaces_with(self.project.as_deref())
+    }
+
+    fn spaces_with(&self, project: Option<&Path>) -> Spaces {
         let mut spaces = Spaces::new().with_shipped(shipped());
-        if let Some(project) = &self.project {
+        if let Some(project) = project {
             spaces = spaces.with_project(project);
         }
         if let Some(user) = &self.user {
@@ -119,17 +123,26 @@ impl Environment {
 
     /// Opens the library over the spaces, with the operator's switches.
     pub(crate) fn rye(&self) -> Result<Rye, Failure> {
-        let policy = Policy::default();
-        self.rye_by(if self.global.allow_unsigned {
-            policy.dangerous_allow_unsigned()
-        } else {
-            policy
-        })
+        self.opened(self.spaces(), self.policy())
     }
 
     /// Opens the library over the spaces, with just this policy.
     pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
-        let mut setup = Setup::new(self.spaces(), Self::now());
+        self.opened(self.spaces(), policy)
+    }
+
+    /// Opens the library as [`rye`](Self::rye) does, over another project.
+    pub(crate) fn rye_in(&self, project: &Path) -> Result<Rye, Failure> {
+        self.opened(self.spaces_with(Some(project)), self.policy())
+    }
+
+    fn policy(&self) -> Policy {
+        let policy = Policy::default();
+        if self.global.allow_unsigned { policy.dangerous_allow_unsigned() } else { policy }
+    }
+
+    fn opened(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
+        let mut setup = Setup::new(spaces, Self::now());
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();

@@ -39,6 +39,25 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     written().map_err(|source| Failure::io("write", path, &source))
 }
 
+/// Writes a file of the program's own, whole or not at all. A link in its place is replaced and not followed.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = || {
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            // As any new file, under the umask: a temporary one would be for its owner alone.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let mut temporary = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|source| Failure::io("write", path, &source))
+}
+
 /// What a shell would make of a path that it was kept from expanding.
 fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_pattern = path.to_string_lossy().contains(['*', '?', '[']) && !path.exists();
@@ -78,7 +97,7 @@ fn is_passed_over(folder: &Path) -> bool {
     [".ai/threads", ".ai/config/keys", ".git"].iter().any(|suffix| folder.ends_with(suffix))
 }
 
-fn is_item(path: &Path) -> bool {
+pub(crate) fn is_item(path: &Path) -> bool {
     const EXTENSIONS: [&str; 10] =
         ["md", "yaml", "yml", "toml", "json", "py", "sh", "js", "ts", "rb"];
     path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))

@@ -9,6 +9,7 @@ mod output;
 mod args;
 mod clock;
 mod commands;
+mod directive;
 mod environment;
 mod excerpt;
 mod exit;
@@ -17,6 +18,8 @@ mod files;
 mod inputs;
 mod progress;
 mod refused;
+mod revision;
+mod side;
 mod table;
 
 use std::process::ExitCode;
@@ -47,8 +50,11 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
     match command {
         Command::Run(arguments) => commands::run::run(arguments, environment),
         Command::Render(arguments) => commands::render::run(&arguments, environment),
+        Command::Explain(arguments) => commands::explain::run(&arguments, environment),
+        Command::Diff(arguments) => commands::diff::run(&arguments, environment),
         Command::New(command) => commands::new::run(&command, environment),
         Command::Check(arguments) => commands::check::run(&arguments, environment),
+        Command::Lock(arguments) => commands::lock::run(&arguments, environment),
         Command::Verify(arguments) => commands::verify::run(&arguments, environment),
         Command::Sign(arguments) => commands::sign::run(&arguments, environment),
         Command::Keys(command) => commands::keys::run(&command, environment),

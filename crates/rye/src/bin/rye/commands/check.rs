@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use rye::{Checked, Finding, Severity, check_bytes};
+use clap::{Args, ValueEnum};
+use rye::{Checked, Finding, Severity, check_bytes, github, sarif};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -14,14 +14,37 @@ use crate::{files, output};
 
 /// Check the form of items and show every problem at its place
 #[derive(Debug, Args)]
-#[command(after_help = "Signatures are not looked at; `rye verify` does that.\n\n\
-                        Examples:\n  rye check\n  rye check .ai/directives/notes/index.md --json")]
+#[command(
+    after_help = "Signatures are not looked at; `rye verify` does that. With --locked nothing is checked but that everything \
+                  is as `rye lock` wrote it down.\n\n\
+                  Examples:\n  rye check\n  rye check .ai/directives/notes/index.md --json\n  \
+                  rye check .ai/directives/notes/index.md --ast\n  rye check --format github\n  \
+                  rye check --format sarif > rye.sarif\n  rye check --locked"
+)]
 pub(crate) struct Arguments {
     /// Files, folders or patterns; default: the project's `.ai` folder
     paths: Vec<PathBuf>,
+    /// Print each file with its problems and, for directives, all that was read of it, as JSON
+    #[arg(long, conflicts_with_all = ["format", "locked"])]
+    ast: bool,
+    /// Print the problems for another program: workflow commands of GitHub Actions, or a SARIF 2.1.0 log
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "locked"])]
+    format: Option<Format>,
+    /// Fail when an item, a tool or a text of a locked directive differs from `.ai/rye.lock`
+    #[arg(long, conflicts_with = "paths")]
+    locked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Github,
+    Sarif,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    if arguments.locked {
+        return super::lock::check(environment);
+    }
     let paths = match arguments.paths.as_slice() {
         [] => vec![environment.project()?.join(".ai")],
         paths => paths.to_vec(),
@@ -30,13 +53,22 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         .iter()
         .map(|path| check_file(path))
         .collect::<Result<Vec<_>, _>>()?;
-    if environment.json() {
-        output::json(&checked.iter().map(row).collect());
-    } else {
-        checked.iter().for_each(|checked| print(checked, environment));
-        println!("{}", summary(&checked));
-    }
+    tell(&checked, arguments, environment);
     Ok(if checked.iter().all(Checked::is_ok) { Exit::Fine } else { Exit::Failed })
+}
+
+fn tell(checked: &[Checked], arguments: &Arguments, environment: &Environment) {
+    let base = environment.absolute(Path::new(""));
+    match arguments.format {
+        Some(Format::Github) => print!("{}", github(checked, &base)),
+        Some(Format::Sarif) => output::json(&sarif(checked, &base)),
+        None if arguments.ast => output::json(&checked.iter().map(with_ast).collect()),
+        None if environment.json() => output::json(&checked.iter().map(row).collect()),
+        None => {
+            checked.iter().for_each(|checked| print(checked, environment));
+            println!("{}", summary(checked));
+        }
+    }
 }
 
 fn check_file(path: &Path) -> Result<Checked, Failure> {
@@ -73,6 +105,12 @@ fn row(checked: &Checked) -> Value {
         "ok": checked.is_ok(),
         "problems": checked.findings.iter().map(|finding| problem(finding, &checked.source)).collect::<Value>(),
     })
+}
+
+fn with_ast(checked: &Checked) -> Value {
+    let mut row = row(checked);
+    row["directive"] = checked.ast().into();
+    row
 }
 
 fn problem(finding: &Finding, source: &str) -> Value {

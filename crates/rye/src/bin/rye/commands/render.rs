@@ -1,13 +1,12 @@
 //! `rye render ID|FILE`.
 
-use std::path::Path;
-
 use clap::Args;
 use rye::prompt::ReturnStyle;
-use rye::resolve::{ItemId, ItemKind};
-use rye::{RenderRequest, Rendered, Rye, place};
+use rye::resolve::ItemId;
+use rye::{Placing, PlanRequest, ProviderChoice, RenderRequest, Rendered, Rye};
 use serde_json::json;
 
+use crate::directive::named;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,7 +17,8 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  rye render notes/index --input folder=notes\n  rye render notes/index --template\n  \
-                        rye render .ai/directives/notes/index.md --json"
+                        rye render .ai/directives/notes/index.md --json\n  \
+                        rye render notes/index --provider anthropic_messages --returns tool"
 )]
 pub(crate) struct Arguments {
     /// The directive: its id, or its file in one of the spaces
@@ -28,16 +28,23 @@ pub(crate) struct Arguments {
     /// Leave the placeholders as written; needs no inputs, and prints the directive prompt alone
     #[arg(long, conflicts_with = "inputs")]
     template: bool,
-    /// How outputs are asked for [possible values: call, block, tool]
-    #[arg(long, value_name = "STYLE", default_value_t)]
-    returns: ReturnStyle,
+    /// How outputs are asked for [possible values: call, block, tool]; default: `call`, or what the provider is set to
+    #[arg(long, value_name = "STYLE")]
+    returns: Option<ReturnStyle>,
+    /// Print the exact body of the first request to this provider, with tools and system template; sends nothing and
+    /// needs no key
+    #[arg(long, value_name = "NAME", conflicts_with = "template")]
+    provider: Option<String>,
+    /// A model of the provider's, instead of the one that the directive asks for
+    #[arg(long, value_name = "MODEL", requires = "provider")]
+    model: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
-    let id = directive(&arguments.directive, &rye, environment)?;
+    let id = named(&arguments.directive, &rye, environment)?;
     if arguments.template {
-        let template = rye.template(&id, arguments.returns)?;
+        let template = rye.template(&id, arguments.returns.unwrap_or_default())?;
         output::warnings(&template.warnings);
         if environment.json() {
             output::json(&json!({ "template": template.text, "warnings": template.warnings }))
@@ -46,32 +53,44 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         }
         return Ok(Exit::Fine);
     }
+    if let Some(provider) = &arguments.provider {
+        return first_request(id, provider, arguments, &rye, environment);
+    }
     let mut request = RenderRequest::new(id);
     request.inputs = bound(&arguments.given)?;
-    request.returns = arguments.returns;
+    request.returns = arguments.returns.unwrap_or_default();
     print(&rye.render(&request)?, environment);
     Ok(Exit::Fine)
 }
 
-/// The id that the argument is, or that the file has which it names; a file must be what its id means.
-fn directive(argument: &str, rye: &Rye, environment: &Environment) -> Result<ItemId, Failure> {
-    let path = environment.absolute(Path::new(argument));
-    if !path.is_file() {
-        return argument.parse().map_err(|error| Failure::of(&error, Exit::Usage));
+/// The body that a run would send first, which needs no key.
+fn first_request(
+    id: ItemId,
+    provider: &str,
+    arguments: &Arguments,
+    rye: &Rye,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let mut request = PlanRequest::new(id);
+    request.inputs = Placing::Values(bound(&arguments.given)?);
+    request.provider = ProviderChoice::named(provider);
+    request.model = arguments.model.clone();
+    request.returns = arguments.returns;
+    let first = rye.first_request(&request)?;
+    output::warnings(&first.warnings);
+    if environment.json() {
+        output::json(&json!({
+            "provider": first.provider,
+            "model": first.model,
+            "body": first.body,
+            "sha256": first.digest.to_string(),
+            "warnings": first.warnings,
+        }));
+    } else {
+        println!("--- request to {}, {}", first.provider, first.model);
+        println!("{}\n--- sha256 {}", output::for_people(&first.body), first.digest);
     }
-    let Some((ItemKind::Directive, id)) = place(&path) else {
-        return Err(Failure::usage(format!(
-            "`{argument}` is not in the `directives` folder of an `.ai` folder"
-        )));
-    };
-    let winner = rye.library().locate(ItemKind::Directive, &id)?.winner.path;
-    match (winner.canonicalize(), path.canonicalize()) {
-        (Ok(winner), Ok(path)) if winner == path => Ok(id),
-        _ => Err(Failure::usage(format!(
-            "`{argument}` is not what `{id}` means here; that is `{}`",
-            winner.display()
-        ))),
-    }
+    Ok(Exit::Fine)
 }
 
 fn print(rendered: &Rendered, environment: &Environment) {

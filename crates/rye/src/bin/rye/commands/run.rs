@@ -96,8 +96,7 @@ fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
     request.inputs = bound(&arguments.given)?;
     request.provider = match arguments.provider {
         None => ProviderChoice::Directive,
-        Some(name) if name == "steps" => ProviderChoice::Steps,
-        Some(name) => ProviderChoice::Named(name),
+        Some(name) => ProviderChoice::named(&name),
     };
     request.model = arguments.model;
     request.returns = arguments.returns;

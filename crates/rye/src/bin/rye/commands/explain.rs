@@ -1,0 +1,35 @@
+//! `rye explain ID|FILE`.
+
+use clap::Args;
+use rye::PlanRequest;
+
+use crate::directive::named;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Show where each part of a directive comes from, and who put it there
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Needs no inputs, and tells of a directive that may not run why not. `sha256` is over system message, a zero \
+                  byte and first user message, with placeholders as written.\n\n\
+                  Examples:\n  rye explain notes/index\n  rye explain .ai/directives/notes/index.md\n  \
+                  rye explain notes/index --json"
+)]
+pub(crate) struct Arguments {
+    /// The directive: its id, or its file in one of the spaces
+    directive: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let rye = environment.rye()?;
+    let id = named(&arguments.directive, &rye, environment)?;
+    let explained = rye.explain(&PlanRequest::new(id))?;
+    if environment.json() {
+        output::json(&explained.to_json());
+    } else {
+        print!("{}", output::for_people(&explained.to_string()));
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,40 @@
+//! Directives as a person names them.
+
+use std::path::Path;
+
+use rye::resolve::{ItemId, ItemKind};
+use rye::{Rye, place};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The id that the argument is, or that the file has which it names; a file must be what its id means.
+pub(crate) fn named(
+    argument: &str,
+    rye: &Rye,
+    environment: &Environment,
+) -> Result<ItemId, Failure> {
+    let path = environment.absolute(Path::new(argument));
+    if !path.is_file() {
+        return argument.parse().map_err(|error| Failure::of(&error, Exit::Usage));
+    }
+    of_file(argument, &path, rye)
+}
+
+/// The id of the directive in the file at `path`, which messages call `argument`.
+pub(crate) fn of_file(argument: &str, path: &Path, rye: &Rye) -> Result<ItemId, Failure> {
+    let Some((ItemKind::Directive, id)) = place(path) else {
+        return Err(Failure::usage(format!(
+            "`{argument}` is not in the `directives` folder of an `.ai` folder"
+        )));
+    };
+    let winner = rye.library().locate(ItemKind::Directive, &id)?.winner.path;
+    match (winner.canonicalize(), path.canonicalize()) {
+        (Ok(winner), Ok(path)) if winner == path => Ok(id),
+        _ => Err(Failure::usage(format!(
+            "`{argument}` is not what `{id}` means here; that is `{}`",
+            winner.display()
+        ))),
+    }
+}

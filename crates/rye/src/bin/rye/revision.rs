@@ -1,0 +1,160 @@
+//! A project as it was at a git revision, in a folder that is gone afterwards.
+//!
+//! The repository is read and nothing of it is run: no `git` is started, which would obey the configuration of a repository
+//! that nobody may trust yet (filters, helpers, fetching what is missing).
+
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The `.ai` folder of a project at a revision, unpacked; removed when it is dropped.
+pub(crate) struct Checkout {
+    folder: tempfile::TempDir,
+}
+
+impl Checkout {
+    /// The folder that holds the `.ai` folder.
+    pub(crate) fn project(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Unpacks the items of `project` as they were at `revision`, which is written as git has it: `HEAD~1`, a branch, a tag or
+/// the beginning of a hash.
+#[cfg(feature = "git")]
+pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::failed(format!("cannot make a temporary folder: {error}")))?;
+    objects::unpack(project, revision, folder.path())?;
+    Ok(Checkout { folder })
+}
+
+/// This program was built without git.
+#[cfg(not(feature = "git"))]
+pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
+    Err(Failure::usage(format!(
+        "`{revision}` cannot be read: this program was built without its feature `git`"
+    )))
+}
+
+#[cfg(feature = "git")]
+mod objects {
+    use std::fs;
+    use std::path::Path;
+
+    use gix::object::tree::EntryKind;
+    use gix::{Repository, Tree};
+
+    use crate::failure::Failure;
+    use crate::files;
+    use crate::output;
+
+    /// The folders of items; threads and whatever else is in `.ai` stay out.
+    const FOLDERS: [&str; 4] = ["config", "directives", "knowledge", "tools"];
+
+    /// An item has at most this many bytes (SPEC 3.8).
+    const MAX_BYTES: u64 = 4 << 20;
+
+    /// Deeper than an id of 256 bytes can lead.
+    const MAX_DEPTH: usize = 130;
+
+    pub(super) fn unpack(project: &Path, revision: &str, to: &Path) -> Result<(), Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::failed(format!("cannot read revision `{revision}`: {error}"))
+        };
+        let project =
+            project.canonicalize().map_err(|source| Failure::io("find", project, &source))?;
+        let repository = opened(&project)?;
+        // What the library says of a name that it cannot find is about its own workings.
+        let id = repository.rev_parse_single(revision).map_err(|_| {
+            Failure::failed(format!(
+                "the repository has no revision `{revision}`; `git log` shows what there is"
+            ))
+        })?;
+        let tree = id.object().map_err(|error| failed(&error))?.peel_to_tree();
+        let tree = tree.map_err(|error| failed(&error))?;
+        let workdir = repository.workdir().and_then(|workdir| workdir.canonicalize().ok());
+        let below = workdir.as_deref().and_then(|workdir| project.strip_prefix(workdir).ok());
+        let Some(below) = below else {
+            return Err(failed(
+                &"the repository has no files beside it that the project is one of",
+            ));
+        };
+        let mut unpacking = Unpacking { repository: &repository, links: Vec::new() };
+        for folder in FOLDERS {
+            let path = below.join(".ai").join(folder);
+            let entry = tree.lookup_entry_by_path(&path).map_err(|error| failed(&error))?;
+            let Some(entry) = entry.filter(|entry| entry.mode().is_tree()) else { continue };
+            let tree = entry.object().map_err(|error| failed(&error))?.into_tree();
+            unpacking
+                .tree(&tree, &to.join(".ai").join(folder), 0)
+                .map_err(|error| failed(&error))?;
+        }
+        fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
+        output::warnings(&unpacking.links);
+        Ok(())
+    }
+
+    /// Without the configuration of the user and of the machine, and without the environment.
+    fn opened(project: &Path) -> Result<Repository, Failure> {
+        let options = gix::open::Options::isolated();
+        gix::discover_opts(project, Default::default(), options).map_err(|error| {
+            let project = project.display();
+            Failure::usage(format!("`{project}` is in no git repository that can be read: {error}"))
+        })
+    }
+
+    struct Unpacking<'a> {
+        repository: &'a Repository,
+        /// What was left out, as warnings.
+        links: Vec<String>,
+    }
+
+    impl Unpacking<'_> {
+        fn tree(&mut self, tree: &Tree<'_>, to: &Path, depth: usize) -> Result<(), String> {
+            let text = |error: &dyn std::fmt::Display| error.to_string();
+            if depth > MAX_DEPTH {
+                return Err(format!("`{}` lies too deep", to.display()));
+            }
+            fs::create_dir_all(to).map_err(|error| text(&error))?;
+            for entry in tree.iter() {
+                let entry = entry.map_err(|error| text(&error))?;
+                // What cannot be a part of an id cannot be asked for, and might lead elsewhere.
+                let Some(name) = segment(entry.filename()) else { continue };
+                let path = to.join(name);
+                match entry.mode().kind() {
+                    EntryKind::Tree => {
+                        let tree = entry.object().map_err(|error| text(&error))?.into_tree();
+                        self.tree(&tree, &path, depth + 1)?;
+                    }
+                    EntryKind::Blob | EntryKind::BlobExecutable if files::is_item(&path) => {
+                        self.blob(entry.object_id(), &path)?;
+                    }
+                    EntryKind::Link => {
+                        self.links
+                            .push(format!("`{name}` is a link at the revision and is left out"));
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+
+        fn blob(&self, id: gix::ObjectId, path: &Path) -> Result<(), String> {
+            let header = self.repository.find_header(id).map_err(|error| error.to_string())?;
+            if header.size() > MAX_BYTES {
+                return Err(format!("`{}` has more than {MAX_BYTES} bytes", path.display()));
+            }
+            let blob = self.repository.find_blob(id).map_err(|error| error.to_string())?;
+            fs::write(path, &blob.data).map_err(|error| error.to_string())
+        }
+    }
+
+    /// A name that can be a segment of an id with its extension (SPEC 1.3).
+    fn segment(name: &[u8]) -> Option<&str> {
+        let name = std::str::from_utf8(name).ok()?;
+        let is_first = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let are_all = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        (is_first && are_all).then_some(name)
+    }
+}

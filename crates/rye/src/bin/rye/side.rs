@@ -1,0 +1,73 @@
+//! One side of a comparison: a directive here, in another checkout, or at a revision.
+
+use std::path::Path;
+
+use rye::Rye;
+use rye::resolve::ItemId;
+
+use crate::directive::{named, of_file};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::revision::{Checkout, checkout};
+
+/// A directive, and the library in which it means something.
+pub(crate) struct Side {
+    /// As the person typed it.
+    pub(crate) name: String,
+    pub(crate) id: ItemId,
+    pub(crate) rye: Rye,
+    /// The files of a revision, which are gone when this is.
+    _checkout: Option<Checkout>,
+}
+
+/// Reads `REVISION:FILE`, `REVISION:ID`, a file, or an id. Ids have no colon, so that only a file can be mistaken for a
+/// revision; a file that exists is a file.
+pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Failure> {
+    let path = environment.absolute(Path::new(argument));
+    match argument.split_once(':') {
+        _ if path.is_file() => at_path(argument, &path, environment),
+        Some((revision, rest)) => at_revision(argument, revision, rest, environment),
+        None => {
+            let rye = environment.rye()?;
+            let id = named(argument, &rye, environment)?;
+            Ok(Side { name: argument.to_owned(), id, rye, _checkout: None })
+        }
+    }
+}
+
+/// A file stands for its directive in the project that it lies in.
+fn at_path(argument: &str, path: &Path, environment: &Environment) -> Result<Side, Failure> {
+    let rye = match project_of(path) {
+        Some(project) => environment.rye_in(project)?,
+        None => environment.rye()?,
+    };
+    let id = of_file(argument, path, &rye)?;
+    Ok(Side { name: argument.to_owned(), id, rye, _checkout: None })
+}
+
+fn at_revision(
+    argument: &str,
+    revision: &str,
+    rest: &str,
+    environment: &Environment,
+) -> Result<Side, Failure> {
+    let is_file = Path::new(rest).extension().is_some_and(|extension| extension == "md");
+    let here = environment.absolute(Path::new(rest));
+    let project = match is_file.then(|| project_of(&here)).flatten() {
+        Some(project) => project,
+        None => environment.project()?,
+    };
+    let checkout = checkout(project, revision)?;
+    let rye = environment.rye_in(checkout.project())?;
+    let id = match here.strip_prefix(project) {
+        Ok(below) if is_file => of_file(argument, &checkout.project().join(below), &rye)?,
+        _ => rest.parse().map_err(|error| Failure::of(&error, Exit::Usage))?,
+    };
+    Ok(Side { name: argument.to_owned(), id, rye, _checkout: Some(checkout) })
+}
+
+/// The folder that holds the `.ai` folder which `path` lies in.
+fn project_of(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".ai"))?.parent()
+}

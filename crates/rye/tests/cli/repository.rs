@@ -1,0 +1,46 @@
+//! A git repository made without git: the project as it stands becomes one commit after another.
+
+use std::fs;
+use std::path::Path;
+
+use gix::ObjectId;
+use gix::objs::Tree;
+use gix::objs::tree::{Entry, EntryKind};
+
+/// Makes the project a repository when it is none, and its `.ai` folder the whole content of a new commit.
+pub(crate) fn commit(project: &Path, message: &str) {
+    let repository = match gix::open_opts(project, gix::open::Options::isolated()) {
+        Ok(repository) => repository,
+        Err(_) => gix::init(project).unwrap(),
+    };
+    let ai = tree(&repository, &project.join(".ai"));
+    let root = Tree { entries: vec![entry(".ai", EntryKind::Tree, ai)] };
+    let root = repository.write_object(&root).unwrap().detach();
+    let who =
+        gix::actor::SignatureRef::from_bytes(b"Ada <ada@example.org> 1700000000 +0000").unwrap();
+    let parents: Vec<ObjectId> =
+        repository.head_id().ok().map(gix::Id::detach).into_iter().collect();
+    repository.commit_as(who, who, "HEAD", message, root, parents).unwrap();
+}
+
+fn tree(repository: &gix::Repository, folder: &Path) -> ObjectId {
+    let mut entries: Vec<Entry> = fs::read_dir(folder)
+        .unwrap()
+        .map(|found| {
+            let found = found.unwrap();
+            let name = found.file_name().into_string().unwrap();
+            if found.file_type().unwrap().is_dir() {
+                entry(&name, EntryKind::Tree, tree(repository, &found.path()))
+            } else {
+                let bytes = fs::read(found.path()).unwrap();
+                entry(&name, EntryKind::Blob, repository.write_blob(bytes).unwrap().detach())
+            }
+        })
+        .collect();
+    entries.sort();
+    repository.write_object(&Tree { entries }).unwrap().detach()
+}
+
+fn entry(name: &str, kind: EntryKind, oid: ObjectId) -> Entry {
+    Entry { mode: kind.into(), filename: name.into(), oid }
+}

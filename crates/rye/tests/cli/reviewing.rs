@@ -1,0 +1,290 @@
+//! `rye explain`, `rye diff`, `rye lock`, the first request of `rye render`, and what `rye check` prints for programs.
+
+use crate::repository::commit;
+use crate::session::Session;
+
+const INDEX: &str = ".ai/directives/notes/index.md";
+const STYLE: &str = ".ai/knowledge/notes/index-style.md";
+
+/// A directive that has nothing of the shipped space but a tool and the provider, so that its facts change with it alone.
+const PLAIN: &str = r#"# Plain
+
+```xml
+<directive name="plain" version="1.0.0">
+  <metadata>
+    <description>Tells what is in a folder.</description>
+    <permissions><execute><tool>rye.file-system.ls</tool></execute></permissions>
+    <context>
+      <system>Be brief.</system>
+      <before>notes/index-style</before>
+    </context>
+  </metadata>
+  <inputs><input name="folder" type="string" required="true" enum="notes,diary">The folder</input></inputs>
+  <outputs><summary>What is there</summary></outputs>
+</directive>
+```
+
+Tell what is in {input:folder}.
+"#;
+
+fn plain() -> Session {
+    let session = Session::new();
+    session.put(".ai/directives/notes/plain.md", PLAIN);
+    sign(&session);
+    session
+}
+
+/// Signs everything again with the example key, after a change.
+fn sign(session: &Session) {
+    let signed = session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z");
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+}
+
+/// Nothing of the output but the exit code.
+#[track_caller]
+fn exits(output: &str, code: u8) {
+    assert!(output.ends_with(&format!("--- exit {code}\n")), "{output}");
+}
+
+#[test]
+fn where_each_part_comes_from() {
+    let session = plain();
+    insta::assert_snapshot!(session.rye("explain notes/index --trust TRUST"));
+    insta::assert_snapshot!(
+        session.rye("explain .ai/directives/notes/plain.md --trust TRUST --json")
+    );
+}
+
+#[test]
+fn what_keeps_a_directive_from_running_is_told() {
+    let session = Session::new();
+    session.change(INDEX, "<model tier=\"fast\" />", "<model provider=\"nowhere\" />");
+    session.change(
+        INDEX,
+        "<context>",
+        "<hooks><hook id=\"h\" event=\"limit\"><execute item_type=\"tool\">rye/file-system/ls</execute></hook></hooks>
+    <context><suppress>rye/agent/core/Behavior</suppress><before optional=\"true\">notes/absent</before>",
+    );
+    session.put(".ai/config/agent/resilience.yaml", "limits:\n  depth: 1\n  spawns: 90\n");
+    sign(&session);
+    insta::assert_snapshot!(session.rye("explain notes/index --trust TRUST"));
+}
+
+#[test]
+fn the_first_request_needs_no_key() {
+    let session = plain();
+    let render =
+        "render notes/plain --trust TRUST --provider anthropic_messages --input folder=diary";
+    insta::assert_snapshot!(session.rye(render));
+    insta::assert_snapshot!(
+        session.rye(&format!("{render} --returns tool --model claude-haiku-4-5 --json"))
+    );
+    let unknown = session.rye(&format!("{render} --model claude"));
+    assert!(unknown.contains("has no model `claude`"), "{unknown}");
+    exits(&unknown, 1);
+}
+
+#[test]
+fn steps_send_no_request() {
+    insta::assert_snapshot!(
+        Session::new().rye("render notes/index --trust TRUST --provider steps")
+    );
+}
+
+#[test]
+fn a_run_that_would_end_at_once_sends_no_request() {
+    let session = Session::new();
+    session.change(INDEX, "spend=\"0.10\"", "spend=\"0.000001\"");
+    sign(&session);
+    insta::assert_snapshot!(
+        session.rye("render notes/index --trust TRUST --provider anthropic_messages")
+    );
+}
+
+#[test]
+fn two_directives() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("diff notes/base notes/index --trust TRUST"));
+    let same = session.rye("diff notes/index notes/index --exit-code --trust TRUST");
+    insta::assert_snapshot!(same);
+    exits(&session.rye("diff notes/base notes/index --exit-code --trust TRUST"), 1);
+}
+
+#[test]
+fn permissions_are_compared_by_what_they_cover() {
+    let session = Session::new();
+    commit(&session.project(), "before");
+    // Written otherwise and in another order, the same is granted.
+    session.change(INDEX, "        <tool>rye.file-system.ls</tool>\n", "");
+    session.change(
+        INDEX,
+        "rye.file-system.write</tool>",
+        "rye/file-system/write</tool>\n        <tool>rye.file-system.l[s]</tool>",
+    );
+    sign(&session);
+    let output = session.rye("diff --rev HEAD notes/index --trust TRUST");
+    assert!(!output.contains("capabilities"), "{output}");
+    session.change(INDEX, "l[s]", "l?");
+    sign(&session);
+    insta::assert_snapshot!(session.rye("diff --rev HEAD notes/index --trust TRUST"));
+}
+
+#[test]
+fn revisions_of_one_directive() {
+    let session = Session::new();
+    commit(&session.project(), "one");
+    session.change(STYLE, "one Markdown file", "two Markdown files");
+    session.change(INDEX, "turns=\"8\"", "turns=\"9\"");
+    sign(&session);
+    commit(&session.project(), "two");
+    insta::assert_snapshot!(
+        session.rye(&format!("diff HEAD~1:{INDEX} HEAD:{INDEX} --trust TRUST --json"))
+    );
+    let twice = session.rye("diff --rev HEAD~1 --rev HEAD notes/index --exit-code --trust TRUST");
+    exits(&twice, 1);
+    let now = session.rye("diff --rev HEAD notes/index --exit-code --trust TRUST");
+    exits(&now, 0);
+    insta::assert_snapshot!(session.rye("diff --rev HEAD~2 notes/index --trust TRUST"));
+}
+
+#[test]
+fn a_revision_is_verified_as_the_files_are() {
+    let session = Session::new();
+    session.change(STYLE, "one Markdown file", "two Markdown files");
+    commit(&session.project(), "tampered");
+    session.change(STYLE, "two Markdown files", "one Markdown file");
+    let output = session.rye("diff --rev HEAD notes/index --trust TRUST");
+    assert!(output.contains("index-style.md` is not verified"), "{output}");
+    exits(&output, 3);
+}
+
+#[test]
+fn sides_that_make_no_sense() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("diff notes/index --trust TRUST"));
+    insta::assert_snapshot!(session.rye("diff --rev HEAD notes/index notes/base --trust TRUST"));
+    let output = session.rye("diff --rev HEAD notes/index --trust TRUST");
+    assert!(output.contains("is in no git repository that can be read"), "{output}");
+    exits(&output, 2);
+}
+
+#[test]
+fn a_lock_holds() {
+    let session = plain();
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+    exits(&session.rye("lock notes/plain --trust TRUST"), 0);
+    let lock = std::fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    insta::assert_snapshot!(lock);
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+    exits(&session.rye("lock .ai/directives/notes/plain.md --trust TRUST"), 0);
+    let again = std::fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    assert_eq!(again, lock);
+    // What is signed again without a change is as it was.
+    let signed = session.rye("sign .ai --key KEY --at 2026-11-20T18:00:01Z");
+    exits(&signed, 0);
+    exits(&session.rye("check --locked --trust TRUST"), 0);
+}
+
+#[test]
+fn one_character_of_one_item() {
+    let session = Session::new();
+    session.rye("lock --trust TRUST");
+    session.change(STYLE, "one Markdown file", "one Markdown pile");
+    sign(&session);
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST --json"));
+    // With an id, the others stay as they were locked.
+    exits(&session.rye("lock notes/base --trust TRUST"), 0);
+    exits(&session.rye("check --locked --trust TRUST"), 1);
+    exits(&session.rye("lock notes/index --trust TRUST"), 0);
+    exits(&session.rye("check --locked --trust TRUST"), 0);
+}
+
+#[test]
+fn a_locked_directive_that_gained_a_tool() {
+    let session = Session::new();
+    session.change(INDEX, "        <tool>rye.file-system.write</tool>\n", "");
+    sign(&session);
+    session.rye("lock --trust TRUST");
+    session.change(INDEX, "rye.file-system.read<", "rye.file-system.*<");
+    sign(&session);
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+}
+
+#[test]
+fn a_locked_item_with_another_signer() {
+    let session = Session::new();
+    session.rye("lock --trust TRUST");
+    session.rye("keys generate");
+    exits(&session.rye("sign .ai/knowledge"), 0);
+    let output = session.rye("check --locked --trust TRUST");
+    assert!(output.contains("  knowledge `notes/index-style` is signed by "), "{output}");
+    assert!(
+        output.contains(
+            " instead of signed by 56dbf7b2d9ce86ed\n2 directives locked: 1 as locked, 1 changed\n"
+        ),
+        "{output}"
+    );
+}
+
+#[test]
+fn a_locked_item_that_was_tampered_with() {
+    let session = Session::new();
+    session.rye("lock --trust TRUST");
+    session.change(STYLE, "one Markdown file", "one Markdown pile");
+    let output = session.rye("check --locked --trust TRUST");
+    assert!(output.contains("directive notes/index\n  cannot be read any more: "), "{output}");
+    exits(&output, 1);
+}
+
+#[test]
+fn a_lock_that_was_edited() {
+    let session = Session::new();
+    session.rye("lock --trust TRUST");
+    session.change(".ai/rye.lock", "one Markdown file", "two Markdown files");
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_the_lock_is_not_followed() {
+    let session = Session::new();
+    let outside = session.home().join("outside");
+    std::fs::write(&outside, "mine").unwrap();
+    std::os::unix::fs::symlink(&outside, session.project().join(".ai/rye.lock")).unwrap();
+    exits(&session.rye("lock --trust TRUST"), 0);
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "mine");
+}
+
+const FAULTY: &str = "# Faulty
+
+```xml
+<directive name=\"faulty\">
+  <metadata>
+    <permissions><execute><tool>a[^b]</tool></execute></permissions>
+  </metadata>
+</directive>
+```
+
+Say {input:wrod}, 100 %.
+";
+
+#[test]
+fn problems_for_other_programs() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/faulty.md", FAULTY);
+    insta::assert_snapshot!(session.rye("check --format github"));
+    insta::assert_snapshot!(session.rye("check --format sarif"));
+    exits(&session.rye("check --format gitlab"), 2);
+}
+
+#[test]
+fn what_was_read_of_a_directive() {
+    let session = Session::new();
+    session.put(".ai/directives/notes/plain.md", PLAIN);
+    insta::assert_snapshot!(session.rye("check .ai/directives/notes/plain.md --ast"));
+    session.put(".ai/directives/notes/faulty.md", "# No fence\n");
+    let output = session.rye("check .ai/directives/notes/faulty.md --ast");
+    assert!(output.contains("\"directive\": null"), "{output}");
+    exits(&output, 1);
+}
