@@ -8,5 +8,6 @@ mod model;
 mod prompts;
 mod quickstart;
 mod refusal;
+mod review;
 mod seeds;
 mod shipped;

@@ -1,7 +1,9 @@
 //! The same way with a model: a server on this machine that answers as Anthropic's would.
 
-use rye::ProviderChoice;
+use std::collections::BTreeMap;
+
 use rye::thread::ThreadState;
+use rye::{Placing, PlanRequest, ProviderChoice};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
@@ -95,6 +97,40 @@ async fn a_model_calls_a_tool_and_returns_outputs() {
     assert_eq!(report.outcome.cost.get(), 3_000_000);
     check_second_request(&server, &thinking).await;
     check_no_key(&report);
+}
+
+#[tokio::test]
+async fn the_first_request_can_be_seen_before_it_is_sent() {
+    let text = json!([{ "type": "text", "text": "Done." }]);
+    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]).await;
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
+    let templated = format!(
+        "{}prompts: {{ system_template: \"Do {{directive_name}} with {{tool_names}}, {{directive_inputs}}.\" }}\nreturns: tool\n",
+        provider(&server).replace("max_output: 1000", "max_output: 8000")
+    );
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &templated);
+    let mut request = PlanRequest::new("test/greet".parse().unwrap());
+    request.provider = ProviderChoice::named("local");
+    request.inputs = Placing::Values(BTreeMap::from([("who".to_owned(), json!("Ada"))]));
+    // A limit on money that shortens the answer, as the budget does before each request.
+    request.limits.spend = Some("0.02".parse().unwrap());
+    let first = scratch.rye().first_request(&request).unwrap();
+    assert!(server.received_requests().await.unwrap().is_empty());
+    let limits = request.limits;
+    scratch
+        .run_with("test/greet", &[("who", "Ada")], |request| {
+            request.provider = ProviderChoice::named("local");
+            request.limits = limits;
+        })
+        .await
+        .unwrap();
+    let sent = server.received_requests().await.unwrap();
+    assert_eq!(std::str::from_utf8(&sent[0].body).unwrap(), first.body);
+    let body: Value = serde_json::from_str(&first.body).unwrap();
+    assert!(body["max_tokens"].as_u64().unwrap() < 8000, "{body}");
+    let system = "Do greet with rye_agent_threads_directive_return, rye_execute, rye_file_system_write, {\"who\":\"Ada\"}.";
+    assert_eq!(body["system"], system);
 }
 
 /// The history is resent as received, reasoning included, and the result follows its call.
