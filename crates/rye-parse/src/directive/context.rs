@@ -1,5 +1,7 @@
 //! `<context>`: what is put around a directive's prompt.
 
+use std::borrow::Cow;
+
 use crate::{
     Spanned,
     name::is_item_id,
@@ -57,12 +59,12 @@ pub enum ContextContent {
 }
 
 /// Reads `<context>`.
-pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<ContextEntry>> {
+pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<ContextEntry>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     let mut entries = Vec::new();
     for child in element.elements() {
-        match child.name.value.as_str() {
+        match child.name.value {
             "system" => pieces(report, child, ContextPosition::System, &mut entries),
             "before" => pieces(report, child, ContextPosition::Before, &mut entries),
             "after" => pieces(report, child, ContextPosition::After, &mut entries),
@@ -81,7 +83,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Co
 /// The pieces of one position, in order (SPEC D7).
 fn pieces(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     position: ContextPosition,
     entries: &mut Vec<Spanned<ContextEntry>>,
 ) {
@@ -116,7 +118,10 @@ fn pieces(
     }
 }
 
-fn piece_of_text(report: &Report<'_>, text: &Spanned<String>) -> Option<Spanned<ContextContent>> {
+fn piece_of_text(
+    report: &Report<'_>,
+    text: &Spanned<Cow<'_, str>>,
+) -> Option<Spanned<ContextContent>> {
     let value = text.value.trim();
     let content = match value {
         "" => return None,
@@ -127,18 +132,18 @@ fn piece_of_text(report: &Report<'_>, text: &Spanned<String>) -> Option<Spanned<
 }
 
 /// The text of an opaque element, which is never an id.
-fn opaque(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextContent>> {
+fn opaque(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextContent>> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element);
     (!text.value.is_empty()).then(|| text.map(ContextContent::Inline))
 }
 
-fn knowledge(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextContent>> {
+fn knowledge(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextContent>> {
     let id = expect::some_text(report, element)?;
-    expect::item_id(report, &element.name.value, id).map(|id| id.map(ContextContent::Knowledge))
+    expect::item_id(report, element.name.value, id).map(|id| id.map(ContextContent::Knowledge))
 }
 
-fn suppress(report: &mut Report<'_>, element: &Element) -> Option<Spanned<ContextEntry>> {
+fn suppress(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextEntry>> {
     expect::attributes(report, element, &[]);
     let content = knowledge(report, element)?;
     let position = ContextPosition::Suppress;

@@ -36,13 +36,13 @@ pub struct CostContext {
 }
 
 /// Reads `<cost>`.
-pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Cost> {
+pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Cost> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     let mut cost = Cost::default();
     let mut seen = Vec::new();
     for child in element.elements() {
-        let name = child.name.value.as_str();
+        let name = child.name.value;
         if !["context", "duration", "spend"].contains(&name) {
             expect::unknown_child(report, element, child, &["context", "duration", "spend"]);
         } else if expect::first(report, child, &mut seen) {
@@ -56,7 +56,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Cost> 
     Spanned::new(cost, element.span.clone())
 }
 
-fn context(report: &mut Report<'_>, element: &Element) -> Spanned<CostContext> {
+fn context(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<CostContext> {
     expect::attributes(report, element, &["estimated_usage", "turns", "spawn_threshold"]);
     let mut number = |name: &str| {
         let text = expect::optional(report, element, name)?;
@@ -74,14 +74,14 @@ fn context(report: &mut Report<'_>, element: &Element) -> Spanned<CostContext> {
     )
 }
 
-fn duration(report: &mut Report<'_>, element: &Element) -> Option<Spanned<u64>> {
+fn duration(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<u64>> {
     expect::attributes(report, element, &[]);
     let text = expect::some_text(report, element)?;
     let seconds = expect::whole_number(report, "duration", &text)?;
     Some(Spanned::new(seconds, text.span))
 }
 
-fn spend(report: &mut Report<'_>, element: &Element, cost: &mut Cost) {
+fn spend(report: &mut Report<'_>, element: &Element<'_>, cost: &mut Cost) {
     expect::attributes(report, element, &["currency"]);
     cost.currency = expect::optional(report, element, "currency");
     let Some(text) = expect::some_text(report, element) else { return };

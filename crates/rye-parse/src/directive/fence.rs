@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
 
 /// The longest fence that is read (SPEC 3.8).
@@ -27,7 +29,7 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
     let mut open: Option<Opening<'_>> = None;
     // A byte order mark is no part of the first line, as it is none for signatures.
     let mut next = if source.starts_with(MARK) { MARK.len_utf8() } else { 0 };
-    for line in source.get(next..).unwrap_or("").split_inclusive('\n') {
+    while let Some(line) = line_at(source, next) {
         let start = next;
         next += line.len();
         if let Some(opening) = &open {
@@ -50,6 +52,13 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
         Some(_) | None => missing(report),
     }
     None
+}
+
+/// The line that starts at an offset, with its end; `None` at the end of the text.
+fn line_at(source: &str, start: usize) -> Option<&str> {
+    let rest = source.get(start..).filter(|rest| !rest.is_empty())?;
+    let end = memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |newline| newline + 1);
+    rest.get(..end)
 }
 
 /// A line that opens a fence.

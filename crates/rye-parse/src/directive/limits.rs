@@ -42,7 +42,7 @@ const NAMES: [&str; 7] =
     ["turns", "tokens", "spend", "duration_seconds", "spawns", "depth", "spend_currency"];
 
 /// Reads `<limits>`.
-pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Limits {
+pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Limits {
     expect::no_text(report, element);
     for child in element.elements() {
         nested(report, element, child);
@@ -50,7 +50,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Limits {
     let mut limits = Limits::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for attribute in &element.attributes {
-        let written = attribute.name.value.as_str();
+        let written = attribute.name.value;
         let name = canonical(written);
         if !NAMES.contains(&name) {
             unknown(report, attribute);
@@ -81,9 +81,9 @@ fn canonical(name: &str) -> &str {
     }
 }
 
-fn set(report: &mut Report<'_>, limits: &mut Limits, name: &str, attribute: &Attribute) {
+fn set(report: &mut Report<'_>, limits: &mut Limits, name: &str, attribute: &Attribute<'_>) {
     let text = Spanned::new(attribute.value.value.trim().to_owned(), attribute.value.span.clone());
-    let written = attribute.name.value.as_str();
+    let written = attribute.name.value;
     let place = text.span.clone();
     match name {
         "spend" => {
@@ -135,10 +135,10 @@ pub(super) fn nanos(text: &str) -> Option<u64> {
     whole.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-fn unknown(report: &mut Report<'_>, attribute: &Attribute) {
-    let name = &attribute.name.value;
+fn unknown(report: &mut Report<'_>, attribute: &Attribute<'_>) {
+    let name = attribute.name.value;
     let problem = Problem::new(
-        ProblemKind::UnknownLimit { name: name.clone() },
+        ProblemKind::UnknownLimit { name: name.to_owned() },
         attribute.name.span.clone(),
         "not a limit",
     );
@@ -146,10 +146,10 @@ fn unknown(report: &mut Report<'_>, attribute: &Attribute) {
 }
 
 /// Reports a limit that is written as an element.
-fn nested(report: &mut Report<'_>, element: &Element, child: &Element) {
+fn nested(report: &mut Report<'_>, element: &Element<'_>, child: &Element<'_>) {
     let kind = ProblemKind::UnknownElement {
-        parent: element.name.value.clone(),
-        name: child.name.value.clone(),
+        parent: element.name.value.to_owned(),
+        name: child.name.value.to_owned(),
     };
     let problem = Problem::new(kind, child.name.span.clone(), "not an element of this place");
     report.error(problem.help("write limits as attributes, such as `<limits turns=\"6\"/>`"));

@@ -22,10 +22,10 @@ pub struct Model {
 }
 
 /// Reads `<model>`.
-pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Model> {
+pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Model> {
     expect::attributes(report, element, &["tier", "id", "fallback", "provider"]);
     for text in element.texts() {
-        let kind = ProblemKind::UnusedText { element: element.name.value.clone() };
+        let kind = ProblemKind::UnusedText { element: element.name.value.to_owned() };
         report.note(Problem::new(kind, trimmed(report.source, text.span.clone()), "not used"));
     }
     for child in element.elements() {

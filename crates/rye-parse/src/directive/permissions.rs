@@ -68,7 +68,7 @@ const CHILDREN: [&str; 6] = ["execute", "search", "load", "sign", "fetch", "ackn
 const KINDS: [&str; 3] = ["tool", "directive", "knowledge"];
 
 /// Reads `<permissions>`.
-pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Permissions> {
+pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Permissions> {
     expect::attributes(report, element, &[]);
     let mut permissions = Permissions {
         raw: report.text(&element.span).to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Permis
         }
     }
     for child in element.elements() {
-        match child.name.value.as_str() {
+        match child.name.value {
             "acknowledge" => permissions.acknowledged.extend(acknowledge(report, child)),
             "cap" => permissions.entries.extend(capability(report, child)),
             name if CHILDREN.contains(&name) => primary(report, child, &mut permissions.entries),
@@ -93,13 +93,13 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element) -> Spanned<Permis
 }
 
 /// The place of `*` as text; other text is reported.
-fn wildcard(report: &mut Report<'_>, element: &Element) -> Option<Range<usize>> {
+fn wildcard(report: &mut Report<'_>, element: &Element<'_>) -> Option<Range<usize>> {
     let mut place = None;
     for text in element.texts() {
         if text.value.trim() == "*" {
             place = Some(trimmed(report.source, text.span.clone()));
         } else {
-            let kind = ProblemKind::UnexpectedText { element: element.name.value.clone() };
+            let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
             let problem =
                 Problem::new(kind, trimmed(report.source, text.span.clone()), "not a permission");
             report.error(problem.help("write `*` alone, or elements"));
@@ -110,11 +110,11 @@ fn wildcard(report: &mut Report<'_>, element: &Element) -> Option<Range<usize>> 
 
 fn primary(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     entries: &mut Vec<Spanned<PermissionEntry>>,
 ) {
     expect::attributes(report, element, &[]);
-    let primary = element.name.value.clone();
+    let primary = element.name.value.to_owned();
     let mut children = element.elements().peekable();
     if let Some(place) = wildcard(report, element) {
         if children.peek().is_some() {
@@ -128,7 +128,7 @@ fn primary(
         );
     }
     for child in children {
-        let kind = child.name.value.clone();
+        let kind = child.name.value.to_owned();
         if !KINDS.contains(&kind.as_str()) {
             expect::unknown_child(report, element, child, &KINDS);
             continue;
@@ -141,14 +141,14 @@ fn primary(
     }
 }
 
-fn capability(report: &mut Report<'_>, element: &Element) -> Option<Spanned<PermissionEntry>> {
+fn capability(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<PermissionEntry>> {
     expect::attributes(report, element, &[]);
     let problem = Problem::new(ProblemKind::OldCapability, element.span.clone(), "old form");
     report.note(problem.help("write `<execute><tool>…</tool></execute>` and the like"));
     Some(expect::some_text(report, element)?.map(|pattern| PermissionEntry::Literal { pattern }))
 }
 
-fn acknowledge(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Acknowledge>> {
+fn acknowledge(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Acknowledge>> {
     expect::attributes(report, element, &["risk"]);
     let risk = expect::required(report, element, "risk");
     let reason = expect::some_text(report, element);
@@ -156,8 +156,8 @@ fn acknowledge(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Ack
     Some(Spanned::new(acknowledge, element.span.clone()))
 }
 
-fn beside(report: &mut Report<'_>, element: &Element) {
-    let kind = ProblemKind::WildcardBeside { element: element.name.value.clone() };
+fn beside(report: &mut Report<'_>, element: &Element<'_>) {
+    let kind = ProblemKind::WildcardBeside { element: element.name.value.to_owned() };
     let problem = Problem::new(kind, element.name.span.clone(), "`*` already covers the rest");
     report.error(problem.help("keep `*`, or take it away to grant only the rest"));
 }

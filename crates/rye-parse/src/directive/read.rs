@@ -47,7 +47,7 @@ pub(super) fn read(report: &mut Report<'_>) -> Option<Directive> {
     root_element(report, &root, fence)
 }
 
-fn root_element(report: &mut Report<'_>, root: &Element, fence: Fence) -> Option<Directive> {
+fn root_element(report: &mut Report<'_>, root: &Element<'_>, fence: Fence) -> Option<Directive> {
     expect::attributes(report, root, &["name", "version", "extends"]);
     expect::no_text(report, root);
     let name = expect::required(report, root, "name");
@@ -62,7 +62,7 @@ fn root_element(report: &mut Report<'_>, root: &Element, fence: Fence) -> Option
     let mut seen = Vec::new();
     let mut inside = Vec::new();
     for child in root.elements() {
-        match child.name.value.as_str() {
+        match child.name.value {
             name if !CHILDREN.contains(&name) => {
                 expect::unknown_child(report, root, child, &CHILDREN)
             }
@@ -80,16 +80,16 @@ fn root_element(report: &mut Report<'_>, root: &Element, fence: Fence) -> Option
 }
 
 /// Reads `<metadata>`; what stands below the root in old files is one with it.
-fn metadata(
+fn metadata<'s>(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'s>,
     directive: &mut Directive,
-    seen: &mut Vec<String>,
+    seen: &mut Vec<&'s str>,
 ) {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     for child in element.elements() {
-        let name = child.name.value.as_str();
+        let name = child.name.value;
         if !METADATA.contains(&name) {
             let kind = ProblemKind::UnknownMetadata { name: name.to_owned() };
             let problem = Problem::new(kind, child.name.span.clone(), "nothing reads this");
@@ -103,8 +103,8 @@ fn metadata(
     }
 }
 
-fn metadatum(report: &mut Report<'_>, element: &Element, directive: &mut Directive) {
-    match element.name.value.as_str() {
+fn metadatum(report: &mut Report<'_>, element: &Element<'_>, directive: &mut Directive) {
+    match element.name.value {
         "description" => directive.description = simple(report, element),
         "category" => directive.category = simple(report, element),
         "author" => directive.author = simple(report, element),
@@ -123,15 +123,15 @@ fn metadatum(report: &mut Report<'_>, element: &Element, directive: &mut Directi
 }
 
 /// Text that counts as absent when it is empty.
-fn simple(report: &mut Report<'_>, element: &Element) -> Option<Spanned<String>> {
+fn simple(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<String>> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element);
     (!text.value.is_empty()).then_some(text)
 }
 
 /// The place of a part of the body that stands inside the fence.
-fn body_in_fence(report: &mut Report<'_>, element: &Element) -> std::ops::Range<usize> {
-    let kind = ProblemKind::BodyInFence { element: element.name.value.clone() };
+fn body_in_fence(report: &mut Report<'_>, element: &Element<'_>) -> std::ops::Range<usize> {
+    let kind = ProblemKind::BodyInFence { element: element.name.value.to_owned() };
     let problem = Problem::new(kind, element.name.span.clone(), "better after the fence");
     report.note(problem.help("move it behind the fence"));
     element.span.clone()

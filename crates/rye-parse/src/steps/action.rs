@@ -1,6 +1,6 @@
 //! One call, written as an element.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -19,12 +19,12 @@ const ITEM_TYPES: [&str; 3] = ["tool", "directive", "knowledge"];
 /// Reads `<execute item_type item_id …>`, `<search …>` and so on.
 pub(crate) fn read(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     primary: Primary,
 ) -> Spanned<Action> {
     let mut action = Action::new(primary);
     for attribute in &element.attributes {
-        let (name, text) = (attribute.name.value.as_str(), attribute.value.value.clone());
+        let (name, text) = (attribute.name.value, attribute.value.value.clone().into_owned());
         match name {
             "item_type" => action.item_type = Some(text),
             "item_id" => action.item_id = Some(text),
@@ -50,19 +50,19 @@ pub(crate) fn read(
 /// Reads `<inputs>`: `<input name="x">value</input>` or `<x>value</x>`.
 pub(crate) fn inputs(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     parameters: &mut Map<String, Value>,
 ) {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     let mut names: BTreeSet<String> = parameters.keys().cloned().collect();
     for child in element.elements() {
-        if matches!(child.name.value.as_str(), "input" | "param") {
+        if matches!(child.name.value, "input" | "param") {
             named(report, child, parameters, &mut names);
         } else {
             expect::attributes(report, child, &[]);
             let value = expect::text(report, child).value;
-            insert(report, child.name.clone(), value, parameters, &mut names);
+            insert(report, child.name.clone().map(str::to_owned), value, parameters, &mut names);
         }
     }
 }
@@ -70,8 +70,8 @@ pub(crate) fn inputs(
 /// Text beside the parameters is the item's id, as in `<execute item_type="directive">a/b</execute>`.
 fn id_text(
     report: &mut Report<'_>,
-    element: &Element,
-    text: &Spanned<String>,
+    element: &Element<'_>,
+    text: &Spanned<Cow<'_, str>>,
     action: &mut Action,
 ) {
     let value = text.value.trim();
@@ -82,7 +82,7 @@ fn id_text(
         action.item_id = Some(value.to_owned());
         return;
     }
-    let kind = ProblemKind::UnexpectedText { element: element.name.value.clone() };
+    let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
     let problem =
         Problem::new(kind, trimmed(report.source, text.span.clone()), "not read as a parameter");
     report.error(problem.help("write `<param name=\"…\">…</param>`"));
@@ -90,12 +90,12 @@ fn id_text(
 
 fn parameter(
     report: &mut Report<'_>,
-    element: &Element,
-    child: &Element,
+    element: &Element<'_>,
+    child: &Element<'_>,
     parameters: &mut Map<String, Value>,
     names: &mut BTreeSet<String>,
 ) {
-    match child.name.value.as_str() {
+    match child.name.value {
         "param" => named(report, child, parameters, names),
         "inputs" => inputs(report, child, parameters),
         _ => expect::unknown_child(report, element, child, &["param", "inputs"]),
@@ -105,14 +105,14 @@ fn parameter(
 /// `<param name="x" value="1"/>` or `<param name="x">1</param>`.
 fn named(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     parameters: &mut Map<String, Value>,
     names: &mut BTreeSet<String>,
 ) {
     expect::attributes(report, element, &["name", "value"]);
     let text = expect::text(report, element);
     let value = match element.attribute("value") {
-        Some(value) if text.value.is_empty() => value.value.clone(),
+        Some(value) if text.value.is_empty() => value.value.clone().into_owned(),
         Some(_) => {
             let kind =
                 ProblemKind::Duplicate { what: format!("the value of `<{}>`", element.name.value) };
@@ -145,7 +145,7 @@ fn insert(
 }
 
 /// A kind that is no placeholder must be one that exists.
-fn check_item_type(report: &mut Report<'_>, element: &Element, action: &Action) {
+fn check_item_type(report: &mut Report<'_>, element: &Element<'_>, action: &Action) {
     let Some(item_type) = action.item_type.as_deref() else { return };
     if item_type.contains('{') || ITEM_TYPES.contains(&item_type) {
         return;

@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
+use memchr::memchr3;
+
 use crate::xml::OPAQUE;
 
 /// The tags that are seen.
@@ -48,7 +50,7 @@ pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
         failed: BTreeSet::new(),
         unclosed: BTreeSet::new(),
         paragraph: 0,
-        tokens: Vec::new(),
+        tokens: Vec::with_capacity(64),
     };
     let mut at = 0;
     while at < text.len() {
@@ -85,9 +87,11 @@ impl<'s> Scanner<'s> {
             Some('\n') => at + 1,
             _ => {
                 // Each of the three is a character of one byte.
-                let skip = rest.bytes().position(|byte| matches!(byte, b'`' | b'<' | b'\n'));
+                let skip = memchr3(b'`', b'<', b'\n', rest.as_bytes());
                 match skip {
-                    Some(next) => at + next + usize::from(rest.as_bytes().get(next) == Some(&b'\n')),
+                    Some(next) => {
+                        at + next + usize::from(rest.as_bytes().get(next) == Some(&b'\n'))
+                    }
                     None => self.text.len(),
                 }
             }
@@ -227,7 +231,7 @@ fn run(line: &str) -> Option<(char, usize)> {
 fn paragraph_end(text: &str) -> usize {
     let mut end = 0;
     for line in text.split_inclusive('\n') {
-        if line.trim().is_empty() {
+        if line.chars().all(char::is_whitespace) {
             break;
         }
         end += line.len();

@@ -14,13 +14,13 @@ use crate::{Problem, ProblemKind, Spanned, problem::Report, span::place_in};
 const MOST: usize = 64;
 
 /// Reads the attributes of the tag that stands at `place`.
-pub(super) fn read(
-    report: &mut Report<'_>,
+pub(super) fn read<'s>(
+    report: &mut Report<'s>,
     tag: &BytesStart<'_>,
     place: &Range<usize>,
-) -> Vec<Attribute> {
+) -> Vec<Attribute<'s>> {
     let element = tag.name().0;
-    let mut attributes: Vec<Attribute> = Vec::new();
+    let mut attributes: Vec<Attribute<'s>> = Vec::new();
     let mut malformed = false;
     for attribute in tag.attributes().with_checks(false) {
         let Ok(attribute) = attribute else {
@@ -30,16 +30,18 @@ pub(super) fn read(
         let Some((name, value)) = places(report.source, attribute.key.0, &attribute.value) else {
             continue;
         };
-        let name = Spanned::new(attribute.key.0.to_owned(), name);
+        let name = Spanned::new(report.text(&name), name);
         if attributes.len() == MOST {
             let kind = ProblemKind::TooMany { what: "attributes".to_owned(), limit: MOST };
             report.error(Problem::new(kind, name.span, "one too many"));
             break;
         }
-        malformed |= !is_name(&name.value);
+        malformed |= !is_name(name.value);
         if attributes.iter().any(|known| known.name.value == name.value) {
-            let kind =
-                ProblemKind::DuplicateAttribute { element: element.to_owned(), name: name.value };
+            let kind = ProblemKind::DuplicateAttribute {
+                element: element.to_owned(),
+                name: name.value.to_owned(),
+            };
             report.error(Problem::new(kind, name.span, "given before"));
             continue;
         }
@@ -58,8 +60,10 @@ pub(super) fn read(
 
 /// Whether this can be the name of an element or attribute.
 pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.starts_with(is_name_start)
-        && name.chars().all(|c| is_name_start(c) || c.is_numeric() || matches!(c, '-' | '.'))
+        && (name.bytes().all(is_plain)
+            || name.chars().all(|c| is_name_start(c) || c.is_numeric() || matches!(c, '-' | '.')))
 }
 
 /// Whether a name can begin with this.

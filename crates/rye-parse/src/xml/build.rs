@@ -1,6 +1,6 @@
 //! From events to a tree.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use quick_xml::events::BytesStart;
 
@@ -20,8 +20,8 @@ const ELEMENTS: usize = 10_000;
 pub(super) struct Builder<'r, 's> {
     pub(super) report: &'r mut Report<'s>,
     /// Root first.
-    open: Vec<Element>,
-    root: Option<Element>,
+    open: Vec<Element<'s>>,
+    root: Option<Element<'s>>,
     /// Text that is read but not yet put into its element.
     text: Option<Range<usize>>,
     elements: usize,
@@ -44,8 +44,8 @@ impl<'r, 's> Builder<'r, 's> {
         tag: &BytesStart<'_>,
         place: Range<usize>,
     ) -> Result<(), TooMuch> {
-        let name = tag.name().0;
-        let name = Spanned::new(name.to_owned(), place.start + 1..place.start + 1 + name.len());
+        let span = place.start + 1..place.start + 1 + tag.name().0.len();
+        let name = Spanned::new(self.report.text(&span), span);
         self.elements += 1;
         if ELEMENTS < self.elements {
             return Err(self.stop(
@@ -62,8 +62,8 @@ impl<'r, 's> Builder<'r, 's> {
         if self.open.is_empty() && self.root.is_some() {
             self.outside(place.clone());
         }
-        if !attributes::is_name(&name.value) {
-            let kind = ProblemKind::MalformedAttribute { element: name.value.clone() };
+        if !attributes::is_name(name.value) {
+            let kind = ProblemKind::MalformedAttribute { element: name.value.to_owned() };
             let problem = Problem::new(kind, name.span.clone(), "not a name");
             self.report
                 .error(problem.help("write `<` in text as `&lt;`, or put the text in CDATA"));
@@ -107,14 +107,18 @@ impl<'r, 's> Builder<'r, 's> {
     }
 
     /// Takes the innermost open element away.
-    pub(super) fn pop(&mut self) -> Option<Element> {
+    pub(super) fn pop(&mut self) -> Option<Element<'s>> {
         self.open.pop()
     }
 
     /// The text of an opaque element, as it is.
     pub(super) fn opaque(&mut self, place: Range<usize>) {
         check_characters(self.report, place.clone());
-        let value = self.report.text(&place).replace("\r\n", "\n");
+        let raw = self.report.text(&place);
+        let value = match raw.contains("\r\n") {
+            true => Cow::Owned(raw.replace("\r\n", "\n")),
+            false => Cow::Borrowed(raw),
+        };
         self.push(Node::Text(Spanned::new(value, place)));
     }
 
@@ -148,10 +152,10 @@ impl<'r, 's> Builder<'r, 's> {
     }
 
     /// Reports a start tag without its end tag.
-    pub(super) fn unclosed(&mut self, name: Spanned<String>) {
+    pub(super) fn unclosed(&mut self, name: Spanned<&str>) {
         self.sound = false;
         let help = format!("write `</{}>`", name.value);
-        let kind = ProblemKind::UnclosedElement { name: name.value };
+        let kind = ProblemKind::UnclosedElement { name: name.value.to_owned() };
         self.report.error(Problem::new(kind, name.span, "opened here").help(help));
     }
 
@@ -162,7 +166,7 @@ impl<'r, 's> Builder<'r, 's> {
     }
 
     /// The root, when the tags fit together.
-    pub(super) fn finish(mut self) -> Option<Element> {
+    pub(super) fn finish(mut self) -> Option<Element<'s>> {
         self.flush_text();
         while let Some(innermost) = self.open.pop() {
             self.unclosed(innermost.name);
@@ -170,11 +174,11 @@ impl<'r, 's> Builder<'r, 's> {
         self.root.filter(|_| self.sound)
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: Node<'s>) {
         let Some(parent) = self.open.last_mut() else { return };
         match (parent.children.last_mut(), node) {
             (Some(Node::Text(before)), Node::Text(text)) => {
-                before.value.push_str(&text.value);
+                before.value.to_mut().push_str(&text.value);
                 before.span.end = text.span.end;
             }
             (_, node) => parent.children.push(node),

@@ -1,6 +1,6 @@
 //! Entities, character references and the characters that XML does not allow.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use crate::{Problem, ProblemKind, problem::Report};
 
@@ -17,18 +17,26 @@ pub(super) enum Space {
 }
 
 /// The value of text or of an attribute as written at `span`.
-pub(super) fn unescape(report: &mut Report<'_>, span: Range<usize>, space: Space) -> String {
+///
+/// Nearly all text stands for itself, and is not copied.
+pub(super) fn unescape<'s>(
+    report: &mut Report<'s>,
+    span: Range<usize>,
+    space: Space,
+) -> Cow<'s, str> {
     let raw = report.text(&span);
+    if raw.bytes().all(|byte| is_plain(byte, space)) {
+        return Cow::Borrowed(raw);
+    }
     let mut value = String::with_capacity(raw.len());
     let mut at = 0;
     loop {
-        // Nearly all text is plain, and is copied as one.
         let rest = raw.get(at..).unwrap_or("");
         let plain = rest.bytes().position(|byte| !is_plain(byte, space)).unwrap_or(rest.len());
         let (plain, rest) = rest.split_at(plain);
         value.push_str(plain);
         at += plain.len();
-        let Some(c) = rest.chars().next() else { return value };
+        let Some(c) = rest.chars().next() else { return Cow::Owned(value) };
         let place = span.start + at;
         if c == '&' {
             at += entity(report, place, raw.get(at..).unwrap_or(""), &mut value);

@@ -1,18 +1,18 @@
 //! What an element must be like; everything else is reported.
 
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
 use super::{Element, Node};
 use crate::{Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed};
 
 /// Reports attributes with other names than these.
-pub(crate) fn attributes(report: &mut Report<'_>, element: &Element, known: &[&str]) {
+pub(crate) fn attributes(report: &mut Report<'_>, element: &Element<'_>, known: &[&str]) {
     for attribute in &element.attributes {
-        let given = &attribute.name.value;
-        if !known.contains(&given.as_str()) {
+        let given = attribute.name.value;
+        if !known.contains(&given) {
             let kind = ProblemKind::UnknownAttribute {
-                element: element.name.value.clone(),
-                name: given.clone(),
+                element: element.name.value.to_owned(),
+                name: given.to_owned(),
             };
             let problem =
                 Problem::new(kind, attribute.name.span.clone(), "not an attribute of this element");
@@ -27,13 +27,15 @@ pub(crate) fn attributes(report: &mut Report<'_>, element: &Element, known: &[&s
 /// Reports a child element that its parent does not have.
 pub(crate) fn unknown_child(
     report: &mut Report<'_>,
-    parent: &Element,
-    child: &Element,
+    parent: &Element<'_>,
+    child: &Element<'_>,
     known: &[&str],
 ) {
-    let given = &child.name.value;
-    let kind =
-        ProblemKind::UnknownElement { parent: parent.name.value.clone(), name: given.clone() };
+    let given = child.name.value;
+    let kind = ProblemKind::UnknownElement {
+        parent: parent.name.value.to_owned(),
+        name: given.to_owned(),
+    };
     let problem = Problem::new(kind, child.name.span.clone(), "not an element of this place");
     report.error(match known {
         [] => problem.help("write `<` as `&lt;`, or put the text in CDATA or `<raw>`"),
@@ -42,9 +44,9 @@ pub(crate) fn unknown_child(
 }
 
 /// Reports text in an element that only holds elements.
-pub(crate) fn no_text(report: &mut Report<'_>, element: &Element) {
+pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
     for text in element.texts() {
-        let kind = ProblemKind::UnexpectedText { element: element.name.value.clone() };
+        let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
         report.error(Problem::new(
             kind,
             trimmed(report.source, text.span.clone()),
@@ -54,7 +56,7 @@ pub(crate) fn no_text(report: &mut Report<'_>, element: &Element) {
 }
 
 /// The trimmed text of an element that holds no elements but opaque ones.
-pub(crate) fn text(report: &mut Report<'_>, element: &Element) -> Spanned<String> {
+pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<String> {
     let mut value = String::new();
     let mut span = None;
     for node in &element.children {
@@ -73,7 +75,7 @@ pub(crate) fn text(report: &mut Report<'_>, element: &Element) -> Spanned<String
 }
 
 /// The trimmed text of an element, which must be more than white space.
-pub(crate) fn some_text(report: &mut Report<'_>, element: &Element) -> Option<Spanned<String>> {
+pub(crate) fn some_text(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<String>> {
     let text = text(report, element);
     if text.value.is_empty() {
         let name = &element.name.value;
@@ -87,14 +89,14 @@ pub(crate) fn some_text(report: &mut Report<'_>, element: &Element) -> Option<Sp
 /// An attribute that must be there and hold more than white space.
 pub(crate) fn required(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     attribute: &str,
 ) -> Option<Spanned<String>> {
     if element.attribute(attribute).is_some() {
         return optional(report, element, attribute);
     }
     let kind = ProblemKind::MissingAttribute {
-        element: element.name.value.clone(),
+        element: element.name.value.to_owned(),
         name: attribute.to_owned(),
     };
     let problem =
@@ -106,7 +108,7 @@ pub(crate) fn required(
 /// An attribute that must hold more than white space where it is given, trimmed.
 pub(crate) fn optional(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     attribute: &str,
 ) -> Option<Spanned<String>> {
     let value = element.attribute(attribute)?;
@@ -121,7 +123,7 @@ pub(crate) fn optional(
 }
 
 /// An attribute that is `true` or `false`; false when it is not given.
-pub(crate) fn flag(report: &mut Report<'_>, element: &Element, attribute: &str) -> bool {
+pub(crate) fn flag(report: &mut Report<'_>, element: &Element<'_>, attribute: &str) -> bool {
     let Some(value) = optional(report, element, attribute) else { return false };
     match value.value.as_str() {
         "true" => true,
@@ -165,12 +167,13 @@ pub(crate) fn word<T: FromStr>(
 pub(crate) fn unknown_word(
     report: &mut Report<'_>,
     what: &str,
-    text: &Spanned<String>,
+    text: &Spanned<impl AsRef<str>>,
     valid: &[&str],
 ) {
-    let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shortened(&text.value) };
+    let value = text.value.as_ref();
+    let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shortened(value) };
     let problem = Problem::new(kind, text.span.clone(), format!("not a known {what}"));
-    report.error(problem.help(name::suggestion(&text.value, valid)));
+    report.error(problem.help(name::suggestion(value, valid)));
 }
 
 /// Text that has the shape of an item id (SPEC 1.3).
@@ -197,19 +200,23 @@ pub(crate) fn bad_value(
 }
 
 /// The problem of a value of the wrong form.
-pub(crate) fn bad(text: &Spanned<String>, what: &str, expected: &str) -> Problem {
+pub(crate) fn bad(text: &Spanned<impl AsRef<str>>, what: &str, expected: &str) -> Problem {
     let kind = ProblemKind::BadValue {
         what: format!("`{what}`"),
-        value: shortened(&text.value),
+        value: shortened(text.value.as_ref()),
         expected: expected.to_owned(),
     };
     Problem::new(kind, text.span.clone(), format!("not {expected}"))
 }
 
 /// Reports a second element of which one is allowed; true for the first.
-pub(crate) fn first(report: &mut Report<'_>, element: &Element, seen: &mut Vec<String>) -> bool {
-    let name = &element.name.value;
-    if seen.contains(name) {
+pub(crate) fn first<'s>(
+    report: &mut Report<'_>,
+    element: &Element<'s>,
+    seen: &mut Vec<&'s str>,
+) -> bool {
+    let name = element.name.value;
+    if seen.contains(&name) {
         let kind = ProblemKind::Duplicate { what: format!("`<{name}>`") };
         report.error(
             Problem::new(kind, element.name.span.clone(), "declared before")
@@ -217,12 +224,12 @@ pub(crate) fn first(report: &mut Report<'_>, element: &Element, seen: &mut Vec<S
         );
         return false;
     }
-    seen.push(name.clone());
+    seen.push(name);
     true
 }
 
 /// The problem of an element that holds nothing.
-pub(crate) fn empty_element(element: &Element) -> Problem {
+pub(crate) fn empty_element(element: &Element<'_>) -> Problem {
     let kind = ProblemKind::Empty { what: format!("`<{}>`", element.name.value) };
     Problem::new(kind, element.span.clone(), "nothing in it")
 }
@@ -235,7 +242,11 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-fn extend(value: &mut String, span: &mut Option<std::ops::Range<usize>>, text: &Spanned<String>) {
+fn extend(
+    value: &mut String,
+    span: &mut Option<std::ops::Range<usize>>,
+    text: &Spanned<Cow<'_, str>>,
+) {
     value.push_str(&text.value);
     match span {
         Some(span) => span.end = text.span.end,

@@ -20,7 +20,7 @@ use crate::{Problem, ProblemKind, problem::Report, span::char_at};
 ///
 /// Problems go to the report. The element is returned when its tags fit together, so that a reader of the tree does
 /// not report what only follows from a tag that is not closed.
-pub(crate) fn read(report: &mut Report<'_>, range: Range<usize>) -> Option<Element> {
+pub(crate) fn read<'s>(report: &mut Report<'s>, range: Range<usize>) -> Option<Element<'s>> {
     let mut document = Document { builder: Builder::new(report), end: range.end };
     let mut from = range.start;
     while let Some(next) = document.events(from) {
@@ -30,7 +30,7 @@ pub(crate) fn read(report: &mut Report<'_>, range: Range<usize>) -> Option<Eleme
 }
 
 /// Reads the start tag that `range` of the file is, as an element without content.
-pub(crate) fn read_tag(report: &mut Report<'_>, range: Range<usize>) -> Option<Element> {
+pub(crate) fn read_tag<'s>(report: &mut Report<'s>, range: Range<usize>) -> Option<Element<'s>> {
     let mut reader = Reader::from_str(report.text(&range));
     let (Event::Start(tag) | Event::Empty(tag)) = reader.read_event().ok()? else { return None };
     let mut builder = Builder::new(report);

@@ -31,7 +31,10 @@ const CHILDREN: [&str; 12] = [
 ];
 
 /// Reads `<hooks>`.
-pub(in crate::directive) fn read(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Hook>> {
+pub(in crate::directive) fn read(
+    report: &mut Report<'_>,
+    element: &Element<'_>,
+) -> Vec<Spanned<Hook>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     let mut hooks = Vec::new();
@@ -51,7 +54,7 @@ pub(in crate::directive) fn read(report: &mut Report<'_>, element: &Element) -> 
     hooks
 }
 
-fn hook(report: &mut Report<'_>, element: &Element) -> Option<Hook> {
+fn hook(report: &mut Report<'_>, element: &Element<'_>) -> Option<Hook> {
     expect::attributes(report, element, &["id", "event"]);
     expect::no_text(report, element);
     let id = expect::required(report, element, "id");
@@ -59,7 +62,7 @@ fn hook(report: &mut Report<'_>, element: &Element) -> Option<Hook> {
     let mut conditions = Vec::new();
     let mut actions: Vec<Spanned<Action>> = Vec::new();
     for child in element.elements() {
-        match child.name.value.as_str() {
+        match child.name.value {
             name if CONDITIONS.contains(&name) => conditions.extend(condition(report, child)),
             "action" => actions.extend(generic_action(report, child)),
             "inputs" => match actions.last_mut() {
@@ -72,7 +75,7 @@ fn hook(report: &mut Report<'_>, element: &Element) -> Option<Hook> {
             },
         }
     }
-    if !element.elements().any(|child| is_action(&child.name.value)) {
+    if !element.elements().any(|child| is_action(child.name.value)) {
         lacking(report, element, "action");
     }
     let condition = all(conditions);
@@ -95,14 +98,14 @@ fn event(report: &mut Report<'_>, text: Spanned<String>) -> Option<Spanned<HookE
 }
 
 /// `<action primary="execute" …>`.
-fn generic_action(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Action>> {
+fn generic_action(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Action>> {
     let text = expect::required(report, element, "primary")?;
     let primary = expect::word(report, "primary", &text, &Primary::ALL.map(Primary::as_str))?;
     Some(action::read(report, element, primary))
 }
 
-fn condition(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Condition>> {
-    let condition = match element.name.value.as_str() {
+fn condition(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Condition>> {
+    let condition = match element.name.value {
         "condition" => compare(report, element)?,
         "when" => return expression(report, element),
         "any" => Condition::Any(nested(report, element)),
@@ -113,7 +116,7 @@ fn condition(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Condi
 }
 
 /// `<when>`, whose clauses keep their own places unless entities or CDATA move them.
-fn expression(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Condition>> {
+fn expression(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Condition>> {
     expect::attributes(report, element, &[]);
     let text = expect::some_text(report, element)?;
     let span = text.span.clone();
@@ -124,7 +127,7 @@ fn expression(report: &mut Report<'_>, element: &Element) -> Option<Spanned<Cond
     })
 }
 
-fn compare(report: &mut Report<'_>, element: &Element) -> Option<Condition> {
+fn compare(report: &mut Report<'_>, element: &Element<'_>) -> Option<Condition> {
     expect::attributes(report, element, &["path", "op", "value"]);
     expect::no_text(report, element);
     for child in element.elements() {
@@ -143,7 +146,7 @@ fn compare(report: &mut Report<'_>, element: &Element) -> Option<Condition> {
 /// What the operator compares with; the outer `None` is a problem.
 fn value(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     operator: Operator,
 ) -> Option<Option<serde_json::Value>> {
     let value = match (operator, element.attribute("value")) {
@@ -171,7 +174,7 @@ fn value(
 }
 
 /// The conditions inside `<any>`, `<all>` or `<not>`.
-fn nested(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Condition>> {
+fn nested(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<Condition>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     if element.elements().next().is_none() {
@@ -179,7 +182,7 @@ fn nested(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Condition>>
     }
     let mut conditions = Vec::new();
     for child in element.elements() {
-        if CONDITIONS.contains(&child.name.value.as_str()) {
+        if CONDITIONS.contains(&child.name.value) {
             conditions.extend(condition(report, child));
         } else {
             expect::unknown_child(report, element, child, &CONDITIONS);
@@ -188,9 +191,11 @@ fn nested(report: &mut Report<'_>, element: &Element) -> Vec<Spanned<Condition>>
     conditions
 }
 
-fn lacking(report: &mut Report<'_>, element: &Element, what: &str) {
-    let kind =
-        ProblemKind::MissingContent { element: element.name.value.clone(), what: what.to_owned() };
+fn lacking(report: &mut Report<'_>, element: &Element<'_>, what: &str) {
+    let kind = ProblemKind::MissingContent {
+        element: element.name.value.to_owned(),
+        what: what.to_owned(),
+    };
     let problem = Problem::new(kind, element.name.span.clone(), format!("no {what} in it"));
     report.error(problem.help(match what {
         "condition" => "put a `<condition>` or `<when>` into it",

@@ -1,6 +1,6 @@
 //! From elements to inputs and outputs.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{DictOutput, Input, Output, Outputs, ValueType};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 /// Reads `<inputs>`.
 pub(in crate::directive) fn inputs(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
 ) -> Vec<Spanned<Input>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
@@ -30,7 +30,7 @@ pub(in crate::directive) fn inputs(
 }
 
 /// Reads `<outputs>` in one of its two forms.
-pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element) -> Outputs {
+pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element<'_>) -> Outputs {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     let mut names = BTreeSet::new();
@@ -39,18 +39,18 @@ pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element) 
     if let Some(other) = element.elements().find(|child| (child.name.value == "output") != is_list)
     {
         let known = if is_list { other } else { first };
-        let kind = ProblemKind::MixedOutputs { name: known.name.value.clone() };
+        let kind = ProblemKind::MixedOutputs { name: known.name.value.to_owned() };
         let problem = Problem::new(kind, other.name.span.clone(), "another form than above");
         report.error(problem.help("write `<output name=\"…\">` for each, or none"));
         return Outputs::None;
     }
     if is_list {
-        let read = |child: &Element| {
+        let read = |child: &Element<'_>| {
             Some(Spanned::new(output(report, child, &mut names)?, child.span.clone()))
         };
         return Outputs::List(element.elements().filter_map(read).collect());
     }
-    let read = |child: &Element| {
+    let read = |child: &Element<'_>| {
         Some(Spanned::new(dict_output(report, child, &mut names)?, child.span.clone()))
     };
     Outputs::Dict(element.elements().filter_map(read).collect())
@@ -58,7 +58,7 @@ pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element) 
 
 fn input(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     names: &mut BTreeSet<String>,
 ) -> Option<Input> {
     expect::attributes(report, element, &["name", "type", "required", "default", "enum"]);
@@ -67,13 +67,13 @@ fn input(
     let required = expect::flag(report, element, "required");
     let choices = choices(report, element);
     let description = expect::text(report, element).value;
-    let default = element.attribute("default").cloned();
+    let default = element.attribute("default").cloned().map(|text| text.map(Cow::into_owned));
     Some(Input { name: name?, value_type, required, default, choices, description })
 }
 
 fn output(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     names: &mut BTreeSet<String>,
 ) -> Option<Output> {
     expect::attributes(report, element, &["name", "type", "required"]);
@@ -86,18 +86,18 @@ fn output(
 
 fn dict_output(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     names: &mut BTreeSet<String>,
 ) -> Option<DictOutput> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element).value;
-    let name = unique(report, "output", element.name.clone(), names)?;
+    let name = unique(report, "output", element.name.clone().map(str::to_owned), names)?;
     Some(DictOutput { name: name.value, text })
 }
 
 fn name(
     report: &mut Report<'_>,
-    element: &Element,
+    element: &Element<'_>,
     what: &str,
     names: &mut BTreeSet<String>,
 ) -> Option<Spanned<String>> {
@@ -125,7 +125,7 @@ fn unique(
     None
 }
 
-fn value_type(report: &mut Report<'_>, element: &Element) -> ValueType {
+fn value_type(report: &mut Report<'_>, element: &Element<'_>) -> ValueType {
     expect::optional(report, element, "type")
         .and_then(|text| {
             expect::word(report, "type", &text, &ValueType::ALL.map(ValueType::as_str))
@@ -134,7 +134,7 @@ fn value_type(report: &mut Report<'_>, element: &Element) -> ValueType {
 }
 
 /// `enum="a,b"`, each part trimmed.
-fn choices(report: &mut Report<'_>, element: &Element) -> Vec<String> {
+fn choices(report: &mut Report<'_>, element: &Element<'_>) -> Vec<String> {
     let Some(text) = expect::optional(report, element, "enum") else { return Vec::new() };
     let choices: Vec<String> =
         text.value.split(',').map(|choice| choice.trim().to_owned()).collect();
