@@ -23,13 +23,14 @@ pub fn sign(
 ) -> String {
     let old_line_end = first_line_end(text).unwrap_or("\n");
     let content = without_signature(text, old_line_end);
-    let line_end = first_line_end(&content).unwrap_or(old_line_end);
     let (head, rest) = split_head(&content);
     let head = if head.ends_with('\n') || !head.contains("#!") {
         head.to_owned()
     } else {
-        format!("{head}{line_end}")
+        format!("{head}{old_line_end}")
     };
+    // Asked of the whole line: a carriage return that ended the text makes a line end of two bytes with what follows.
+    let line_end = first_line_end(&format!("{head}{rest}")).unwrap_or(old_line_end);
     let line = signature_line(Digest::of_parts(&[&head, rest]), style, item, key, at);
     format!("{head}{line}{line_end}{rest}")
 }

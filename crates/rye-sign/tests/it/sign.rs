@@ -41,6 +41,7 @@ fn with_the_line_ends_of_the_text() {
     check("# Title\r\ntext\r\n", CommentStyle::Html, "LINE\r\n# Title\r\ntext\r\n");
     check("#!/bin/sh\r\nmake\r\n", CommentStyle::Hash, "#!/bin/sh\r\nLINE\r\nmake\r\n");
     check("a\nb\r\n", CommentStyle::Hash, "LINE\na\nb\r\n");
+    check("#!x\r", CommentStyle::Hash, "#!x\r\nLINE\r\n");
 }
 
 #[test]
