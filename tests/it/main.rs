@@ -4,6 +4,7 @@
 
 mod ceiling;
 mod chain;
+mod holes;
 mod model;
 mod prompts;
 mod quickstart;

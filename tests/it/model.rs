@@ -26,7 +26,7 @@ const DIRECTIVE: &str = r#"# Greet
 Write a greeting for {input:who} to a file of your choice.
 "#;
 
-fn provider(server: &MockServer) -> String {
+pub(super) fn provider(server: &MockServer) -> String {
     format!(
         "protocol: anthropic_messages\nbase_url: {}\nauth: {{ env: TEST_KEY, header: x-api-key }}\n\
          tiers: {{ fast: test-model }}\nmodels:\n  test-model:\n    context_window: 100000\n    max_output: 1000\n    \
@@ -35,7 +35,7 @@ fn provider(server: &MockServer) -> String {
     )
 }
 
-fn answer(content: &Value, stop: &str) -> ResponseTemplate {
+pub(super) fn answer(content: &Value, stop: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "test-model",
         "content": content, "stop_reason": stop, "stop_sequence": null,
@@ -44,7 +44,7 @@ fn answer(content: &Value, stop: &str) -> ResponseTemplate {
 }
 
 /// A server that gives these answers in turn, and then no more.
-async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
+pub(super) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     let server = MockServer::start().await;
     for answer in answers {
         Mock::given(method("POST"))
@@ -58,7 +58,7 @@ async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     server
 }
 
-fn tool_use(id: &str, name: &str, input: &Value) -> Value {
+pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> Value {
     json!({ "type": "tool_use", "id": id, "name": name, "input": input })
 }
 
