@@ -3,6 +3,7 @@
 mod ask;
 mod batch;
 mod call;
+mod fallback;
 mod finish;
 mod first;
 
@@ -16,14 +17,19 @@ use self::first::refuse_unpriced;
 use crate::budget::{Balance, Ledger, LedgerError};
 use crate::transcript::{Event, Injected};
 use crate::{
-    Cancel, Clock, Failure, FailureKind, Journal, JournalError, Limit, LimitHit, Message, Nanos,
-    OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run, SpendLimit, Step, ThreadState,
+    Cancel, Clock, Delta, Failure, FailureKind, Journal, JournalError, Limit, LimitHit, Message,
+    Nanos, OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run, SpendLimit, Step, ThreadState,
 };
 
 /// Somebody who watches a thread while it runs.
 pub trait Observer: Send + Sync {
     /// Called with each event once it is in the transcript.
     fn event(&self, event: &Event);
+
+    /// Called with each piece of an answer while it comes; its events follow once it is whole.
+    fn delta(&self, delta: Delta<'_>) {
+        let _not_looked_at = delta;
+    }
 }
 
 /// Nobody watches.

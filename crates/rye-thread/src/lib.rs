@@ -67,10 +67,14 @@ pub use self::drive::{DriveContext, Observer, drive, first_request};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};
-pub use self::message::{Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult};
+pub use self::message::{
+    Counted, Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult,
+};
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
 pub use self::palette::{Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name};
-pub use self::provider::{Provider, ProviderError, ProviderErrorClass, ProviderInfo};
+pub use self::provider::{
+    Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
+};
 pub use self::record::{RecordError, ThreadRecord};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};

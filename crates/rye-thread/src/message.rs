@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use self::reply::{Reply, StopReason, ToolCall};
+pub use self::reply::{Counted, Reply, StopReason, ToolCall};
 use crate::ToolSpec;
 
 /// The two texts that a thread begins with.

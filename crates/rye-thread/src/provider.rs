@@ -20,6 +20,50 @@ pub trait Provider: Send + Sync {
     /// When no whole answer came, classified so that a caller can act on it. Retrying is the provider's work; the
     /// future is dropped when the thread is cancelled or its time is used up.
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError>;
+
+    /// Does the same, and tells of the answer while it comes; one who cannot tells nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`complete`](Self::complete). What was told of an answer that then failed is no answer.
+    async fn stream(
+        &self,
+        request: &Request,
+        deltas: &dyn DeltaSink,
+    ) -> Result<Reply, ProviderError> {
+        let _nobody_tells = deltas;
+        self.complete(request).await
+    }
+
+    /// Who is asked instead when this one refuses a thread's first request for want of the model or of capacity.
+    ///
+    /// Later requests stay where the first was answered: a conversation's reasoning is bound to its model (WIRES 1.0).
+    fn fallback(&self) -> Option<&dyn Provider> {
+        None
+    }
+}
+
+/// Somebody who watches an answer grow; only the whole answer counts.
+pub trait DeltaSink: Send + Sync {
+    /// Called with each piece in order, at once.
+    fn delta(&self, delta: Delta<'_>);
+}
+
+/// Nobody watches.
+impl DeltaSink for () {
+    fn delta(&self, _: Delta<'_>) {}
+}
+
+/// A piece of an answer that is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delta<'a> {
+    /// The model begins to write a call of the tool with this palette name.
+    Call(&'a str),
+    /// More of its readable reasoning.
+    Reasoning(&'a str),
+    /// More of its text.
+    Text(&'a str),
 }
 
 /// The facts of one model.
@@ -59,6 +103,8 @@ pub struct ProviderError {
     pub message: String,
     /// What the provider says the failed request used; `None` when it did not say.
     pub usage: Option<Usage>,
+    answer_began: bool,
+    lacks_model: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -66,7 +112,14 @@ impl ProviderError {
     /// A failure without a deeper cause.
     #[must_use]
     pub fn new(class: ProviderErrorClass, message: &str) -> Self {
-        Self { class, message: message.to_owned(), usage: None, source: None }
+        Self {
+            class,
+            message: message.to_owned(),
+            usage: None,
+            answer_began: false,
+            lacks_model: false,
+            source: None,
+        }
     }
 
     /// The same failure with what caused it.
@@ -74,6 +127,34 @@ impl ProviderError {
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// The same failure of a request whose answer had begun, so that it may be charged whatever the class.
+    #[must_use]
+    pub const fn after_the_answer_began(mut self) -> Self {
+        self.answer_began = true;
+        self
+    }
+
+    /// The same failure, because the provider does not have the model.
+    #[must_use]
+    pub const fn for_want_of_the_model(mut self) -> Self {
+        self.lacks_model = true;
+        self
+    }
+
+    /// Whether the model was refused for existence or capacity, so that another one may answer (SPEC 11.1).
+    #[must_use]
+    pub const fn is_for_the_fallback(&self) -> bool {
+        let at_capacity =
+            matches!(self.class, ProviderErrorClass::Overloaded | ProviderErrorClass::RateLimited);
+        !self.answer_began && (self.lacks_model || at_capacity)
+    }
+
+    /// Whether the provider may have done, and charged for, work that it did not tell of.
+    #[must_use]
+    pub const fn may_have_cost(&self) -> bool {
+        self.usage.is_none() && (self.answer_began || self.class.may_have_cost())
     }
 
     /// The same failure with what the request used all the same.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::first::affordable;
-use super::{Driver, Stop, with_causes};
+use super::{Driver, Stop};
 use crate::budget::{LedgerError, Reservation};
 use crate::transcript::Event;
 use crate::{
-    Failure, FailureKind, Limit, LimitHit, Message, Nanos, ProviderError, Reply, Request, Run,
+    Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos, Observer,
+    ProviderError, Reply, Request, Run, Usage,
 };
 
 /// How a request ended.
@@ -18,6 +19,15 @@ enum Answer {
     Failed(ProviderError),
     OutOfTime,
     Replied(Reply),
+}
+
+/// Who watches the thread also watches its answers.
+struct Deltas<'a>(&'a dyn Observer);
+
+impl DeltaSink for Deltas<'_> {
+    fn delta(&self, delta: Delta<'_>) {
+        self.0.delta(delta);
+    }
 }
 
 impl Driver<'_> {
@@ -32,13 +42,15 @@ impl Driver<'_> {
             return Err(stop);
         }
         match self.request(run, &request).await {
-            Answer::Replied(reply) => self.take(run, reply, reservation),
+            Answer::Replied(mut reply) => {
+                if reply.counted == Counted::ByNobody {
+                    reply.usage = Usage::new(run.input_bound(), max_output_tokens);
+                }
+                self.take(run, reply, reservation)
+            }
             Answer::Failed(error) => {
                 self.settle(reservation, self.cost_of(&error, reserved))?;
-                Err(Stop::Failed(Failure::new(
-                    FailureKind::Provider(error.class),
-                    &with_causes(&error),
-                )))
+                self.fall_back(run, &error)
             }
             // A request that was dropped may be charged in full, and nobody will say.
             Answer::Cancelled => {
@@ -67,7 +79,8 @@ impl Driver<'_> {
     }
 
     async fn request(&self, run: &Run, request: &Request) -> Answer {
-        let replied = timeout(self.left(run), self.context.provider.complete(request));
+        let deltas = Deltas(self.context.observer);
+        let replied = timeout(self.left(run), self.context.provider.stream(request, &deltas));
         tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => Answer::Cancelled,
@@ -86,7 +99,7 @@ impl Driver<'_> {
         reply: Reply,
         reservation: Option<Reservation>,
     ) -> Result<(), Stop> {
-        let cost = self.info.prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage));
+        let cost = self.cost_of_reply(&reply, reservation.as_ref());
         let recorded = self.record_reply(run, &reply, cost);
         self.settle(reservation, cost)?;
         recorded?;
@@ -127,10 +140,20 @@ impl Driver<'_> {
         }
     }
 
+    /// Where nobody counted, it may have cost all that was set aside (SPEC 10.6).
+    fn cost_of_reply(&self, reply: &Reply, reservation: Option<&Reservation>) -> Nanos {
+        match reply.counted {
+            Counted::ByNobody => reservation.map_or(Nanos::ZERO, Reservation::amount),
+            Counted::ByProvider => {
+                self.info.prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage))
+            }
+        }
+    }
+
     fn cost_of(&self, error: &ProviderError, reserved: Nanos) -> Nanos {
         match (error.usage, self.info.prices) {
             (Some(usage), Some(prices)) => prices.cost(&usage),
-            _ if error.class.may_have_cost() => reserved,
+            _ if error.may_have_cost() => reserved,
             _ => Nanos::ZERO,
         }
     }

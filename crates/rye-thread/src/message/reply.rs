@@ -23,6 +23,8 @@ pub struct Reply {
     pub calls: Vec<ToolCall>,
     /// What the request used.
     pub usage: Usage,
+    /// Whether `usage` is the provider's count; [`drive`](crate::drive) takes the worst case where nobody counted.
+    pub counted: Counted,
     /// Why the model stopped.
     pub stop: StopReason,
 }
@@ -40,6 +42,7 @@ impl Reply {
             reasoning: String::new(),
             calls: Vec::new(),
             usage: Usage::default(),
+            counted: Counted::ByProvider,
             stop,
         }
     }
@@ -58,6 +61,16 @@ fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
     }
     let line = raw.get().replace(['\n', '\r'], " ");
     RawValue::from_string(line).unwrap_or(raw)
+}
+
+/// Who counted the tokens of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a count is there or it is not")]
+pub enum Counted {
+    /// The provider did.
+    ByProvider,
+    /// The provider answered and gave no count.
+    ByNobody,
 }
 
 /// One tool call of a reply.

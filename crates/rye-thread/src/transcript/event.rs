@@ -31,6 +31,13 @@ pub enum Event {
     },
     /// An item was composed into the opening.
     ContextInjected(Injected),
+    /// The model refused the first request for existence or capacity, and another is asked from now on (SPEC 11.1).
+    ModelFallback {
+        /// Who answers now.
+        provider: ProviderInfo,
+        /// Why the first one did not.
+        reason: String,
+    },
     /// A request was answered. The record holds the answer as received.
     StepFinish {
         /// Which request, from 1.
@@ -169,6 +176,7 @@ impl Event {
             Self::AssistantText { .. } => "assistant_text",
             Self::Checkpoint { .. } => "checkpoint",
             Self::ContextInjected(_) => "context_injected",
+            Self::ModelFallback { .. } => "model_fallback",
             Self::StepFinish { .. } => "step_finish",
             Self::StepStart { .. } => "step_start",
             Self::SystemPrompt { .. } => "system_prompt",

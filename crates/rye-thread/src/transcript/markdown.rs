@@ -16,6 +16,12 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             let what = injected.item_id.as_deref().unwrap_or("inline text");
             format!("Context in `{}`: `{what}`\n\n", injected.position)
         }
+        Event::ModelFallback { provider, reason } => {
+            format!(
+                "*`{}` at `{}` answers from here: {reason}*\n\n",
+                provider.model, provider.provider
+            )
+        }
         Event::StepFinish { turn, reply, cost } => {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
         }

@@ -9,7 +9,7 @@ use super::Event;
 use crate::message::disk::{ReplyDisk, UsageDisk};
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{Nanos, Prices, Usage};
+use crate::{Nanos, Prices, ProviderInfo, Usage};
 
 #[derive(Serialize)]
 pub(super) struct RecordWire<'a> {
@@ -74,6 +74,11 @@ fn value(event: &Event) -> Value {
             "position": injected.position,
             "sha256": injected.sha256,
         }),
+        Event::ModelFallback { provider, reason } => {
+            let mut value = named(provider);
+            value["reason"] = json!(reason);
+            value
+        }
         Event::StepFinish { .. } => Value::Null,
         Event::StepStart { turn, reserved, max_output_tokens } => json!({
             "turn": turn,
@@ -102,6 +107,14 @@ fn start(event: &Event) -> Value {
         "tools": tools,
         "palette": palette,
         "facts": facts,
+    })
+}
+
+fn named(provider: &ProviderInfo) -> Value {
+    json!({
+        "provider": provider.provider,
+        "model": provider.model,
+        "nanos_per_million_tokens": provider.prices.as_ref().map(prices),
     })
 }
 

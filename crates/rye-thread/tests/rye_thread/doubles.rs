@@ -13,10 +13,10 @@ use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger, MemoryLedger};
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    Cancel, Clock, DriveContext, Effect, Journal, Limits, Moment, Nanos, Observer, Opening,
-    Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry, Prices, Provider,
-    ProviderError, ProviderErrorClass, ProviderInfo, Registry, Reply, Request, Run, StopReason,
-    ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive,
+    Cancel, Clock, Delta, DeltaSink, DriveContext, Effect, Journal, Limits, Moment, Nanos,
+    Observer, Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry,
+    Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, Reply, Request,
+    Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -78,6 +78,13 @@ pub(crate) struct Script {
     info: ProviderInfo,
     turns: Mutex<VecDeque<Turn>>,
     requests: Mutex<Vec<Request>>,
+    fallback: Option<Box<Script>>,
+}
+
+impl Script {
+    fn new(info: ProviderInfo, turns: Vec<Turn>) -> Self {
+        Self { info, turns: Mutex::new(turns.into()), requests: Mutex::default(), fallback: None }
+    }
 }
 
 #[async_trait]
@@ -104,6 +111,20 @@ impl Provider for Script {
             Turn::Hang | Turn::After(..) => std::future::pending().await,
         }
     }
+
+    async fn stream(
+        &self,
+        request: &Request,
+        deltas: &dyn DeltaSink,
+    ) -> Result<Reply, ProviderError> {
+        let reply = self.complete(request).await?;
+        deltas.delta(Delta::Text(&reply.text));
+        Ok(reply)
+    }
+
+    fn fallback(&self) -> Option<&dyn Provider> {
+        self.fallback.as_deref().map(|script| script as &dyn Provider)
+    }
 }
 
 /// Stands still until somebody moves it.
@@ -129,11 +150,18 @@ impl Clock for FakeClock {
 }
 
 #[derive(Default)]
-struct Watching(Mutex<Vec<String>>);
+struct Watching {
+    events: Mutex<Vec<String>>,
+    deltas: Mutex<Vec<String>>,
+}
 
 impl Observer for Watching {
     fn event(&self, event: &Event) {
-        self.0.lock().unwrap().push(event.name().to_owned());
+        self.events.lock().unwrap().push(event.name().to_owned());
+    }
+
+    fn delta(&self, delta: Delta<'_>) {
+        self.deltas.lock().unwrap().push(format!("{delta:?}"));
     }
 }
 
@@ -180,6 +208,7 @@ pub(crate) struct Thread {
     pub(crate) contract: OutputContract,
     pub(crate) limits: Limits,
     pub(crate) info: ProviderInfo,
+    pub(crate) fallback: Option<(ProviderInfo, Vec<Turn>)>,
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) cancel: Cancel,
@@ -199,6 +228,7 @@ impl Thread {
             contract: OutputContract::default(),
             limits: Limits::default(),
             info,
+            fallback: None,
             ledger: Arc::new(MemoryLedger::new()),
             clock: Arc::default(),
             cancel: Cancel::new(),
@@ -239,11 +269,8 @@ impl Thread {
         let mut record =
             ThreadRecord::new(&thread_id(), "test/greet", &self.limits, self.clock.now());
         record.facts = self.facts;
-        let script = Script {
-            info: self.info,
-            turns: Mutex::new(self.script.into()),
-            requests: Mutex::default(),
-        };
+        let mut script = Script::new(self.info, self.script);
+        script.fallback = self.fallback.map(|(info, turns)| Box::new(Script::new(info, turns)));
         let watching = Watching::default();
         let mut journal = Journal::create(
             &self.place.path().join("threads"),
@@ -267,7 +294,8 @@ impl Thread {
         Driven {
             outcome,
             requests: script.requests.into_inner().unwrap(),
-            watched: watching.0.into_inner().unwrap(),
+            watched: watching.events.into_inner().unwrap(),
+            deltas: watching.deltas.into_inner().unwrap(),
             left: script.turns.into_inner().unwrap().len(),
             key,
             registry,
@@ -287,6 +315,7 @@ pub(crate) struct Driven {
     pub(crate) outcome: Outcome,
     pub(crate) requests: Vec<Request>,
     pub(crate) watched: Vec<String>,
+    pub(crate) deltas: Vec<String>,
     /// Turns of the script that were not asked for.
     pub(crate) left: usize,
     pub(crate) registry: Arc<Registry>,

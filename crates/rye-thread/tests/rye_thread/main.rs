@@ -4,6 +4,7 @@
 
 mod doubles;
 
+mod answering;
 mod calling;
 mod failing;
 mod finishing;

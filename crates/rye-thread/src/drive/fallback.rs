@@ -1,0 +1,23 @@
+//! Another model for a thread whose first request was refused for existence or capacity (SPEC 11.1).
+
+use super::first::refuse_unpriced;
+use super::{Driver, Stop, with_causes};
+use crate::transcript::Event;
+use crate::{Failure, FailureKind, ProviderError, Run};
+
+impl Driver<'_> {
+    /// Hands the thread over to the fallback where there is one and may be one, so that the request is made again.
+    pub(super) fn fall_back(&mut self, run: &Run, error: &ProviderError) -> Result<(), Stop> {
+        let reason = with_causes(error);
+        let may = run.turns() == 0 && error.is_for_the_fallback();
+        let Some(next) = self.context.provider.fallback().filter(|_| may) else {
+            return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &reason)));
+        };
+        let provider = next.describe();
+        refuse_unpriced(&provider, run.limits()).map_err(Stop::Failed)?;
+        self.context.provider = next;
+        self.info = provider.clone();
+        self.context.journal.begin(&self.info, self.context.clock.now())?;
+        self.emit(&Event::ModelFallback { provider, reason })
+    }
+}
