@@ -82,7 +82,7 @@ pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
-pub use trust::{TrustNote, TrustRemark, trust_store};
+pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

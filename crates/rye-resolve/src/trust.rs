@@ -1,15 +1,14 @@
 //! The keys that count here: the operator's spaces say which, a project may only pass on.
 
-use std::{collections::BTreeMap, fmt};
+mod entry;
 
-use rye_sign::{
-    AdmissionNote, CommentStyle, Origin, Timestamp, TrustDocument, TrustError, TrustStore,
-    Unverified,
-};
+use std::collections::BTreeMap;
 
+use rye_sign::{CommentStyle, Origin, Timestamp, TrustDocument, TrustStore, Unverified};
+
+pub use self::entry::{TrustEntry, TrustNote, TrustRemark};
 use crate::{
     Location, ResolveError, Space, Spaces, disk,
-    error::with_causes,
     root::{Root, Text},
 };
 
@@ -32,6 +31,20 @@ pub fn trust_store(
     run_documents: &[&str],
     now: Timestamp,
 ) -> Result<(TrustStore, Vec<TrustNote>), ResolveError> {
+    let (store, entries) = trust_entries(spaces, run_documents, now)?;
+    Ok((store, entries.into_iter().flat_map(TrustEntry::into_notes).collect()))
+}
+
+/// As [`trust_store`], with every document that was looked at, those included of which there is nothing to note.
+///
+/// # Errors
+///
+/// The ones of [`trust_store`].
+pub fn trust_entries(
+    spaces: &Spaces,
+    run_documents: &[&str],
+    now: Timestamp,
+) -> Result<(TrustStore, Vec<TrustEntry>), ResolveError> {
     let mut admitting = Admitting::new(now);
     let (project, operator): (Vec<Root>, Vec<Root>) =
         spaces.roots().into_iter().partition(|root| root.space() == Space::Project);
@@ -41,54 +54,7 @@ pub fn trust_store(
     for (index, text) in run_documents.iter().enumerate() {
         admitting.run(index, text)?;
     }
-    Ok((admitting.store, admitting.notes))
-}
-
-/// Something that the operator should know of a trust document; `Display` is the whole message.
-#[non_exhaustive]
-#[derive(Debug)]
-pub struct TrustNote {
-    /// The document, or `None` for one that was named for this run.
-    pub location: Option<Location>,
-    /// What there is to know.
-    pub remark: TrustRemark,
-}
-
-/// What there is to know of a trust document.
-#[non_exhaustive]
-#[derive(Debug)]
-pub enum TrustRemark {
-    /// It counts, with this reservation.
-    Admitted(AdmissionNote),
-    /// It does not count.
-    Refused(TrustError),
-    /// It cannot be read, and so does not count.
-    Unreadable(ResolveError),
-    /// It does not count, because a nearer document for the same key was refused.
-    Hidden {
-        /// The nearer document.
-        by: Location,
-    },
-}
-
-impl fmt::Display for TrustNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.location {
-            Some(location) => write!(f, "trust document `{location}`: ")?,
-            None => f.write_str("trust document of this run: ")?,
-        }
-        match &self.remark {
-            TrustRemark::Admitted(note) => note.fmt(f),
-            TrustRemark::Refused(error) => f.write_str(&with_causes(error)),
-            TrustRemark::Unreadable(error) => f.write_str(&with_causes(error)),
-            TrustRemark::Hidden { by } => {
-                write!(
-                    f,
-                    "it does not count, because `{by}` for the same key was refused; repair that one"
-                )
-            }
-        }
-    }
+    Ok((admitting.store, admitting.entries))
 }
 
 struct Document {
@@ -113,7 +79,7 @@ impl Document {
 /// Admission in the order of precedence.
 struct Admitting {
     store: TrustStore,
-    notes: Vec<TrustNote>,
+    entries: Vec<TrustEntry>,
     /// By the name of the file, which is an id of the key that the document was meant for.
     refused: BTreeMap<String, Location>,
     now: Timestamp,
@@ -121,7 +87,7 @@ struct Admitting {
 
 impl Admitting {
     fn new(now: Timestamp) -> Self {
-        Self { store: TrustStore::new(), notes: Vec::new(), refused: BTreeMap::new(), now }
+        Self { store: TrustStore::new(), entries: Vec::new(), refused: BTreeMap::new(), now }
     }
 
     /// Admits the documents of one root, signers before what they signed whatever the file names.
@@ -143,7 +109,7 @@ impl Admitting {
                 Ok(Text::Shipped(text)) => {
                     documents.push(Document { location, stem, text: text.to_owned() });
                 }
-                Err(error) => self.refuse(location, stem, TrustRemark::Unreadable(error)),
+                Err(error) => self.unreadable(location, stem, error),
             }
         }
         Ok(documents)
@@ -151,23 +117,24 @@ impl Admitting {
 
     fn admit(&mut self, document: Document) {
         let Document { location, stem, text } = document;
-        if let Some(by) = names(&text).iter().find_map(|name| self.refused.get(name)) {
-            let remark = TrustRemark::Hidden { by: by.clone() };
-            self.note(location, remark);
-            return;
-        }
-        let origin = match location.space {
-            Space::Project => Origin::Project,
-            Space::User | Space::System | Space::Builtin => Origin::Operator,
-        };
-        match self.store.admit(&text, Some(&stem), origin, self.now) {
-            Ok(admission) => {
-                for note in admission.notes {
-                    self.note(location.clone(), TrustRemark::Admitted(note));
-                }
+        let hiding = names(&text).iter().find_map(|name| self.refused.get(name)).cloned();
+        let admitted = match hiding {
+            Some(by) => Err(TrustRemark::Hidden { by }),
+            None => {
+                let origin = origin(location.space);
+                let admitted = self.store.admit(&text, Some(&stem), origin, self.now);
+                admitted.map_err(TrustRemark::Refused)
             }
-            Err(error) => self.refuse(location, stem, TrustRemark::Refused(error)),
+        };
+        if let Err(TrustRemark::Refused(_)) = admitted {
+            self.hide(&stem, &location);
         }
+        let remarks = match admitted {
+            Ok(admission) => admission.notes.into_iter().map(TrustRemark::Admitted).collect(),
+            Err(remark) => vec![remark],
+        };
+        let (location, stem, text) = (Some(location), Some(stem), Some(text));
+        self.entries.push(TrustEntry { location, remarks, stem, text });
     }
 
     fn run(&mut self, index: usize, text: &str) -> Result<(), ResolveError> {
@@ -176,18 +143,29 @@ impl Admitting {
             number: index + 1,
             source: Box::new(source),
         })?;
-        let note = |note| TrustNote { location: None, remark: TrustRemark::Admitted(note) };
-        self.notes.extend(admission.notes.into_iter().map(note));
+        let remarks = admission.notes.into_iter().map(TrustRemark::Admitted).collect();
+        let text = Some(text.to_owned());
+        self.entries.push(TrustEntry { location: None, remarks, stem: None, text });
         Ok(())
     }
 
-    fn refuse(&mut self, location: Location, stem: String, remark: TrustRemark) {
-        self.refused.entry(stem).or_insert_with(|| location.clone());
-        self.note(location, remark);
+    fn unreadable(&mut self, location: Location, stem: String, error: ResolveError) {
+        self.hide(&stem, &location);
+        let remarks = vec![TrustRemark::Unreadable(error)];
+        let (location, stem) = (Some(location), Some(stem));
+        self.entries.push(TrustEntry { location, remarks, stem, text: None });
     }
 
-    fn note(&mut self, location: Location, remark: TrustRemark) {
-        self.notes.push(TrustNote { location: Some(location), remark });
+    /// No farther document for the key counts either.
+    fn hide(&mut self, stem: &str, by: &Location) {
+        self.refused.entry(stem.to_owned()).or_insert_with(|| by.clone());
+    }
+}
+
+fn origin(space: Space) -> Origin {
+    match space {
+        Space::Project => Origin::Project,
+        Space::User | Space::System | Space::Builtin => Origin::Operator,
     }
 }
 

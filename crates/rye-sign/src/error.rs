@@ -104,7 +104,7 @@ pub enum Error {
     },
     /// No trust document that counts has the key.
     #[error(
-        "signed by the unknown key `{key_id}`; {}; if you know its owner, hand its trust document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "signed by the unknown key `{key_id}`; {}; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add {key_id}` the document that the project carries, and `--trust FILE` a document for one command",
         listed(.trusted)
     )]
     UnknownKey {
@@ -116,6 +116,26 @@ pub enum Error {
     /// There is no signature line, or only a placeholder.
     #[error("unsigned: there is no signature; review the file and sign it with `rye sign`")]
     Unsigned,
+}
+
+impl Error {
+    /// The outcome in one word that stays the same from version to version, for programs and for counting.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadSignature { .. } => "bad-signature",
+            Self::BoundElsewhere { .. } => "bound-elsewhere",
+            Self::ContentOnlyDenied { .. } => "content-only-denied",
+            Self::Expired { .. } => "expired-key",
+            Self::IdUnchecked { .. } => "id-unchecked",
+            Self::UnknownKind { .. } => "unknown-kind",
+            Self::Malformed { .. } => "malformed",
+            Self::NotCovered { .. } => "not-covered",
+            Self::Revoked { .. } => "revoked-key",
+            Self::Tampered { .. } => "tampered",
+            Self::UnknownKey { .. } => "unknown-key",
+            Self::Unsigned => "unsigned",
+        }
+    }
 }
 
 fn listed(trusted: &[KeyId]) -> String {

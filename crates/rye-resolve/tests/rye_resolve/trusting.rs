@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rye_resolve::{ResolveError, trust_store};
+use rye_resolve::{ResolveError, trust_entries, trust_store};
 use rye_sign::{KeyId, SigningKey, TrustDocument};
 
 use crate::world::{World, directive, document, id, key_id, now, signed_text, trusted};
@@ -154,4 +154,28 @@ fn what_a_revoked_key_signed_is_refused() {
     let revoked = TrustDocument::new("operator", world.operator.public()).with_revoked(now());
     world.write("system", &trusted(&world.operator), &revoked.to_toml());
     assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
+}
+
+#[test]
+fn every_document_is_told_with_what_came_of_it() {
+    let world = World::new();
+    let file = trusted(&world.stranger);
+    world.write("project", &file, &document("stranger", &world.stranger));
+    world.write("system", "config/keys/trusted/0000000000000000.toml", "owner = 1\n");
+    let (_, entries) = trust_entries(&world.spaces(), &[], now()).unwrap();
+    let told: Vec<(bool, Option<String>, usize)> = entries
+        .iter()
+        .map(|entry| {
+            let owner = entry.document().map(|document| document.owner().to_owned());
+            (entry.counts(), owner, entry.remarks.len())
+        })
+        .collect();
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        told,
+        [(true, named("operator"), 1), (false, None, 1), (false, named("stranger"), 1)]
+    );
+    let key_id = world.stranger.public().fingerprint().clone();
+    let of_stranger: Vec<bool> = entries.iter().map(|entry| entry.is_for(&key_id)).collect();
+    assert_eq!(of_stranger, [false, false, true]);
 }

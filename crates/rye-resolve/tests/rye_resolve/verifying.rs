@@ -71,8 +71,9 @@ fn signed_by_a_key_that_nobody_trusts() {
     refuses(
         &world,
         &signed,
-        "signed by the unknown key `STRANGER`; trusted are `OPERATOR`; if you know its owner, hand its trust \
-         document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "signed by the unknown key `STRANGER`; trusted are `OPERATOR`; if you know its owner, `rye trust \
+         add FILE` accepts its trust document or public key, `rye trust add STRANGER` the document that the project \
+         carries, and `--trust FILE` a document for one command",
     );
 }
 

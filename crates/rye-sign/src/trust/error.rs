@@ -35,7 +35,7 @@ pub enum TrustError {
     },
     /// A project offers a key that no key of the operator vouches for (SPEC 2.8).
     #[error(
-        "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare owner and fingerprint with the owner, then hand it over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {key_id}`, or with `--trust FILE` for one command",
         signer_text(.signer, .key_id)
     )]
     SelfVouched {

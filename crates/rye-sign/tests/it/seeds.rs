@@ -119,7 +119,7 @@ fn an_unknown_key_is_named_with_the_trusted_ones() {
     let (Some(text), Some(trust)) = (seed("003_22c2f89ed7d3a299.txt"), trust()) else { return };
     check_error(
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
-        "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, hand its trust document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 9fbfabe975fa5a7f` the document that the project carries, and `--trust FILE` a document for one command",
     );
 }
 
@@ -140,7 +140,7 @@ fn the_trust_document_does_not_count_in_a_project() {
     let Some(text) = seed("trusted/6ea18199041a1ea8.toml") else { return };
     check_error(
         TrustStore::new().admit(&text, None, Origin::Project, now()),
-        "a project cannot vouch for itself: its trust document for the key `6ea18199041a1ea8` is signed by `4b987fd4e40303ac`, and counts only when a key that you trust signed it; compare owner and fingerprint with the owner, then hand it over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "a project cannot vouch for itself: its trust document for the key `6ea18199041a1ea8` is signed by `4b987fd4e40303ac`, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add 6ea18199041a1ea8`, or with `--trust FILE` for one command",
     );
 }
 

@@ -48,7 +48,7 @@ fn check_unverified(trust: &TrustStore, text: &str, message: &str) {
 
 fn self_vouched(how: &str) -> String {
     format!(
-        "a project cannot vouch for itself: its trust document for the key `{SUBJECT}` is {how}, and counts only when a key that you trust signed it; compare owner and fingerprint with the owner, then hand it over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space"
+        "a project cannot vouch for itself: its trust document for the key `{SUBJECT}` is {how}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {SUBJECT}`, or with `--trust FILE` for one command"
     )
 }
 

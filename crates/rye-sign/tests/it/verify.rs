@@ -88,7 +88,7 @@ fn a_store_without_keys_trusts_nobody() {
     let text = sign("text\n", CommentStyle::Hash, &tool, &key(1), now());
     check_error(
         verify(&text, CommentStyle::Hash, &tool, &TrustStore::new(), &Policy::default()),
-        "signed by the unknown key `3d4c030534b1c1c6`; no key is trusted; if you know its owner, hand its trust document over with `--trust FILE`, or keep it in `.ai/config/keys/trusted` of your user space",
+        "signed by the unknown key `3d4c030534b1c1c6`; no key is trusted; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 3d4c030534b1c1c6` the document that the project carries, and `--trust FILE` a document for one command",
     );
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authoring;
+mod keys;
 mod refused;
 mod repository;
 mod reviewing;
@@ -10,5 +11,6 @@ mod running;
 mod searching;
 mod session;
 mod surroundings;
+mod trust;
 mod trusting;
 mod usage;

@@ -23,24 +23,6 @@ fn a_key_is_made_once_and_trusted() {
     assert!(shown.contains("signed by  trusted_key"), "{shown}");
 }
 
-#[cfg(unix)]
-#[test]
-fn only_the_owner_can_read_the_private_key() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let session = Session::new();
-    session.rye("keys generate");
-    let mode = |path: &str| {
-        fs::metadata(session.home().join(".ai/config/keys").join(path))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777
-    };
-    assert_eq!(mode("signing"), 0o700);
-    assert_eq!(mode("signing/private_key.pem"), 0o600);
-    assert_eq!(mode("signing/public_key.pem"), 0o644);
-}
-
 #[test]
 fn no_key_yet() {
     let session = Session::new();

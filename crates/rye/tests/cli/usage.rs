@@ -65,7 +65,7 @@ fn help_of_what_is_not_there() {
     let session = Session::new();
     assert_eq!(
         shown(&session, "help keys make"),
-        "--- standard error\nerror: there is no help on `keys make`; there is on `generate`, `show`\n--- exit 2\n"
+        "--- standard error\nerror: there is no help on `keys make`; there is on `generate`, `show`, `import`, `export`\n--- exit 2\n"
     );
     assert_eq!(
         shown(&session, "help schema trust"),

@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Sign(commands::sign::Arguments),
     #[command(subcommand)]
     Keys(commands::keys::Command),
+    #[command(subcommand)]
+    Trust(commands::trust::Command),
     Search(commands::search::Arguments),
     List(commands::list::Arguments),
     Which(commands::which::Arguments),

@@ -15,5 +15,6 @@ pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod sign;
 pub(crate) mod threads;
+pub(crate) mod trust;
 pub(crate) mod verify;
 pub(crate) mod which;

@@ -155,7 +155,7 @@ impl Environment {
         Some(user.join(".ai/cache/search"))
     }
 
-    fn trust_documents(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn trust_documents(&self) -> Result<Vec<String>, Failure> {
         self.global.trust.iter().map(|path| read_text(path)).collect()
     }
 }

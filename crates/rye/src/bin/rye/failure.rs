@@ -39,6 +39,16 @@ impl Failure {
         Self { exit: Exit::Failed, ..Self::usage(message) }
     }
 
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Refused, ..Self::usage(message) }
+    }
+
+    /// The same with what it stands in the way of, said first.
+    pub(crate) fn within(mut self, message: &str) -> Self {
+        self.sentences.insert(0, message.to_owned());
+        self
+    }
+
     pub(crate) fn io(verb: &str, path: &Path, source: &io::Error) -> Self {
         Self::failed(format!("cannot {verb} `{}`: {source}", path.display()))
     }

@@ -9,6 +9,7 @@ mod output;
 mod args;
 mod clock;
 mod commands;
+mod confirm;
 mod directive;
 mod environment;
 mod excerpt;
@@ -16,6 +17,7 @@ mod exit;
 mod failure;
 mod files;
 mod inputs;
+mod key_store;
 mod progress;
 mod refused;
 mod revision;
@@ -58,6 +60,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Verify(arguments) => commands::verify::run(&arguments, environment),
         Command::Sign(arguments) => commands::sign::run(&arguments, environment),
         Command::Keys(command) => commands::keys::run(&command, environment),
+        Command::Trust(command) => commands::trust::run(&command, environment),
         Command::Search(arguments) => commands::search::run(&arguments, environment),
         Command::List(arguments) => commands::list::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),

@@ -28,7 +28,8 @@ macro_rules! eprintln {
 
 /// Writes to standard output; a reader that has read enough is no failure, a full disk is.
 pub(crate) fn out(text: fmt::Arguments<'_>) {
-    written(io::stdout().lock().write_fmt(text));
+    // In one piece, which is one call of the system where the pieces would be many.
+    written(io::stdout().lock().write_all(fmt::format(text).as_bytes()));
 }
 
 /// Ends the program where its output could not be written for another reason than that nobody reads on.
@@ -86,6 +87,21 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
+/// A text that somebody else wrote, as part of one line that they cannot make look like another: control characters,
+/// line ends and the marks that turn the direction of writing around are spelled out.
+pub(crate) fn line(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || turns(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// `1 error`, `2 errors`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -99,6 +115,7 @@ mod tests {
     #[test]
     fn a_text_gives_a_terminal_no_commands() {
         assert_eq!(visible("é\ta\nb"), "é\ta\nb");
+        assert_eq!(line("a\nb\u{202e}c\u{1b}\u{2066}é"), "a\\nb\\u{202e}c\\u{1b}\\u{2066}é");
         assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{9b}2J"), "\\u{1b}]0;x\\u{7}\\r\\u{9b}2J");
     }
 }

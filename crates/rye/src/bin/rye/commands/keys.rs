@@ -1,20 +1,22 @@
 //! `rye keys …`.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+mod export;
+mod import;
+
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use rye::sign::{PublicKey, SigningKey, TrustDocument};
 use serde_json::json;
-use zeroize::Zeroizing;
 
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::key_store::{KeyStore, create, exists, signed_text};
 use crate::output;
 
-/// Make and show signing keys
+/// Make, show and move signing keys
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make a signing key in the user space, and trust it there
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     /// Show the public key, its id and its fingerprint
     #[command(after_help = "Example:\n  rye keys show --json")]
     Show,
+    Import(import::Arguments),
+    Export(export::Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -35,98 +39,76 @@ pub(crate) struct Generate {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    let folders = Folders::of(environment.user()?);
+    let store = KeyStore::of(environment)?;
     match command {
-        Command::Generate(arguments) => generate(arguments, &folders, environment),
-        Command::Show => show(&folders, environment),
+        Command::Generate(arguments) => {
+            check_vacant(&store)?;
+            let key = SigningKey::generate().map_err(|error| Failure::of(&error, Exit::Failed))?;
+            settle(&key, &arguments.owner, &store, environment)
+        }
+        Command::Show => show(&store, environment),
+        Command::Import(arguments) => import::run(arguments, &store, environment),
+        Command::Export(arguments) => export::run(arguments, &store, environment),
     }
 }
 
-/// The operator's signing key, or a failure that says how to make one.
-pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failure> {
-    let path = Folders::of(environment.user()?).private();
-    if !path.exists() {
-        let path = path.display();
-        return Err(Failure::usage(format!(
-            "no signing key at `{path}`; make one with `rye keys generate`, or give `--key FILE`"
-        )));
-    }
-    read_signing_key(&path)
+/// Refuses where a key is, so that none is ever replaced (SPEC 2.6).
+fn check_vacant(store: &KeyStore) -> Result<(), Failure> {
+    let taken = [store.private(), store.public()].into_iter().find(|path| path.exists());
+    taken.map_or(Ok(()), |path| Err(exists(&path)))
 }
 
-/// The operator's signing key, when there is one.
-pub(crate) fn signing_key_if_any(environment: &Environment) -> Result<Option<SigningKey>, Failure> {
-    let Ok(user) = environment.user() else { return Ok(None) };
-    let path = Folders::of(user).private();
-    if path.exists() { read_signing_key(&path).map(Some) } else { Ok(None) }
-}
-
-pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {
-    let pem = Zeroizing::new(read_text(path)?);
-    SigningKey::from_pkcs8_pem(&pem)
-        .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
-}
-
-struct Folders {
-    signing: PathBuf,
-    trusted: PathBuf,
-}
-
-impl Folders {
-    fn of(user: &Path) -> Self {
-        let keys = user.join(".ai").join("config").join("keys");
-        Self { signing: keys.join("signing"), trusted: keys.join("trusted") }
-    }
-
-    fn private(&self) -> PathBuf {
-        self.signing.join("private_key.pem")
-    }
-
-    fn public(&self) -> PathBuf {
-        self.signing.join("public_key.pem")
-    }
-}
-
-fn generate(
-    arguments: &Generate,
-    folders: &Folders,
+/// Writes the key into the user space and trusts it there: all of its files, or none.
+fn settle(
+    key: &SigningKey,
+    owner: &str,
+    store: &KeyStore,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    for path in [folders.private(), folders.public()] {
-        if path.exists() {
-            return Err(Failure::failed(format!(
-                "`{}` exists and is not replaced; move it away first",
-                path.display()
-            )));
-        }
+    if owner.trim().is_empty() {
+        return Err(Failure::usage("the owner is empty; name whom the key belongs to"));
     }
-    let key = SigningKey::generate().map_err(|error| Failure::of(&error, Exit::Failed))?;
-    let document = TrustDocument::new(&arguments.owner, key.public());
-    let trusted = folders.trusted.join(format!("{}.toml", key.public().key_id()));
-    write(&trusted, &signed_document(&document, &key), 0o644)?;
-    write(&folders.public(), &key.public().to_pem(), 0o644)?;
-    write(&folders.private(), key.to_pkcs8_pem().as_str(), 0o600)?;
-    tell(&key.public(), Some((&folders.private(), &trusted)), environment);
+    let document = TrustDocument::new(owner, key.public());
+    let trusted = store.document(&document);
+    let (signed, public, secret) =
+        (signed_text(&document, key), key.public().to_pem(), key.to_pkcs8_pem());
+    let mut files =
+        vec![(store.private(), secret.as_str(), 0o600), (store.public(), public.as_str(), 0o644)];
+    // A document that the operator has for this key may limit it, and stays.
+    if !trusted.exists() {
+        files.push((trusted.clone(), signed.as_str(), 0o644));
+    }
+    create_all(&files)?;
+    tell(&key.public(), Some((&store.private(), &trusted)), environment);
     Ok(Exit::Fine)
 }
 
-fn signed_document(document: &TrustDocument, key: &SigningKey) -> String {
-    let style = rye::sign::CommentStyle::Hash;
-    rye::sign::sign(&document.to_toml(), style, &document.item_name(), key, Environment::now())
+fn create_all(files: &[(PathBuf, &str, u32)]) -> Result<(), Failure> {
+    for (index, (path, text, mode)) in files.iter().enumerate() {
+        if let Err(failure) = create(path, text, *mode) {
+            // What cannot be taken back is told by the next attempt, which finds it in its way.
+            files.iter().take(index).for_each(|(path, ..)| drop(fs::remove_file(path)));
+            return Err(failure);
+        }
+    }
+    Ok(())
 }
 
-fn show(folders: &Folders, environment: &Environment) -> Result<Exit, Failure> {
-    let path = folders.public();
+fn show(store: &KeyStore, environment: &Environment) -> Result<Exit, Failure> {
+    tell(&public_key(store)?, None, environment);
+    Ok(Exit::Fine)
+}
+
+fn public_key(store: &KeyStore) -> Result<PublicKey, Failure> {
+    let path = store.public();
     if !path.exists() {
         return Err(Failure::failed(format!(
             "no key at `{}`; make one with `rye keys generate`",
             path.display()
         )));
     }
-    let key = PublicKey::from_pem(&read_text(&path)?)
-        .map_err(|error| Failure::of(&error, Exit::Failed))?;
-    tell(&key, None, environment);
-    Ok(Exit::Fine)
+    PublicKey::from_pem(&read_text(&path)?)
+        .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
 }
 
 fn tell(key: &PublicKey, made: Option<(&Path, &Path)>, environment: &Environment) {
@@ -149,40 +131,4 @@ fn tell(key: &PublicKey, made: Option<(&Path, &Path)>, environment: &Environment
         }
         None => print!("{}", key.to_pem()),
     }
-}
-
-/// Writes a file that is not there yet, in a folder that only its owner can open.
-fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
-    let written = || {
-        if let Some(folder) = path.parent() {
-            private_folder(folder)?;
-        }
-        let mut file = new_file(path, mode)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    written().map_err(|source| Failure::io("write", path, &source))
-}
-
-#[cfg(unix)]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).create(folder)
-}
-
-#[cfg(unix)]
-fn new_file(path: &Path, mode: u32) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
-}
-
-#[cfg(not(unix))]
-fn new_file(path: &Path, _mode: u32) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }

@@ -10,12 +10,12 @@ use rye::thread::{Cancel, FailureKind, SpendLimit, ThreadId, ThreadState};
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets, record_failure};
 use serde_json::{Value, json};
 
-use super::keys::signing_key_if_any;
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{Given, bound};
+use crate::key_store::signing_key_if_any;
 use crate::output;
 use crate::progress::Progress;
 

@@ -7,11 +7,11 @@ use rye::sign::{SigningKey, Timestamp, TrustDocument};
 use rye::{place, signed};
 use serde_json::{Value, json};
 
-use super::keys::{read_signing_key, signing_key};
 use crate::environment::{Environment, read_text};
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::key_store::{read_signing_key, signing_key};
 use crate::{files, output};
 
 /// Sign items, each after a check

@@ -1,0 +1,88 @@
+//! `rye trust …` (SPEC 2.7, 2.8).
+
+mod add;
+mod change;
+mod told;
+
+use clap::Subcommand;
+use rye::resolve::{Space, TrustEntry, trust_entries};
+use rye::sign::{KeyId, TrustStore};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Say whose signatures count
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Add(add::Arguments),
+    /// List all trust documents, whether they count, and why not
+    #[command(after_help = "Example:\n  rye trust list --json")]
+    List,
+    /// Show the trust documents of one key
+    #[command(after_help = "Example:\n  rye trust show 56dbf7b2d9ce86ed")]
+    Show(Named),
+    Revoke(change::Revoke),
+    Remove(change::Remove),
+}
+
+/// One key.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Named {
+    /// The key's id of 16 digits, or its fingerprint of 64
+    #[arg(value_name = "ID")]
+    key_id: KeyId,
+}
+
+pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
+    let known = Known::read(environment)?;
+    match command {
+        Command::Add(arguments) => add::run(arguments, &known, environment),
+        Command::List => Ok(told::list(&known, environment)),
+        Command::Show(named) => {
+            told::show(&named.key_id, &known.require(&named.key_id)?, &known, environment)
+        }
+        Command::Revoke(arguments) => change::revoke(arguments, &known, environment),
+        Command::Remove(arguments) => change::remove(arguments, &known, environment),
+    }
+}
+
+/// Every trust document, and the keys that count because of them.
+struct Known {
+    store: TrustStore,
+    entries: Vec<TrustEntry>,
+}
+
+impl Known {
+    fn read(environment: &Environment) -> Result<Self, Failure> {
+        let documents = environment.trust_documents()?;
+        let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+        let (store, entries) =
+            trust_entries(&environment.spaces(), &documents, Environment::now())?;
+        Ok(Self { store, entries })
+    }
+
+    /// The documents of one key.
+    fn of(&self, key_id: &KeyId) -> Vec<&TrustEntry> {
+        self.entries.iter().filter(|entry| entry.is_for(key_id)).collect()
+    }
+
+    fn require(&self, key_id: &KeyId) -> Result<Vec<&TrustEntry>, Failure> {
+        let entries = self.of(key_id);
+        if entries.is_empty() {
+            return Err(Failure::failed(format!(
+                "no trust document for the key `{key_id}`; `rye trust list` shows those there are, and `rye trust add FILE` adds one"
+            )));
+        }
+        Ok(entries)
+    }
+
+    /// The one in the user space, which alone is written.
+    fn of_user(&self, key_id: &KeyId) -> Option<&TrustEntry> {
+        self.of(key_id).into_iter().find(|entry| space(entry) == Some(Space::User))
+    }
+}
+
+fn space(entry: &TrustEntry) -> Option<Space> {
+    entry.location.as_ref().map(|location| location.space)
+}

@@ -1,0 +1,209 @@
+//! `rye trust add`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rye::caps::Pattern;
+use rye::resolve::Space;
+use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
+use serde_json::json;
+
+use super::told::{detail, limits, standing};
+use super::{Known, space};
+use crate::environment::{Environment, read_text};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::{KeyStore, create, vouched_text};
+use crate::{confirm, output};
+
+/// Trust a key from now on, after a look at its owner and its fingerprint
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a\n\
+                  terminal nobody can be asked: give `--fingerprint` or `--yes`.\n\n\
+                  Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
+                  rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \
+                  rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'"
+)]
+pub(crate) struct Arguments {
+    /// A trust document, a public key in PEM, or the id of a key whose document the project carries
+    #[arg(value_name = "FILE|ID")]
+    source: PathBuf,
+    /// Who holds the key; needed for a PEM, and in place of what a document says
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// The most that items signed by the key may be granted (comma-separated, or many times), in place of what the
+    /// document says; default: no limit
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    grants: Vec<Pattern>,
+    /// When the trust ends, such as `2027-06-30T00:00:00Z`, in place of what the document says
+    #[arg(long, value_name = "TIME")]
+    expires: Option<Timestamp>,
+    /// The 64 digits that the key's owner told you; anything else is refused
+    #[arg(long, value_name = "HEX")]
+    fingerprint: Option<KeyId>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) fn run(
+    arguments: &Arguments,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let offer = Offer::of(arguments, known, environment)?;
+    let document = &offer.document;
+    check_new(document, known)?;
+    if let Some(stated) = &arguments.fingerprint {
+        check_fingerprint(stated, document)?;
+    } else if !arguments.yes {
+        ask(&offer)?;
+    }
+    let path = KeyStore::of(environment)?.document(document);
+    create(&path, &vouched_text(document, &known.store, environment)?, 0o644)?;
+    let status = standing(document, &Known::read(environment)?.store);
+    if environment.json() {
+        output::json(&json!({
+            "key_id": document.key().key_id().to_string(),
+            "fingerprint": document.key().fingerprint().to_string(),
+            "owner": document.owner(),
+            "status": status,
+            "path": output::path(&path),
+        }));
+    } else {
+        println!("{status:<8} {}  {}", document.key().key_id(), output::line(document.owner()));
+        detail("fingerprint", document.key().fingerprint().as_str());
+        limits(document);
+        detail("document", &path.display().to_string());
+    }
+    Ok(Exit::Fine)
+}
+
+/// The document that is to be written, and what there is to know of the one that it comes from.
+struct Offer {
+    document: TrustDocument,
+    notes: Vec<String>,
+}
+
+impl Offer {
+    fn of(
+        arguments: &Arguments,
+        known: &Known,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let text = text(arguments, known, environment)?;
+        if text.trim_start().starts_with("-----BEGIN") {
+            let key = PublicKey::from_pem(&text).map_err(|error| arguments.wrong(&error))?;
+            let Some(owner) = &arguments.owner else {
+                return Err(Failure::usage(
+                    "a public key says nothing of its owner; name who holds it with `--owner NAME`",
+                ));
+            };
+            let document = arguments.adjusted(&TrustDocument::new(owner, key))?;
+            return Ok(Self { document, notes: Vec::new() });
+        }
+        let admission = known.store.clone().admit(&text, None, Origin::Run, Environment::now());
+        let admission = admission.map_err(|error| arguments.wrong(&error))?;
+        let document = TrustDocument::parse(&text).map_err(|error| arguments.wrong(&error))?;
+        let notes = admission.notes.iter().map(ToString::to_string).collect();
+        Ok(Self { document: arguments.adjusted(&document)?, notes })
+    }
+}
+
+fn text(
+    arguments: &Arguments,
+    known: &Known,
+    environment: &Environment,
+) -> Result<String, Failure> {
+    let path = environment.absolute(&arguments.source);
+    let key_id = arguments.source.to_str().and_then(|text| text.parse::<KeyId>().ok());
+    let Some(key_id) = key_id.filter(|_| !path.exists()) else { return read_text(&path) };
+    let carried = known.of(&key_id).into_iter().filter(|entry| space(entry) != Some(Space::User));
+    let carried = carried.filter_map(|entry| entry.text()).next();
+    carried.map(str::to_owned).ok_or_else(|| {
+        Failure::failed(format!(
+            "the project carries no trust document for the key `{key_id}`; ask the owner for it, or for the public key, and give the file"
+        ))
+    })
+}
+
+impl Arguments {
+    fn wrong(&self, error: &dyn std::error::Error) -> Failure {
+        let failure = Failure::of(error, Exit::Refused);
+        failure.within(&format!("`{}` cannot be trusted", self.source.display()))
+    }
+
+    /// The document with what the operator says in place of what it says itself.
+    fn adjusted(&self, document: &TrustDocument) -> Result<TrustDocument, Failure> {
+        let owner = self.owner.as_deref().unwrap_or(document.owner());
+        if owner.trim().is_empty() {
+            return Err(Failure::usage("the owner is empty; name who holds the key"));
+        }
+        let new = TrustDocument::new(owner, document.key().clone());
+        let mut new = new.with_attestation(document.attestation());
+        if let Some(grants) = self.ceiling(document)? {
+            new = new.with_grants(grants);
+        }
+        if let Some(at) = self.expires.or(document.expires()) {
+            new = new.with_expires(at);
+        }
+        if self.expires.is_some_and(|at| at <= Environment::now()) {
+            return Err(Failure::usage("`--expires` is a time that has passed"));
+        }
+        Ok(document.revoked().map_or(new.clone(), |at| new.with_revoked(at)))
+    }
+
+    /// Patterns are read before they are kept: one that cannot be would refuse every item of the key.
+    fn ceiling(&self, document: &TrustDocument) -> Result<Option<Vec<String>>, Failure> {
+        if !self.grants.is_empty() {
+            return Ok(Some(self.grants.iter().map(ToString::to_string).collect()));
+        }
+        for text in document.grants().unwrap_or_default() {
+            text.parse::<Pattern>().map_err(|error| self.wrong(&error))?;
+        }
+        Ok(document.grants().map(<[String]>::to_vec))
+    }
+}
+
+fn check_new(document: &TrustDocument, known: &Known) -> Result<(), Failure> {
+    let key_id = document.key().key_id();
+    let Some(entry) = known.of_user(key_id) else { return Ok(()) };
+    let path = entry.location.as_ref().map(|location| location.path.display().to_string());
+    Err(Failure::failed(format!(
+        "the key `{key_id}` has a trust document already, `{}`; `rye trust show {key_id}` shows it, and `rye trust remove {key_id}` makes room for another",
+        path.unwrap_or_default()
+    )))
+}
+
+fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Failure> {
+    let fingerprint = document.key().fingerprint();
+    if stated == fingerprint {
+        return Ok(());
+    }
+    if stated == document.key().key_id() {
+        return Err(Failure::usage(
+            "`--fingerprint` takes all 64 digits, which `rye keys show` shows to the key's owner; 16 can be imitated",
+        ));
+    }
+    Err(Failure::refused(format!(
+        "this is another key: its fingerprint is `{fingerprint}`, not `{stated}`; nothing is trusted"
+    )))
+}
+
+/// Shows what is to be trusted, and asks whoever sits at the terminal.
+fn ask(offer: &Offer) -> Result<(), Failure> {
+    let document = &offer.document;
+    let (owner, fingerprint) = (output::line(document.owner()), document.key().fingerprint());
+    let shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
+    let notes: String =
+        offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();
+    let question = format!("{shown}{notes}\nDid its owner tell you this fingerprint?");
+    match confirm::ask(&question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::refused("nothing is trusted")),
+        None => Err(Failure::usage(format!(
+            "there is no terminal to ask whether the key of `{owner}` with the fingerprint `{fingerprint}` is to be trusted; give `--fingerprint HEX` with the digits that its owner told you, or `--yes`"
+        ))),
+    }
+}

@@ -1,0 +1,159 @@
+//! `rye trust revoke` and `rye trust remove`.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Args;
+use rye::resolve::{Space, TrustEntry};
+use rye::sign::{KeyId, Timestamp, TrustDocument};
+use serde_json::json;
+
+use super::told::{detail, standing};
+use super::{Known, Named, space};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::{KeyStore, create, signing_key_if_any, vouched_text};
+use crate::{confirm, files, output};
+
+/// Refuse everything that a key signed, whenever it did
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The document stays in the user space and says since when, so that no other document for the key counts\n\
+                  either. A key that the project or the system offers is revoked for you alone.\n\n\
+                  Example:\n  rye trust revoke 56dbf7b2d9ce86ed"
+)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    named: Named,
+    /// The time to state, such as `2026-11-20T18:00:00Z`; default: now. What was signed before it is refused too
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
+}
+
+/// Forget a trust document of the user space
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What the key signed is then refused as signed by an unknown key, unless another document counts for it.\n\
+                  Forgetting that a key was revoked is asked for.\n\n\
+                  Example:\n  rye trust remove 56dbf7b2d9ce86ed"
+)]
+pub(crate) struct Remove {
+    #[command(flatten)]
+    named: Named,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) fn revoke(
+    arguments: &Revoke,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let key_id = &arguments.named.key_id;
+    let entries = known.require(key_id)?;
+    let entry = known.of_user(key_id).or_else(|| entries.first().copied());
+    let document = entry.and_then(TrustEntry::document).ok_or_else(|| {
+        Failure::failed(format!(
+            "the trust document for the key `{key_id}` cannot be read, so that it does not count; `rye trust remove {key_id}` makes room for another"
+        ))
+    })?;
+    if let (Some(at), true) = (document.revoked(), entry.is_some_and(is_of_user)) {
+        return Err(Failure::failed(format!("the key `{key_id}` is revoked since {at}")));
+    }
+    let document = document.with_revoked(arguments.at.unwrap_or_else(Environment::now));
+    let text = vouched_text(&document, &known.store, environment)?;
+    // A document under another key's name does not count, whatever it says.
+    let counting = entry.filter(|entry| is_of_user(entry)).and_then(path_of);
+    let path = match counting.filter(|path| is_named_for(&document, path)) {
+        Some(path) => {
+            files::replace(path, &text)?;
+            path.to_owned()
+        }
+        None => {
+            let path = KeyStore::of(environment)?.document(&document);
+            create(&path, &text, 0o644)?;
+            path
+        }
+    };
+    tell(&document, &path, environment)?;
+    if signing_key_if_any(environment)?.is_some_and(|key| key.public() == *document.key()) {
+        output::warnings(&["this is the key that you sign with: what it signs is refused from now on; move it away and make another with `rye keys generate`".to_owned()]);
+    }
+    Ok(Exit::Fine)
+}
+
+pub(super) fn remove(
+    arguments: &Remove,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let key_id = &arguments.named.key_id;
+    known.require(key_id)?;
+    let Some(entry) = known.of_user(key_id) else {
+        return Err(Failure::failed(format!(
+            "no trust document of the user space is for the key `{key_id}`, and others are not yours to remove; `rye trust revoke {key_id}` refuses the key for you"
+        )));
+    };
+    let path = path_of(entry).unwrap_or(Path::new(""));
+    let is_revocation = entry.document().is_some_and(|document| document.revoked().is_some());
+    if is_revocation && !arguments.yes {
+        ask(key_id)?;
+    }
+    fs::remove_file(path).map_err(|source| Failure::io("remove", path, &source))?;
+    let is_known = Known::read(environment)?.store.find(key_id).is_some();
+    if environment.json() {
+        output::json(
+            &json!({ "key_id": key_id.to_string(), "removed": output::path(path), "is_trusted_still": is_known }),
+        );
+        return Ok(Exit::Fine);
+    }
+    println!("removed  {}", path.display());
+    if is_known {
+        println!("note: another document counts for this key; `rye trust show {key_id}` shows it");
+    }
+    Ok(Exit::Fine)
+}
+
+fn ask(key_id: &KeyId) -> Result<(), Failure> {
+    let question = format!("The key `{key_id}` is revoked. Forget that it is?");
+    match confirm::ask(&question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::refused("nothing is removed")),
+        None => Err(Failure::usage(format!(
+            "the key `{key_id}` is revoked, and there is no terminal to ask whether to forget that; give `--yes`"
+        ))),
+    }
+}
+
+fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Result<(), Failure> {
+    let status = standing(document, &Known::read(environment)?.store);
+    let key_id = document.key().key_id();
+    if environment.json() {
+        output::json(&json!({
+            "key_id": key_id.to_string(),
+            "owner": document.owner(),
+            "status": status,
+            "revoked": document.revoked().map(|at| at.to_string()),
+            "path": output::path(path),
+        }));
+        return Ok(());
+    }
+    println!("{status:<8} {key_id}  {}", output::line(document.owner()));
+    detail("document", &path.display().to_string());
+    Ok(())
+}
+
+fn is_of_user(entry: &TrustEntry) -> bool {
+    space(entry) == Some(Space::User)
+}
+
+fn is_named_for(document: &TrustDocument, path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.and_then(|stem| stem.parse().ok()).is_some_and(|key_id| document.key().is_named(&key_id))
+}
+
+fn path_of(entry: &TrustEntry) -> Option<&Path> {
+    entry.location.as_ref().map(|location| location.path.as_path())
+}

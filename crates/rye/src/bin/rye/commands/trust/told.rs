@@ -1,0 +1,140 @@
+//! `rye trust list` and `rye trust show`: where each document lies, and what it comes to.
+
+use rye::resolve::TrustEntry;
+use rye::sign::{KeyId, Timestamp, TrustDocument, TrustStore};
+use serde_json::{Value, json};
+
+use super::{Known, space};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) fn list(known: &Known, environment: &Environment) -> Exit {
+    if environment.json() {
+        output::json(&known.entries.iter().map(|entry| data(entry, &known.store)).collect());
+        return Exit::Fine;
+    }
+    known.entries.iter().for_each(|entry| print(entry, &known.store));
+    let counting = known.entries.iter().filter(|entry| entry.counts()).count();
+    let documents = output::counted(known.entries.len(), "trust document");
+    match known.entries.len() - counting {
+        0 if counting == 0 => println!("{documents}; `rye trust add FILE` adds one"),
+        0 => println!("{documents}"),
+        ignored => println!("{documents}, {ignored} of which {}", do_not_count(ignored)),
+    }
+    Exit::Fine
+}
+
+fn do_not_count(count: usize) -> &'static str {
+    if count == 1 { "does not count" } else { "do not count" }
+}
+
+pub(super) fn show(
+    key_id: &KeyId,
+    entries: &[&TrustEntry],
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    if environment.json() {
+        output::json(&entries.iter().map(|entry| data(entry, &known.store)).collect());
+        return Ok(Exit::Fine);
+    }
+    for entry in entries {
+        print(entry, &known.store);
+        if let Some(document) = entry.document() {
+            detail("fingerprint", document.key().fingerprint().as_str());
+            if !document.attestation().is_empty() {
+                detail("attestation", document.attestation());
+            }
+        }
+        if let Some(signer) = entry.signer() {
+            detail("signed by", signer.as_str());
+        }
+    }
+    match entries.iter().find_map(|entry| entry.document()) {
+        Some(document) => print!("{}", document.key().to_pem()),
+        None => println!("no document for the key `{key_id}` can be read"),
+    }
+    Ok(Exit::Fine)
+}
+
+/// What a document comes to now, in one word.
+fn status(entry: &TrustEntry, store: &TrustStore) -> &'static str {
+    match entry.document().filter(|_| entry.counts()) {
+        None => "ignored",
+        Some(document) => standing(&document, store),
+    }
+}
+
+/// What the key comes to, by all documents that count for it.
+pub(super) fn standing(document: &TrustDocument, store: &TrustStore) -> &'static str {
+    let Some(key) = store.find(document.key().key_id()) else { return "ignored" };
+    match (key.revoked(), key.expires()) {
+        (Some(_), _) => "revoked",
+        (None, Some(at)) if at <= Environment::now() => "expired",
+        _ => "trusted",
+    }
+}
+
+fn print(entry: &TrustEntry, store: &TrustStore) {
+    let status = status(entry, store);
+    match entry.document() {
+        Some(document) => {
+            println!("{status:<8} {}  {}", document.key().key_id(), output::line(document.owner()));
+            limits(&document);
+        }
+        None => println!("{status:<8} a file that is no trust document"),
+    }
+    match &entry.location {
+        Some(location) => {
+            detail("document", &format!("{} ({})", location.path.display(), location.space));
+        }
+        None => detail("document", "handed over with `--trust`, for this command"),
+    }
+    let lead = if entry.counts() { "note" } else { "because" };
+    entry.remarks.iter().for_each(|remark| detail(lead, &remark.to_string()));
+}
+
+/// How far the trust goes.
+pub(super) fn limits(document: &TrustDocument) {
+    let grants = match document.grants() {
+        None => "without a limit".to_owned(),
+        Some([]) => "nothing".to_owned(),
+        Some(patterns) => patterns.join(", "),
+    };
+    detail("may grant", &grants);
+    if let Some(at) = document.expires() {
+        detail("expires", &at.to_string());
+    }
+    if let Some(at) = document.revoked() {
+        detail("revoked", &at.to_string());
+    }
+}
+
+pub(super) fn detail(name: &str, text: &str) {
+    println!("         {name:<11}  {}", output::line(text));
+}
+
+/// The document as data for programs.
+fn data(entry: &TrustEntry, store: &TrustStore) -> Value {
+    let document = entry.document();
+    let document = document.as_ref();
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    json!({
+        "key_id": document.map(|document| document.key().key_id().to_string()),
+        "fingerprint": document.map(|document| document.key().fingerprint().to_string()),
+        "owner": document.map(TrustDocument::owner),
+        "attestation": document.map(TrustDocument::attestation),
+        "status": status(entry, store),
+        "counts": entry.counts(),
+        "space": space(entry).map(|space| space.to_string()),
+        "path": entry.location.as_ref().map(|location| output::path(&location.path)),
+        "grants": document.and_then(TrustDocument::grants),
+        "expires": time(document.and_then(TrustDocument::expires)),
+        "revoked": time(document.and_then(TrustDocument::revoked)),
+        "signed_by": entry.signer().map(|signer| signer.to_string()),
+        "remarks": entry.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "public_key": document.map(|document| document.key().to_pem()),
+    })
+}

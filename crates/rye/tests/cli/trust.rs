@@ -1,0 +1,196 @@
+//! `rye trust`: whose signatures count, and what it takes to change that.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::session::Session;
+
+const ID: &str = "56dbf7b2d9ce86ed";
+const FINGERPRINT: &str = "ca42e4682097f974a5070f2dd88fd4df092502d87c5e67e1f7ef49afab031276";
+
+fn example_document() -> String {
+    fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/keys/example-trust.toml"
+    ))
+    .unwrap()
+}
+
+fn carried(session: &Session) {
+    session.put(&format!(".ai/config/keys/trusted/{ID}.toml"), &example_document());
+}
+
+fn of_user(session: &Session) -> PathBuf {
+    session.home().join(format!(".ai/config/keys/trusted/{ID}.toml"))
+}
+
+#[track_caller]
+fn check_verifies(session: &Session, code: u8) {
+    let output = session.rye("verify .ai/directives");
+    assert!(output.ends_with(&format!("--- exit {code}\n")), "{output}");
+}
+
+#[test]
+fn a_document_is_accepted_with_its_fingerprint() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("trust list"));
+    insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {FINGERPRINT}")));
+    insta::assert_snapshot!(session.rye("trust list"));
+    insta::assert_snapshot!(session.rye(&format!("trust show {FINGERPRINT}")));
+    check_verifies(&session, 0);
+}
+
+#[test]
+fn nobody_is_trusted_without_an_answer() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("trust add TRUST"));
+    insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {ID}")));
+    let other = "0".repeat(64);
+    insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {other}")));
+    // A yes does not outweigh digits that disagree.
+    let both = session.rye(&format!("trust add TRUST --fingerprint {other} --yes"));
+    assert!(both.ends_with("--- exit 3\n"), "{both}");
+    assert!(!of_user(&session).exists());
+    check_verifies(&session, 3);
+}
+
+#[test]
+fn a_project_s_document_is_accepted_by_its_id() {
+    let session = Session::new();
+    carried(&session);
+    insta::assert_snapshot!(session.rye("trust list"));
+    insta::assert_snapshot!(session.rye("verify .ai/directives/notes/index.md"));
+    let grants = "rye.execute.tool.rye.file-system.*,rye.load.*";
+    insta::assert_snapshot!(session.rye(&format!(
+        "trust add {ID} --yes --owner them --grants {grants} --expires 2099-01-01T00:00:00Z"
+    )));
+    insta::assert_snapshot!(session.rye("trust list --json"));
+    check_verifies(&session, 0);
+}
+
+#[test]
+fn a_public_key_needs_an_owner() {
+    let session = Session::new();
+    session.rye("keys generate --owner ada");
+    session.rye("keys export --output ada.pem");
+    let friend = Session::new();
+    friend.put("ada.pem", &fs::read_to_string(session.project().join("ada.pem")).unwrap());
+    insta::assert_snapshot!(friend.rye("trust add ada.pem --yes"));
+    let added = friend.rye("trust add ada.pem --yes --owner ada");
+    assert!(added.ends_with("--- exit 0\n"), "{added}");
+    let note = "it is unsigned; it counts because you put it here";
+    assert!(friend.rye("trust list").contains(note));
+}
+
+#[test]
+fn what_cannot_be_trusted() {
+    let session = Session::new();
+    session.put("tampered.toml", &example_document().replace("the example key", "a better key"));
+    session.put("misspelt.toml", &example_document().replace("grants", "grant"));
+    session.put("wide.toml", &unsigned().replace("rye.execute", "{rye}.execute"));
+    session.rye("keys generate");
+    session.rye("keys export --private --output private.pem");
+    insta::assert_snapshot!(session.rye("trust add tampered.toml --yes"));
+    insta::assert_snapshot!(session.rye("trust add misspelt.toml --yes"));
+    insta::assert_snapshot!(session.rye("trust add wide.toml --yes"));
+    insta::assert_snapshot!(session.rye("trust add private.pem --yes --owner me"));
+    insta::assert_snapshot!(session.rye("trust add nowhere.toml --yes"));
+    insta::assert_snapshot!(session.rye(&format!("trust add {ID} --yes")));
+    insta::assert_snapshot!(session.rye("trust add TRUST --yes --expires 2020-01-01T00:00:00Z"));
+    insta::assert_snapshot!(session.rye("trust add TRUST --yes --grants {a,b}"));
+    assert!(!of_user(&session).exists());
+}
+
+fn unsigned() -> String {
+    example_document().split_once('\n').unwrap().1.to_owned()
+}
+
+/// An owner is text of a stranger: it gives the terminal no commands and forges no line.
+#[test]
+fn an_owner_is_one_line() {
+    let session = Session::new();
+    let evil = unsigned().replace("the example key", "me\\nfingerprint  0000\\u001b[2K\\u202e");
+    session.put("evil.toml", &evil);
+    insta::assert_snapshot!(session.rye("trust add evil.toml"));
+}
+
+#[test]
+fn a_document_is_not_replaced() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let before = fs::read_to_string(of_user(&session)).unwrap();
+    insta::assert_snapshot!(session.rye("trust add TRUST --yes --owner other"));
+    assert_eq!(fs::read_to_string(of_user(&session)).unwrap(), before);
+}
+
+#[test]
+fn a_revoked_key_stays_revoked() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let revoke = format!("trust revoke {ID} --at 2026-11-20T00:00:00Z");
+    insta::assert_snapshot!(session.rye(&revoke));
+    check_verifies(&session, 3);
+    insta::assert_snapshot!(session.rye(&revoke));
+    insta::assert_snapshot!(session.rye(&format!("trust remove {ID}")));
+    // No other document counts against it: neither the run's nor the project's.
+    carried(&session);
+    let output = session.rye("verify .ai/directives --trust TRUST");
+    assert!(output.ends_with("--- exit 3\n"), "{output}");
+    insta::assert_snapshot!(session.rye("trust list"));
+    assert!(session.rye(&format!("trust remove {ID} --yes")).ends_with("--- exit 0\n"));
+    assert!(!of_user(&session).exists());
+}
+
+#[test]
+fn a_key_of_a_system_root_is_revoked_for_the_operator() {
+    let session = Session::new();
+    session.put(&format!("system/.ai/config/keys/trusted/{ID}.toml"), &example_document());
+    let verify = "verify .ai/directives --system system";
+    assert!(session.rye(verify).ends_with("--- exit 0\n"));
+    insta::assert_snapshot!(session.rye(&format!("trust remove {ID} --system system")));
+    let revoke = format!("trust revoke {ID} --at 2026-11-20T00:00:00Z --system system");
+    assert!(session.rye(&revoke).contains("revoked "));
+    assert!(session.rye(verify).ends_with("--- exit 3\n"));
+    let removed = session.rye(&format!("trust remove {ID} --yes --system system"));
+    insta::assert_snapshot!(removed);
+}
+
+#[test]
+fn removing_forgets() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    insta::assert_snapshot!(session.rye(&format!("trust remove {ID}")));
+    insta::assert_snapshot!(session.rye(&format!("trust remove {ID}")));
+    insta::assert_snapshot!(session.rye("trust show 0123"));
+}
+
+/// What the operator's key signs in the user space does not stop counting because that key is revoked later.
+#[test]
+fn one_s_own_key_can_be_revoked() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    let output = session.rye(&format!("trust revoke {ID} --at 2026-11-20T00:00:00Z"));
+    insta::assert_snapshot!(output);
+    check_verifies(&session, 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn documents_lie_where_only_the_operator_writes() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(of_user(&session)), 0o644);
+    assert_eq!(mode(of_user(&session).parent().unwrap().to_owned()), 0o700);
+    session.rye(&format!("trust revoke {ID}"));
+    assert_eq!(mode(of_user(&session)), 0o644);
+}
+
+#[test]
+fn a_file_that_is_no_document_is_listed_as_one_that_does_not_count() {
+    let session = Session::new();
+    session.put(".ai/config/keys/trusted/0000000000000000.toml", "owner = 1\n");
+    insta::assert_snapshot!(session.rye("trust list"));
+    insta::assert_snapshot!(session.rye("trust revoke 0000000000000000"));
+}
