@@ -15,12 +15,35 @@ pub(crate) fn commit(project: &Path, message: &str) {
     };
     let ai = tree(&repository, &project.join(".ai"));
     let root = Tree { entries: vec![entry(".ai", EntryKind::Tree, ai)] };
-    let root = repository.write_object(&root).unwrap().detach();
+    record(&repository, message, repository.write_object(&root).unwrap().detach());
+}
+
+fn record(repository: &gix::Repository, message: &str, root: ObjectId) {
     let who =
         gix::actor::SignatureRef::from_bytes(b"Ada <ada@example.org> 1700000000 +0000").unwrap();
     let parents: Vec<ObjectId> =
         repository.head_id().ok().map(gix::Id::detach).into_iter().collect();
     repository.commit_as(who, who, "HEAD", message, root, parents).unwrap();
+}
+
+/// A commit of a few objects whose knowledge is a million files, because each folder holds the one below it ten times.
+pub(crate) fn commit_a_million_files(project: &Path) {
+    let repository = gix::init(project).unwrap();
+    let blob = repository.write_blob("x").unwrap().detach();
+    let mut inner = tenfold(&repository, EntryKind::Blob, blob);
+    for _ in 0..5 {
+        inner = tenfold(&repository, EntryKind::Tree, inner);
+    }
+    for name in ["knowledge", ".ai"] {
+        let entries = vec![entry(name, EntryKind::Tree, inner)];
+        inner = repository.write_object(&Tree { entries }).unwrap().detach();
+    }
+    record(&repository, "many", inner);
+}
+
+fn tenfold(repository: &gix::Repository, kind: EntryKind, inner: ObjectId) -> ObjectId {
+    let entries = (0..10).map(|number| entry(&format!("e{number}.md"), kind, inner)).collect();
+    repository.write_object(&Tree { entries }).unwrap().detach()
 }
 
 fn tree(repository: &gix::Repository, folder: &Path) -> ObjectId {

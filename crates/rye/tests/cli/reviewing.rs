@@ -1,6 +1,6 @@
 //! `rye explain`, `rye diff`, `rye lock`, the first request of `rye render`, and what `rye check` prints for programs.
 
-use crate::repository::commit;
+use crate::repository::{commit, commit_a_million_files};
 use crate::session::Session;
 
 const INDEX: &str = ".ai/directives/notes/index.md";
@@ -156,6 +156,20 @@ fn a_revision_is_verified_as_the_files_are() {
     let output = session.rye("diff --rev HEAD notes/index --trust TRUST");
     assert!(output.contains("index-style.md` is not verified"), "{output}");
     exits(&output, 3);
+}
+
+#[test]
+fn a_revision_that_would_fill_the_disk() {
+    let session = Session::new();
+    commit_a_million_files(&session.project());
+    let output = session.rye("diff --rev HEAD notes/index --trust TRUST");
+    assert!(
+        output.contains(
+            "error: cannot read revision `HEAD`: more than 50000 files and folders lie in its `.ai`\n"
+        ),
+        "{output}"
+    );
+    exits(&output, 1);
 }
 
 #[test]

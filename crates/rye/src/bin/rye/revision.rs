@@ -58,6 +58,12 @@ mod objects {
     /// Deeper than an id of 256 bytes can lead.
     const MAX_DEPTH: usize = 130;
 
+    /// A tree may name one object many times, so that a small repository can mean more files than any disk holds.
+    const MAX_ENTRIES: usize = 50_000;
+
+    /// Of all items together.
+    const MAX_TOTAL_BYTES: u64 = 512 << 20;
+
     pub(super) fn unpack(project: &Path, revision: &str, to: &Path) -> Result<(), Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             Failure::failed(format!("cannot read revision `{revision}`: {error}"))
@@ -80,15 +86,15 @@ mod objects {
                 &"the repository has no files beside it that the project is one of",
             ));
         };
-        let mut unpacking = Unpacking { repository: &repository, links: Vec::new() };
+        let mut unpacking = Unpacking { repository: &repository, links: Vec::new(), bytes: 0 };
+        let mut entries = 0;
         for folder in FOLDERS {
             let path = below.join(".ai").join(folder);
             let entry = tree.lookup_entry_by_path(&path).map_err(|error| failed(&error))?;
             let Some(entry) = entry.filter(|entry| entry.mode().is_tree()) else { continue };
             let tree = entry.object().map_err(|error| failed(&error))?.into_tree();
-            unpacking
-                .tree(&tree, &to.join(".ai").join(folder), 0)
-                .map_err(|error| failed(&error))?;
+            count(&tree, &mut entries, 0).map_err(|error| failed(&error))?;
+            unpacking.tree(&tree, &to.join(".ai").join(folder)).map_err(|error| failed(&error))?;
         }
         fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
         output::warnings(&unpacking.links);
@@ -104,18 +110,36 @@ mod objects {
         })
     }
 
+    /// Goes through a tree before anything of it is written.
+    fn count(tree: &Tree<'_>, entries: &mut usize, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err("its folders lie too deep".to_owned());
+        }
+        for entry in tree.iter() {
+            let entry = entry.map_err(|error| error.to_string())?;
+            *entries += 1;
+            if *entries > MAX_ENTRIES {
+                return Err(format!("more than {MAX_ENTRIES} files and folders lie in its `.ai`"));
+            }
+            if entry.mode().is_tree() {
+                let object = entry.object().map_err(|error| error.to_string())?;
+                count(&object.into_tree(), entries, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
     struct Unpacking<'a> {
         repository: &'a Repository,
         /// What was left out, as warnings.
         links: Vec<String>,
+        /// How many bytes were written.
+        bytes: u64,
     }
 
     impl Unpacking<'_> {
-        fn tree(&mut self, tree: &Tree<'_>, to: &Path, depth: usize) -> Result<(), String> {
+        fn tree(&mut self, tree: &Tree<'_>, to: &Path) -> Result<(), String> {
             let text = |error: &dyn std::fmt::Display| error.to_string();
-            if depth > MAX_DEPTH {
-                return Err(format!("`{}` lies too deep", to.display()));
-            }
             fs::create_dir_all(to).map_err(|error| text(&error))?;
             for entry in tree.iter() {
                 let entry = entry.map_err(|error| text(&error))?;
@@ -125,7 +149,7 @@ mod objects {
                 match entry.mode().kind() {
                     EntryKind::Tree => {
                         let tree = entry.object().map_err(|error| text(&error))?.into_tree();
-                        self.tree(&tree, &path, depth + 1)?;
+                        self.tree(&tree, &path)?;
                     }
                     EntryKind::Blob | EntryKind::BlobExecutable if files::is_item(&path) => {
                         self.blob(entry.object_id(), &path)?;
@@ -140,10 +164,14 @@ mod objects {
             Ok(())
         }
 
-        fn blob(&self, id: gix::ObjectId, path: &Path) -> Result<(), String> {
+        fn blob(&mut self, id: gix::ObjectId, path: &Path) -> Result<(), String> {
             let header = self.repository.find_header(id).map_err(|error| error.to_string())?;
             if header.size() > MAX_BYTES {
                 return Err(format!("`{}` has more than {MAX_BYTES} bytes", path.display()));
+            }
+            self.bytes += header.size();
+            if self.bytes > MAX_TOTAL_BYTES {
+                return Err(format!("the items have more than {MAX_TOTAL_BYTES} bytes together"));
             }
             let blob = self.repository.find_blob(id).map_err(|error| error.to_string())?;
             fs::write(path, &blob.data).map_err(|error| error.to_string())
