@@ -27,10 +27,10 @@ fuzz_target!(|text: &str| {
         token.child(Claims { capabilities: Vec::new(), ..claims.clone() }, &KEY, covers_literally);
     let chain = [token.clone(), child.expect("a narrower token")];
     assert!(verify_chain(&chain, &[KEY.public()], now, covers_literally).is_ok());
-    let wider = Claims { capabilities: vec!["rye.*".to_owned()], ..claims.clone() };
+    let wider = Claims { capabilities: vec![vec!["rye.*".to_owned()]], ..claims.clone() };
     assert_eq!(
         token.child(wider, &KEY, covers_literally).is_ok(),
-        claims.capabilities.iter().any(|capability| capability == "rye.*"),
+        claims.capabilities.iter().all(|list| list.iter().any(|capability| capability == "rye.*")),
         "a child has no more than its parent"
     );
 });
@@ -44,7 +44,7 @@ fn claims(text: &str, now: Timestamp) -> Claims {
         thread_id: next(),
         directive_id: next(),
         directive_hash: Digest::of(text.as_bytes()),
-        capabilities: lines.collect(),
+        capabilities: vec![lines.collect()],
         issued: now,
         expires: Timestamp::from_unix(now.as_unix() + 60),
     }

@@ -306,7 +306,7 @@ fn check_child_tokens() {
         thread_id: id.to_owned(),
         directive_id: "test/write".to_owned(),
         directive_hash: Digest::of(b""),
-        capabilities: vec![pattern.to_owned()],
+        capabilities: vec![vec![pattern.to_owned()]],
         issued: "2026-11-20T17:00:00Z".parse().unwrap(),
         expires: "2026-11-20T19:00:00Z".parse().unwrap(),
     };

@@ -139,6 +139,8 @@ pub enum LayerName {
     Nobody,
     /// The policy of who runs `rye`.
     Operator,
+    /// The policy of the project that is worked on, which can only take away from the operator's.
+    Project,
     /// The trust document of the key of this id, which says what items signed by it may be granted.
     Signer(String),
     /// The declaration of the directive of this id.
@@ -152,6 +154,7 @@ impl fmt::Display for LayerName {
         match self {
             Self::Nobody => f.write_str("the default authority"),
             Self::Operator => f.write_str("the operator's policy"),
+            Self::Project => f.write_str("the project's policy"),
             Self::Signer(key) => write!(f, "the signing key `{key}`"),
             Self::Directive(id) => write!(f, "the directive `{id}`"),
             Self::Thread(id) => write!(f, "the ancestor thread `{id}`"),

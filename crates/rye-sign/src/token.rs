@@ -10,12 +10,12 @@
 //!     thread_id: "deploy-1".to_owned(),
 //!     directive_id: "ops/deploy".to_owned(),
 //!     directive_hash: rye_sign::Digest::of(b"the directive"),
-//!     capabilities: vec!["rye.execute.tool.a".to_owned(), "rye.load.*".to_owned()],
+//!     capabilities: vec![vec!["rye.execute.tool.a".to_owned(), "rye.load.*".to_owned()]],
 //!     issued: "2026-11-20T18:00:00Z".parse()?,
 //!     expires: "2026-11-20T19:00:00Z".parse()?,
 //! };
 //! let root = Token::mint(claims.clone(), &key)?;
-//! let fewer = Claims { token_id: "t-2".to_owned(), capabilities: vec!["rye.load.*".to_owned()], ..claims };
+//! let fewer = Claims { token_id: "t-2".to_owned(), capabilities: vec![vec!["rye.load.*".to_owned()]], ..claims };
 //! let child = root.child(fewer, &key, covers_literally)?;
 //!
 //! let now = "2026-11-20T18:30:00Z".parse()?;
@@ -53,8 +53,12 @@ pub struct Claims {
     pub directive_id: String,
     /// The digest of the directive's file.
     pub directive_hash: Digest,
-    /// The patterns of the grant; none allows nothing. A token holds them sorted and once each.
-    pub capabilities: Vec<String>,
+    /// Lists of patterns, outermost first, all of which must allow: the thread may do what each list covers, as its
+    /// authority is the operator's and the signers' and the directive's together (SPEC 9.4).
+    ///
+    /// A list without a pattern allows nothing, and so does no list, which a token holds as one empty list. A token
+    /// holds the patterns of a list sorted and once each.
+    pub capabilities: Vec<Vec<String>>,
     /// When it begins to hold.
     pub issued: Timestamp,
     /// When it ends to hold.
@@ -80,7 +84,8 @@ impl Token {
         Self::signed(claims, None, key)
     }
 
-    /// Signs the token of a child thread; `covers` says whether the parent's patterns cover one of the child's.
+    /// Signs the token of a child thread; `covers` says whether patterns, one list of the parent's, cover one of the
+    /// child's.
     ///
     /// # Errors
     ///
@@ -135,8 +140,13 @@ impl Token {
         parent: Option<Digest>,
         key: &SigningKey,
     ) -> Result<Self, TokenError> {
-        claims.capabilities.sort_unstable();
-        claims.capabilities.dedup();
+        if claims.capabilities.is_empty() {
+            claims.capabilities.push(Vec::new());
+        }
+        for list in &mut claims.capabilities {
+            list.sort_unstable();
+            list.dedup();
+        }
         check_claims(&claims)?;
         let placeholder = SignatureBytes::from_bytes([0; 64]);
         let mut token =

@@ -16,4 +16,4 @@ pub(crate) use self::resilience::thread_limits;
 pub(crate) use self::risk::risk_table;
 pub(crate) use self::schema::of_file;
 pub use self::schema::{SCHEMAS, Schema, schema};
-pub(crate) use self::trust::trust_policy;
+pub(crate) use self::trust::{policy_layers, trust_policy};

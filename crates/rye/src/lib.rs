@@ -59,5 +59,5 @@ pub use self::session::{
 };
 pub use self::shipped::shipped;
 pub use self::signing::{SignError, signed};
-pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher};
+pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::Verification;

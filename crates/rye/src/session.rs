@@ -27,7 +27,7 @@ use rye_thread::{
 
 pub(crate) use self::authority::return_capability;
 pub use self::error::PrepareError;
-pub(crate) use self::facts::{Vouched, chain_warnings, warnings};
+pub(crate) use self::facts::{TOKEN, Vouched, chain_warnings, warnings};
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub(crate) use self::plan::{Plan, plan};

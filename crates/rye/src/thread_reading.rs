@@ -4,12 +4,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rye_caps::{Grant, Pattern};
+use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, PublicKey};
 use rye_thread::transcript::{Damage, Reading, read};
 use rye_thread::{RecordError, ThreadId, ThreadRecord};
 use serde_json::Value;
 
 use crate::Rye;
+use crate::session::TOKEN;
 
 /// A thread as its folder holds it, verified.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct ThreadReading {
     pub record: ThreadRecord,
     /// What happened in it.
     pub transcript: Reading,
+    /// What the thread was allowed to do, verified at the time of its start; none for a thread that never began.
+    pub token: Option<Token>,
     /// Whose signature the record carries.
     pub vouched_by: Voucher,
 }
@@ -80,6 +85,24 @@ pub enum ThreadReadError {
         /// The first place that differs.
         source: Damage,
     },
+    /// The capability token in the record does not hold.
+    #[error(
+        "the token in the record of `{thread}` does not show what the thread was allowed to do"
+    )]
+    Token {
+        /// The thread.
+        thread: ThreadId,
+        /// What is wrong with it.
+        source: TokenError,
+    },
+    /// The capability token in the record is of another thread or directive.
+    #[error("the token in the record of `{thread}` was given to `{other}`")]
+    OtherToken {
+        /// The thread.
+        thread: ThreadId,
+        /// The thread and directive that the token names.
+        other: String,
+    },
     /// The transcript does not end where the record says.
     #[error("`{}` does not end where `thread.json` says: records are missing or were added", .path.display())]
     Length {
@@ -97,6 +120,8 @@ impl ThreadReadError {
             Self::Damaged { .. }
                 | Self::Length { .. }
                 | Self::OtherThread { .. }
+                | Self::OtherToken { .. }
+                | Self::Token { .. }
                 | Self::Record(RecordError::Unverified { .. })
         )
     }
@@ -129,7 +154,8 @@ impl Rye {
             return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
         }
         let transcript = transcript(&folder, &record, &keys)?;
-        Ok(ThreadReading { folder, record, transcript, vouched_by })
+        let token = token(&record, &keys)?;
+        Ok(ThreadReading { folder, record, transcript, token, vouched_by })
     }
 }
 
@@ -152,6 +178,31 @@ fn transcript(
         }
         _ => Ok(reading),
     }
+}
+
+/// The token that the thread acted with (SPEC 9.5). It held from the record's beginning, and may be over by now.
+fn token(record: &ThreadRecord, keys: &[PublicKey]) -> Result<Option<Token>, ThreadReadError> {
+    let Some(value) = record.facts.get(TOKEN) else { return Ok(None) };
+    let refused = |source| ThreadReadError::Token { thread: record.thread.clone(), source };
+    let token = Token::parse(&value.to_string()).map_err(refused)?;
+    let chain = [token];
+    let token = verify_chain(&chain, keys, record.created.timestamp(), covers).map_err(refused)?;
+    let claims = token.claims();
+    if claims.thread_id != record.thread.as_str() || claims.directive_id != record.directive {
+        let other = format!("{} of {}", claims.thread_id, claims.directive_id);
+        return Err(ThreadReadError::OtherToken { thread: record.thread.clone(), other });
+    }
+    Ok(Some(token.clone()))
+}
+
+/// Whether the capability patterns `patterns` cover all that `pattern` does, decided exactly: the cover rule for
+/// verifying chains of tokens. What is no pattern covers nothing and is not covered.
+#[must_use]
+pub fn covers(patterns: &[String], pattern: &str) -> bool {
+    let parsed: Vec<Pattern> = patterns.iter().filter_map(|text| text.parse().ok()).collect();
+    let Ok(pattern) = pattern.parse::<Pattern>() else { return false };
+    let grant = |patterns: Vec<Pattern>| patterns.into_iter().collect::<Grant>();
+    grant(parsed).covers(&grant(vec![pattern])).is_ok()
 }
 
 /// The key that an unverified record says it was signed with.

@@ -29,7 +29,9 @@ impl Denied {
             LayerName::Nobody => {
                 "run it with an authority that is narrowed from the operator's".to_owned()
             }
-            LayerName::Operator => format!("add `{smallest}` to it"),
+            LayerName::Operator | LayerName::Project => {
+                format!("add `{smallest}` to the `grants` of its `config/trust.yaml`")
+            }
             LayerName::Signer(_) => {
                 format!("add `{smallest}` to the `grants` of its trust document")
             }

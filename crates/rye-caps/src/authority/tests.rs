@@ -58,7 +58,8 @@ fn a_refusal_names_its_layer_and_what_to_add_there() {
         &[layer(LayerName::Operator, &["rye.load.*"])],
         "rye.sign.knowledge.a",
         Some(
-            "`rye.sign.knowledge.a` is not allowed by the operator's policy (add `rye.sign.knowledge.a` to it)",
+            "`rye.sign.knowledge.a` is not allowed by the operator's policy (add `rye.sign.knowledge.a` to the `grants` of its \
+             `config/trust.yaml`)",
         ),
     );
     check(
@@ -90,8 +91,8 @@ fn all_layers_that_refuse_are_named_outermost_first() {
         &layers,
         "rye.sign.tool.x",
         Some(
-            "`rye.sign.tool.x` is not allowed by the operator's policy (add `rye.sign.tool.x` to it), nor by the \
-             directive `deploy/staging` (add `<sign><tool>x</tool></sign>` to its `<permissions>`)",
+            "`rye.sign.tool.x` is not allowed by the operator's policy (add `rye.sign.tool.x` to the `grants` of its \
+             `config/trust.yaml`), nor by the directive `deploy/staging` (add `<sign><tool>x</tool></sign>` to its `<permissions>`)",
         ),
     );
 }
@@ -111,7 +112,8 @@ fn nothing_denies_everything() {
         &[Layer::new(LayerName::Operator, Grant::default())],
         "rye.load.tool.x",
         Some(
-            "`rye.load.tool.x` is not allowed by the operator's policy (add `rye.load.tool.x` to it)",
+            "`rye.load.tool.x` is not allowed by the operator's policy (add `rye.load.tool.x` to the `grants` of its \
+             `config/trust.yaml`)",
         ),
     );
 }

@@ -45,6 +45,9 @@ pub(crate) fn parse(json: &str) -> Result<Token, TokenError> {
     }
     let field =
         |name: &str, text: &str| malformed(format!("its `{name}` `{text}` is not of its form"));
+    if disk.capabilities.is_empty() {
+        return Err(malformed("its `capabilities` hold no list of patterns".to_owned()));
+    }
     let parent =
         disk.parent.map(|text| text.parse().map_err(|_| field("parent", &text))).transpose()?;
     let claims = Claims {
@@ -73,7 +76,7 @@ struct TokenDisk {
     thread_id: String,
     directive_id: String,
     directive_hash: String,
-    capabilities: Vec<String>,
+    capabilities: Vec<Vec<String>>,
     parent: Option<String>,
     issued: String,
     expires: String,

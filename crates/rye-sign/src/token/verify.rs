@@ -7,7 +7,9 @@ use crate::token::{Token, TokenError};
 /// Verifies a chain of tokens, the root first, and gives its leaf.
 ///
 /// `keys` are those that may sign tokens here, usually the operator's own one: a key that is trusted to sign items is
-/// not thereby one of them. `covers` says whether a parent's patterns cover one of a child's.
+/// not thereby one of them. `covers` says whether patterns, one list of a parent's, cover one of a child's. A child is
+/// narrower when each list of its parent covers one of its own lists whole; it may carry a list of its parent's on for
+/// that.
 ///
 /// # Errors
 ///
@@ -46,12 +48,12 @@ pub(crate) fn check_narrowed(
     child: &Token,
     covers: impl Fn(&[String], &str) -> bool,
 ) -> Result<(), TokenError> {
-    let granted = &parent.claims.capabilities;
-    let wider = child.claims.capabilities.iter().filter(|capability| !covers(granted, capability));
-    let capabilities: Vec<String> = wider.cloned().collect();
     let token_id = child.claims.token_id.clone();
-    if !capabilities.is_empty() {
-        let parent_id = parent.claims.token_id.clone();
+    let uncovered = |list: &&Vec<String>| !is_covered(list, &child.claims.capabilities, &covers);
+    if let Some(list) = parent.claims.capabilities.iter().find(uncovered) {
+        let innermost = child.claims.capabilities.iter().rev().find(|own| !own.is_empty());
+        let wider = innermost.into_iter().flatten().filter(|capability| !covers(list, capability));
+        let (parent_id, capabilities) = (parent.claims.token_id.clone(), wider.cloned().collect());
         return Err(TokenError::Widened { token_id, parent_id, capabilities });
     }
     if child.claims.expires > parent.claims.expires || child.claims.issued < parent.claims.issued {
@@ -61,6 +63,15 @@ pub(crate) fn check_narrowed(
         });
     }
     Ok(())
+}
+
+/// Whether what all of `lists` allow is within `list`: one of them is.
+fn is_covered(
+    list: &[String],
+    lists: &[Vec<String>],
+    covers: &impl Fn(&[String], &str) -> bool,
+) -> bool {
+    lists.iter().any(|own| own.iter().all(|capability| covers(list, capability)))
 }
 
 fn check_signature(token: &Token, keys: &[PublicKey]) -> Result<(), TokenError> {

@@ -12,10 +12,14 @@ fn claims(id: &str, capabilities: &[&str]) -> Claims {
         thread_id: format!("thread-{id}"),
         directive_id: "ops/deploy".to_owned(),
         directive_hash: Digest::of(b"the directive"),
-        capabilities: capabilities.iter().map(|&capability| capability.to_owned()).collect(),
+        capabilities: vec![list(capabilities)],
         issued: at("2026-11-20T17:00:00Z"),
         expires: at("2026-11-20T19:00:00Z"),
     }
+}
+
+fn list(capabilities: &[&str]) -> Vec<String> {
+    capabilities.iter().map(|&capability| capability.to_owned()).collect()
 }
 
 fn root() -> Token {
@@ -54,7 +58,7 @@ fn the_json_is_canonical_and_read_again() {
     assert_eq!(Token::parse(&token.to_json()), Ok(token.clone()));
     let value: serde_json::Value = serde_json::from_str(&token.to_json()).expect("JSON");
     assert_eq!(rye_sign::canonical_json(&value), token.to_json());
-    assert_eq!(token.claims().capabilities, ["rye.execute.tool.a", "rye.load.*"]);
+    assert_eq!(token.claims().capabilities, [["rye.execute.tool.a", "rye.load.*"]]);
 }
 
 /// Made with another implementation of Ed25519 and of sorted JSON.
@@ -63,7 +67,7 @@ fn the_json_is_what_another_implementation_writes() {
     assert_eq!(root().to_json(), PINNED);
 }
 
-const PINNED: &str = r#"{"capabilities":["rye.execute.tool.a","rye.load.*"],"directive_hash":"8fb296cbfd473a56275bbfde2dfdced52dedf85f6b393eca90ab306d90fe0ef8","directive_id":"ops/deploy","expires":"2026-11-20T19:00:00Z","format":"rye-token-v1","issued":"2026-11-20T17:00:00Z","key_id":"3d4c030534b1c1c6","parent":null,"signature":"pNzHwAoTDjsUqaoz-zpVCHujXkeXZfZTCqiWjziwByC_yMhd9ExXWGY7Ni7MF3LSQ5P-jPm8R0tTAOrmBiRHDw","thread_id":"thread-root","token_id":"root"}"#;
+const PINNED: &str = r#"{"capabilities":[["rye.execute.tool.a","rye.load.*"]],"directive_hash":"8fb296cbfd473a56275bbfde2dfdced52dedf85f6b393eca90ab306d90fe0ef8","directive_id":"ops/deploy","expires":"2026-11-20T19:00:00Z","format":"rye-token-v1","issued":"2026-11-20T17:00:00Z","key_id":"3d4c030534b1c1c6","parent":null,"signature":"Csl9bSIUDlaNYkmnvsB0oZ3BP2E5hLcTEKa-c2FS83gcBm3tPYmDS8d1y_S4nRdjgHaj5DUmY7OB7hX5SL57Bg","thread_id":"thread-root","token_id":"root"}"#;
 
 #[test]
 fn an_empty_chain() {
@@ -146,6 +150,44 @@ fn a_child_of_nothing_may_do_nothing() {
     let child = root.child(claims("child", &[]), &key(1), covers_literally).expect("narrowed");
     assert!(verify(&[root.clone(), child], now()).is_ok());
     assert!(root.child(claims("child", &["rye.load.*"]), &key(1), covers_literally).is_err());
+}
+
+#[track_caller]
+fn check_narrowing(parent: &[&[&str]], child: &[&[&str]], expected: Result<(), &[&str]>) {
+    let lists = |lists: &[&[&str]]| lists.iter().map(|patterns| list(patterns)).collect();
+    let parent = Claims { capabilities: lists(parent), ..claims("parent", &[]) };
+    let child = Claims { capabilities: lists(child), ..claims("child", &[]) };
+    let parent = Token::mint(parent, &key(1)).expect("minted");
+    let narrowed = parent.child(child, &key(1), covers_literally).map(drop);
+    let wider = narrowed.map_err(|error| match error {
+        TokenError::Widened { capabilities, .. } => capabilities,
+        other => panic!("{other}"),
+    });
+    assert_eq!(wider, expected.map_err(list));
+}
+
+/// A thread may do what all of its lists allow, so that a child has to stay within each of its parent's.
+#[test]
+fn every_list_of_a_parent_bounds_its_child() {
+    check_narrowing(&[&["a", "b"], &["b", "c"]], &[&["b"]], Ok(()));
+    check_narrowing(&[&["a", "b"], &["b", "c"]], &[&["a"]], Err(&["a"]));
+    check_narrowing(&[&["a", "b"], &["b", "c"]], &[&["a"], &["c"]], Ok(()));
+    check_narrowing(&[&["a"], &["b"]], &[&["a"], &["b"], &["x", "y"]], Ok(()));
+    check_narrowing(&[&["a"], &["b"]], &[&["a"], &["x", "b"]], Err(&["x"]));
+    check_narrowing(&[&["a"]], &[&["a"], &[]], Ok(()));
+    check_narrowing(&[&["a"], &[]], &[&["a"]], Err(&["a"]));
+    check_narrowing(&[], &[&["a"]], Err(&["a"]));
+    check_narrowing(&[&["a"]], &[], Ok(()));
+}
+
+/// No list would be read as nobody's objection.
+#[test]
+fn a_token_without_a_list_allows_nothing() {
+    let none = Claims { capabilities: Vec::new(), ..claims("root", &[]) };
+    let token = Token::mint(none, &key(1)).expect("minted");
+    assert_eq!(token.claims().capabilities, [Vec::<String>::new()]);
+    let json = token.to_json().replace("[[]]", "[]");
+    check_malformed(&json, "its `capabilities` hold no list of patterns");
 }
 
 #[test]

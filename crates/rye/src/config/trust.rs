@@ -1,15 +1,17 @@
-//! `config/trust.yaml`: which weaker signatures the operator accepts (SPEC 2.3, 2.4).
+//! `config/trust.yaml`: which weaker signatures the operator accepts, and the most that a thread may do (SPEC 2.3, 2.4, 9.4).
 
-use rye_resolve::{Config, Space};
+use rye_caps::{Grant, Layer, LayerName, Pattern};
+use rye_resolve::{Config, Item, Space};
 use rye_sign::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::read::{ConfigError, read};
 
 pub(crate) const TRUST: &str = "trust";
 
-/// Which weaker signatures are accepted; what is left out keeps its default.
+/// Which weaker signatures are accepted, and the most that a thread may do; what is left out keeps its default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "trust", inline)]
@@ -22,6 +24,11 @@ pub(crate) struct Trust {
     #[serde(default)]
     #[schemars(with = "ContentOnly")]
     content_only: Option<ContentOnly>,
+    /// The most that any thread may be granted, as capability patterns such as `rye.execute.tool.rye.file-system.*`;
+    /// default: everything. The user space replaces what a system root says; a project only takes away from it.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    grants: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -73,6 +80,41 @@ pub(crate) fn trust_policy(
         policy.clone()
     };
     Ok(if metadata_only == MetadataOnly::Allow { policy.allow_metadata_only() } else { policy })
+}
+
+/// The layers of authority that the layers of `trust` make: the operator's nearest word, and what a project leaves of it,
+/// which is a layer of its own and so can widen nothing (SPEC 9.4).
+///
+/// # Errors
+///
+/// When a layer breaks the schema, or holds what is no capability pattern.
+pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, ConfigError> {
+    let (mut operators, mut projects) = (Grant::everything(), None);
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: Trust = read(TRUST, layer)?;
+        let Some(patterns) = file.grants else { continue };
+        let grant = granted(&patterns, layer)?;
+        match layer.location.space {
+            Space::Project => projects = Some(grant),
+            _ => operators = grant,
+        }
+    }
+    let project = projects.map(|grant| Layer::new(LayerName::Project, grant));
+    Ok([Layer::new(LayerName::Operator, operators)].into_iter().chain(project).collect())
+}
+
+fn granted(patterns: &[String], layer: &Item<Value>) -> Result<Grant, ConfigError> {
+    let (mut grant, mut problems) = (Vec::new(), Vec::new());
+    for (index, text) in patterns.iter().enumerate() {
+        match text.parse::<Pattern>() {
+            Ok(pattern) => grant.push(pattern),
+            Err(error) => problems.push(format!("at `/grants/{index}`: {error}")),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(grant.into_iter().collect());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: TRUST, problems })
 }
 
 /// What a project's file would allow although the operator does not.

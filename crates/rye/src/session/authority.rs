@@ -8,12 +8,13 @@ use rye_thread::{DIRECTIVE_RETURN, OutputContract};
 
 use super::error::PrepareError;
 
-/// Stacks the layers: what the operator allows, what the keys may grant that signed the chain and the knowledge in its
-/// context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
+/// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
+/// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
 ///
-/// The hooks file that says what the directive extends counts as a directive does. Knowledge counts because it steers the model as the directives do: with more than its signer may grant, it would be
-/// a way around the limit of that key.
+/// The hooks file that says what the directive extends counts as a directive does. Knowledge counts because it steers the
+/// model as the directives do: with more than its signer may grant, it would be a way around the limit of that key.
 pub(crate) fn authority(
+    policy: &[Layer],
     chain: &ExtendsChain,
     knowledge: &[Item<Knowledge>],
     contract: &OutputContract,
@@ -22,29 +23,63 @@ pub(crate) fn authority(
     let extended_by = chain.extended_by().map(|hook| &hook.provenance);
     let signed =
         signed.chain(extended_by).chain(knowledge.iter().map(|item| item.content.provenance()));
-    let mut authority = operator();
+    let mut layers = policy.to_vec();
     for provenance in signed {
-        for ceiling in ceilings(provenance)? {
-            let layer = returning(ceiling, contract);
-            if !authority.layers().contains(&layer) {
-                authority = authority.narrow(layer);
-            }
-        }
+        layers.extend(ceilings(provenance)?);
     }
     let declaring = chain.declaring().unwrap_or_else(|| chain.leaf());
-    let declared = Layer::new(LayerName::Directive(declaring.id.to_string()), chain.grant()?);
-    Ok(authority.narrow(returning(declared, contract)))
+    layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), chain.grant()?));
+    Ok(stacked(layers.into_iter().map(|layer| returning(layer, contract))))
 }
 
-/// The most that an item which `provenance` vouches for may do, whoever asks for it (SPEC 2.7).
-pub(crate) fn of_signer(provenance: &Provenance) -> Result<Authority, PrepareError> {
-    Ok(ceilings(provenance)?
-        .into_iter()
-        .fold(operator(), |authority, layer| authority.narrow(layer)))
+/// What knowledge takes away from `authority`'s declaration, because the key that signed it may grant less: nobody finds
+/// that by looking at the directive.
+pub(crate) fn lessened_by_knowledge(
+    authority: &Authority,
+    knowledge: &[Item<Knowledge>],
+) -> Result<Vec<String>, PrepareError> {
+    let Some(declared) = authority.layers().last() else { return Ok(Vec::new()) };
+    let mut lessened = Vec::new();
+    for item in knowledge {
+        let ceilings = ceilings(item.content.provenance())?;
+        let lost = ceilings.iter().find_map(|layer| {
+            let patterns = declared.grant().patterns().iter();
+            let own =
+                patterns.filter(|pattern| **pattern != Pattern::exactly(&return_capability()));
+            let mut lost = own.filter(|pattern| !covers(layer.grant(), pattern));
+            lost.next().map(|pattern| (layer.name(), pattern))
+        });
+        lessened.extend(lost.map(|(key, pattern)| {
+            format!(
+                "knowledge `{0}` lessens what the thread may do: {key}, which signed it, may not grant `{pattern}`; read \
+                 it and sign it with a key that may, or leave it out",
+                item.id
+            )
+        }));
+    }
+    Ok(lessened)
 }
 
-fn operator() -> Authority {
-    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
+fn covers(grant: &Grant, pattern: &Pattern) -> bool {
+    grant.covers(&std::iter::once(pattern.clone()).collect()).is_ok()
+}
+
+/// The most that an item which `provenance` vouches for may do under `policy`, whoever asks for it (SPEC 2.7).
+pub(crate) fn of_signer(
+    policy: &[Layer],
+    provenance: &Provenance,
+) -> Result<Authority, PrepareError> {
+    Ok(stacked(policy.iter().cloned().chain(ceilings(provenance)?)))
+}
+
+/// One upon the other, each once; nobody's objection is not needed where nobody has a say.
+fn stacked(layers: impl IntoIterator<Item = Layer>) -> Authority {
+    let mut layers = layers.into_iter();
+    let first = layers.next();
+    let root = first.unwrap_or_else(|| Layer::new(LayerName::Operator, Grant::everything()));
+    layers.fold(Authority::new(root), |authority, layer| {
+        if authority.layers().contains(&layer) { authority } else { authority.narrow(layer) }
+    })
 }
 
 /// The capability of returning outputs.

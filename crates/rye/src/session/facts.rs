@@ -53,7 +53,7 @@ pub(crate) fn facts(
         "skipped_context",
         composed.context.skipped.iter().map(|wanted| Value::from(wanted.id.as_str())).collect(),
     );
-    put("token", serde_json::from_str(&token.to_json()).unwrap_or(Value::Null));
+    put(TOKEN, serde_json::from_str(&token.to_json()).unwrap_or(Value::Null));
     put(SIGNED_BY, signed_by(key, is_operators_key));
     put(
         "trust_notes",
@@ -62,6 +62,9 @@ pub(crate) fn facts(
     put("warnings", warnings.into());
     facts
 }
+
+/// The fact that holds the capability token.
+pub(crate) const TOKEN: &str = "token";
 
 /// The fact that names the key of a record, by which one that a thread signed itself is read back.
 pub(crate) const SIGNED_BY: &str = "signed_by";

@@ -10,7 +10,7 @@ use rye_resolve::{Config, ExtendsChain, PlacedHook};
 use rye_thread::{Opening, OutputContract};
 use rye_tools::fs::Root;
 
-use super::authority::authority;
+use super::authority::{authority, lessened_by_knowledge};
 use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
@@ -20,7 +20,7 @@ use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
 use super::tools::{Offer, offer};
 use crate::Rye;
-use crate::config::{HOOKS_FILE, risk_table};
+use crate::config::{HOOKS_FILE, policy_layers, risk_table};
 
 /// A directive with all that decides how its thread begins, except who answers.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) authority: Authority,
     /// How dangerous the declared grant is, refused or not.
     pub(crate) findings: Vec<Finding>,
+    /// What the operator should know of knowledge that lessens the authority.
+    pub(crate) lessened: Vec<String>,
     pub(crate) offer: Offer,
     pub(crate) limits: SetLimits,
     /// The hooks of the hooks files, in turn.
@@ -43,18 +45,20 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let library = &rye.library;
     let composed = composed(library, &request.directive, &request.inputs)?;
     let contract = contract(&composed.chain)?;
-    let authority = authority(&composed.chain, &composed.knowledge, &contract)?;
+    let policy = policy_layers(rye.trust_config.as_ref())?;
+    let authority = authority(&policy, &composed.chain, &composed.knowledge, &contract)?;
+    let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
     let findings = assess(risk.as_ref(), &composed.chain)?;
     let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
         .map_err(PrepareError::Project)?;
-    let offer = offer(library, &authority, &root)?;
+    let offer = offer(library, &policy, &authority, &root)?;
     let resilience = library.config("agent/resilience")?;
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
     let (hooks, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
     let configs = [rye.trust_config.clone(), risk, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
-    Ok(Plan { composed, contract, authority, findings, offer, limits, hooks, configs })
+    Ok(Plan { composed, contract, authority, findings, lessened, offer, limits, hooks, configs })
 }
 
 impl Plan {
@@ -76,7 +80,8 @@ impl Plan {
     /// What the operator should know of the grant and of the tools, although the run goes on.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
-        warned.map(ToString::to_string).chain(self.offer.withheld.iter().cloned()).collect()
+        let warned = warned.map(ToString::to_string).chain(self.lessened.iter().cloned());
+        warned.chain(self.offer.withheld.iter().cloned()).collect()
     }
 
     /// What vouches for everything beside the chain and its knowledge.

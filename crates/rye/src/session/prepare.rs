@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rye_caps::Authority;
+use rye_caps::{Authority, Layer};
 use rye_resolve::ExtendsChain;
 use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
@@ -80,7 +80,7 @@ fn token(
         thread_id: record.thread.to_string(),
         directive_id: leaf.id.to_string(),
         directive_hash: rye_sign::Digest::of(leaf.source.as_bytes()),
-        capabilities: declared(authority),
+        capabilities: layers(authority),
         issued,
         expires: rye_sign::Timestamp::from_unix(issued.as_unix().saturating_add(seconds)),
     };
@@ -88,10 +88,10 @@ fn token(
         .expect("because ids are one line of text and a thread lasts at least a second")
 }
 
-/// The patterns of the innermost layer, which is the directive's own.
-fn declared(authority: &Authority) -> Vec<String> {
-    let innermost = authority.layers().last();
-    innermost
-        .map(|layer| layer.grant().patterns().iter().map(ToString::to_string).collect())
-        .unwrap_or_default()
+/// The patterns of each layer, so that the token allows what the authority does, be it of the operator's making, of the
+/// signers' or of the directive's (SPEC 9.4).
+fn layers(authority: &Authority) -> Vec<Vec<String>> {
+    let patterns =
+        |layer: &Layer| layer.grant().patterns().iter().map(ToString::to_string).collect();
+    authority.layers().iter().map(patterns).collect()
 }

@@ -1,6 +1,6 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
-use rye_caps::{Authority, Capability, Kind, Primary};
+use rye_caps::{Authority, Capability, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library};
 use rye_thread::{DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
@@ -20,13 +20,14 @@ pub(crate) struct Offer {
     pub(crate) items: Vec<Item<ToolManifest>>,
 }
 
-/// Offers every tool that `authority` covers, confined to `root`.
+/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root`.
 ///
 /// # Errors
 ///
 /// When a covered tool is refused or broken: a tool that does not verify is never just left out.
 pub(crate) fn offer(
     library: &Library,
+    policy: &[Layer],
     authority: &Authority,
     root: &Root,
 ) -> Result<Offer, PrepareError> {
@@ -42,7 +43,7 @@ pub(crate) fn offer(
             continue;
         }
         match library.tool(&listed.id) {
-            Ok(item) => match entry(&item, capability, root) {
+            Ok(item) => match entry(&item, policy, capability, root) {
                 Ok(entry) => {
                     entries.push(entry);
                     items.push(item);
@@ -70,6 +71,7 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
 
 fn entry(
     item: &Item<ToolManifest>,
+    policy: &[Layer],
     capability: Capability,
     root: &Root,
 ) -> Result<PaletteEntry, String> {
@@ -80,7 +82,7 @@ fn entry(
     let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
         return Err(format!("this version has no builtin function `{function}`"));
     };
-    vouch(item, &capability, function)?;
+    vouch(item, policy, &capability, function)?;
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
         spec = spec.with_output_schema(schema.clone());
@@ -89,10 +91,16 @@ fn entry(
     Ok(PaletteEntry::new(id, spec, capability, effect, tool).with_aliases(&aliases(id)))
 }
 
-/// Holds the tool, and the function that its manifest puts behind it, against what the manifest's signer may grant: with
-/// a limit on its key, nobody turns a tool that reads into one that writes.
-fn vouch(item: &Item<ToolManifest>, capability: &Capability, function: &str) -> Result<(), String> {
-    let signer = of_signer(item.content.provenance()).map_err(|error| with_causes(&error))?;
+/// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and
+/// the manifest's signer may grant: with a limit there, nobody turns a tool that reads into one that writes.
+fn vouch(
+    item: &Item<ToolManifest>,
+    policy: &[Layer],
+    capability: &Capability,
+    function: &str,
+) -> Result<(), String> {
+    let signer =
+        of_signer(policy, item.content.provenance()).map_err(|error| with_causes(&error))?;
     let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"))
         .map_err(|error| error.to_string())?;
     for capability in [capability, &behind] {
