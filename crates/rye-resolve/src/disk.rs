@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, Metadata},
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use crate::ResolveError;
@@ -20,11 +20,18 @@ pub(crate) fn occupied(path: &Path) -> Result<bool, ResolveError> {
     }
 }
 
+/// Whether nothing can be below the folder at `path`, because it is not there.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| is_absence(&error))
+}
+
 /// The text of the plain file at `path`, which must lie in the `.ai` folder `ai` after every link.
 pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
-    let real = reach(ai, path)?;
+    let (real, metadata) = reach(ai, path)?;
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
+    // One byte more than there should be, so that the end is found without another piece of memory.
+    let room = metadata.len().min(MAX_FILE_BYTES) + 1;
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     // The length is counted while reading, because a file can grow after it was measured.
     let mut file = File::open(&real).map_err(failed)?.take(MAX_FILE_BYTES + 1);
     file.read_to_end(&mut bytes).map_err(failed)?;
@@ -34,12 +41,12 @@ pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
     String::from_utf8(bytes).map_err(|_| ResolveError::NotText { path: path.to_owned() })
 }
 
-/// The real path of the plain file at `path`.
-pub(crate) fn reach(ai: &Path, path: &Path) -> Result<PathBuf, ResolveError> {
+/// The real path of the plain file at `path`, and how it looks.
+fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let (real, metadata) = inside(ai, path)?;
     // Checked before opening: opening a pipe would wait for a writer.
     if metadata.is_file() {
-        Ok(real)
+        Ok((real, metadata))
     } else {
         Err(ResolveError::NotAFile { path: path.to_owned() })
     }
@@ -51,12 +58,28 @@ pub(crate) fn reach(ai: &Path, path: &Path) -> Result<PathBuf, ResolveError> {
 pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let space = fs::canonicalize(ai).map_err(failed)?;
+    if let Some(found) = path.strip_prefix(ai).ok().and_then(|below| unlinked(&space, below)) {
+        return Ok(found);
+    }
     let real = fs::canonicalize(path).map_err(failed)?;
     if !real.starts_with(&space) {
         return Err(ResolveError::LeavesSpace { path: path.to_owned(), target: real });
     }
     let metadata = fs::metadata(&real).map_err(failed)?;
     Ok((real, metadata))
+}
+
+/// What is at `below` in the real folder `space`, when no segment of `below` is a link: then nothing can lead out, and the
+/// segments of `space` need not be looked at again.
+fn unlinked(space: &Path, below: &Path) -> Option<(PathBuf, Metadata)> {
+    let mut real = space.to_owned();
+    let mut last = None;
+    for component in below.components() {
+        let Component::Normal(segment) = component else { return None };
+        real.push(segment);
+        last = Some(fs::symlink_metadata(&real).ok().filter(|metadata| !metadata.is_symlink())?);
+    }
+    Some((real, last?))
 }
 
 /// The names in the folder at `path`, sorted, or `None` when there is no such folder.

@@ -1,7 +1,6 @@
 //! A verified item, with what is needed to explain and to pin it.
 
-use rye_sign::Verified;
-use sha2::{Digest, Sha256};
+use rye_sign::{Digest, Verified};
 
 use crate::{ItemId, ItemKind, Location};
 
@@ -27,7 +26,7 @@ impl Item<String> {
     /// The item whose file at `location` holds the text in `content`.
     pub fn new(kind: ItemKind, id: ItemId, location: Location, content: Verified<String>) -> Self {
         let source = content.value().clone();
-        let digest = hex(&Sha256::digest(source.as_bytes()));
+        let digest = Digest::of(source.as_bytes()).to_string();
         Self { id, kind, location, content, source, digest }
     }
 }
@@ -45,8 +44,4 @@ impl<T> Item<T> {
         let content = content.try_map(read)?;
         Ok(Item { id, kind, location, content, source, digest })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,6 +1,6 @@
 //! One root as a thing that holds files, whether on disk or inside the program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{ItemId, ItemKind, Location, ResolveError, ShippedFile, Space, disk};
 
@@ -41,13 +41,16 @@ impl Root {
         id: &ItemId,
     ) -> Result<Vec<Location>, ResolveError> {
         let mut found = Vec::new();
-        if kind.reserves(id) {
+        let mut path = format!("{}/{id}.", kind.folder());
+        if kind.reserves(id) || self.lacks_folder_of(&path, kind) {
             return Ok(found);
         }
+        let stem = path.len();
         for extension in kind.extensions() {
-            let location = self.location(&format!("{}/{id}.{extension}", kind.folder()));
-            if self.holds(&location)? {
-                found.push(location);
+            path.truncate(stem);
+            path.push_str(extension);
+            if self.holds(&path)? {
+                found.push(self.location(&path));
             }
         }
         Ok(found)
@@ -65,10 +68,21 @@ impl Root {
         }
     }
 
-    fn holds(&self, location: &Location) -> Result<bool, ResolveError> {
+    /// Whether one look shows that nothing is at `path`, whatever its extension; not asked where it saves nothing.
+    fn lacks_folder_of(&self, path: &str, kind: ItemKind) -> bool {
+        match (self, Path::new(path).parent()) {
+            (Self::Disk { ai, .. }, Some(folder)) if kind.extensions().len() > 1 => {
+                disk::is_missing(&ai.join(folder))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether anything is at `relative`, a path below `.ai`.
+    fn holds(&self, relative: &str) -> Result<bool, ResolveError> {
         match self {
-            Self::Disk { .. } => disk::occupied(&location.path),
-            Self::Shipped(files) => Ok(shipped(files, location).is_some()),
+            Self::Disk { ai, .. } => disk::occupied(&ai.join(relative)),
+            Self::Shipped(files) => Ok(files.iter().any(|file| file.path == relative)),
         }
     }
 }

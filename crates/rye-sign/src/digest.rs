@@ -62,7 +62,12 @@ impl FromStr for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // In one piece: each signature that is checked spells a digest, and 32 formatted bytes cost more than the digest.
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
+        }
+        f.write_str(str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -87,6 +92,14 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
         *byte = nibble(*high)? << 4 | nibble(*low)?;
     }
     Some(bytes)
+}
+
+/// The digit of a value below 16.
+fn digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0' + nibble,
+        _ => b'a' + nibble - 10,
+    }
 }
 
 fn nibble(digit: u8) -> Option<u8> {

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use rye_resolve::ItemKind;
+use rye_resolve::{ItemKind, Space};
 
 use crate::world::{World, directive, id, signed_text};
 
@@ -26,6 +26,24 @@ fn a_link_inside_the_space_is_followed() {
     world.write("project", "shared/a.txt", &signed);
     link(&world, "directives/a.md", "project/.ai/shared/a.txt");
     assert_eq!(world.library().directive(&id("a")).unwrap().source, signed);
+}
+
+#[test]
+fn a_folder_inside_the_space_is_followed() {
+    let world = World::new();
+    let signed = signed_text(&world.operator, "directives/b/a.md", &directive("a", "", ""));
+    world.write("project", "shared/a.md", &signed);
+    link(&world, "directives/b", "project/.ai/shared");
+    assert_eq!(world.library().directive(&id("b/a")).unwrap().source, signed);
+}
+
+#[test]
+fn a_folder_that_leads_nowhere_holds_nothing() {
+    let world = World::new();
+    let signed = signed_text(&world.operator, "knowledge/b/a.md", "text\n");
+    world.write("user", "knowledge/b/a.md", &signed);
+    link(&world, "knowledge/b", "nowhere");
+    assert_eq!(world.library().knowledge(&id("b/a")).unwrap().location.space, Space::User);
 }
 
 #[test]
