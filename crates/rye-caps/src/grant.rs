@@ -124,6 +124,26 @@ impl Grant {
             .any(|glob| self.patterns().iter().any(|pattern| inclusion::may_meet(glob, pattern)))
     }
 
+    /// The patterns that another one of the grant covers, each with that one: without the first of each pair, the grant
+    /// allows the same. Of patterns that mean the same, the first stays.
+    ///
+    /// All pairs are decided within a fixed amount of work; a grant of many hundred patterns, or of patterns that are made
+    /// to be hard, may have more than are found.
+    ///
+    /// ```
+    /// use rye_caps::Grant;
+    ///
+    /// let grant = Grant::of_items("execute", "tool", "files.*")?.union(&Grant::of_items("execute", "tool", "files.read")?);
+    /// let pairs = grant.redundant();
+    /// assert_eq!(pairs.len(), 1);
+    /// assert_eq!(pairs[0].0.as_str(), "rye.execute.tool.files.read");
+    /// assert_eq!(pairs[0].1.as_str(), "rye.execute.tool.files.*");
+    /// # Ok::<(), rye_caps::PatternError>(())
+    /// ```
+    pub fn redundant(&self) -> Vec<(Pattern, Pattern)> {
+        inclusion::redundant(self.patterns())
+    }
+
     /// Whether this grant allows everything that `other` allows, decided over all capabilities that can be written.
     ///
     /// The patterns count together: `rye.load.*` and `rye.search.*` cover `rye.fetch.*`, though neither does alone.

@@ -82,6 +82,39 @@ pub(crate) fn covers_glob<'a>(outer: impl IntoIterator<Item = &'a Pattern>, inne
     Walk::new(inner, &outer, Goal::Outside).find() == Ok(None)
 }
 
+/// Of `patterns`, those that another one covers, each with that one. Of several that mean the same, the first stays.
+///
+/// All questions share one budget of work; what is not decided within it is not among them.
+pub(crate) fn redundant(patterns: &[Pattern]) -> Vec<(Pattern, Pattern)> {
+    let mut budget = PAIRS_BUDGET;
+    let mut covers = |outer: &Pattern, inner: &Pattern| covers_within(outer, inner, &mut budget);
+    let mut redundant: Vec<(Pattern, Pattern)> = Vec::new();
+    for (place, inner) in patterns.iter().enumerate() {
+        let outer = patterns.iter().enumerate().find(|(other, outer)| {
+            *other != place && covers(outer, inner) && (*other < place || !covers(inner, outer))
+        });
+        redundant.extend(outer.map(|(_, outer)| (inner.clone(), outer.clone())));
+    }
+    redundant
+}
+
+/// Whether `outer` is certain to cover `inner`, as far as `budget` goes, which is used up by the question.
+fn covers_within(outer: &Pattern, inner: &Pattern, budget: &mut usize) -> bool {
+    let globs: Vec<_> = outer.globs().iter().collect();
+    inner.globs().iter().all(|glob| {
+        let mut walk = Walk::new(glob, &globs, Goal::Outside).within(*budget);
+        let is_covered = *budget > 0 && walk.find() == Ok(None);
+        *budget = budget.saturating_sub(walk.work() + WALK);
+        is_covered
+    })
+}
+
+/// The most work for finding all pairs of patterns of which one covers the other: some tens of milliseconds.
+const PAIRS_BUDGET: usize = 4_000_000;
+
+/// What a walk costs that goes nowhere.
+const WALK: usize = 20;
+
 /// Whether some capability may be covered by `glob` and `pattern` both. A question that takes too long counts as yes.
 pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
     let others: Vec<_> = pattern.globs().iter().collect();

@@ -1,5 +1,7 @@
 //! What is granted: wildcard patterns over capabilities.
 
+#[cfg(test)]
+mod bounds;
 mod error;
 mod glob;
 #[cfg(test)]
@@ -25,7 +27,7 @@ use crate::{
 /// The crate's documentation has the whole [syntax](crate#syntax). Parsing writes `/` as `.` and a run of `*` as one,
 /// and `Display` gives the text in that form; patterns compare by it.
 ///
-/// Parsing compiles, which costs some microseconds; cloning is cheap.
+/// The first match compiles the pattern, which costs some microseconds; cloning is cheap, and keeps what was compiled.
 ///
 /// ```
 /// use rye_caps::{Capability, Pattern};
@@ -86,6 +88,23 @@ impl Pattern {
     /// ```
     pub fn covers(&self, other: &Self) -> Result<(), CounterExample> {
         inclusion::covers(std::slice::from_ref(self), other)
+    }
+
+    /// Whether there is a capability that both patterns cover, decided over all capabilities that can be written.
+    ///
+    /// A question that takes more than a fixed amount of work counts as a yes, which only patterns get that are made for it.
+    ///
+    /// ```
+    /// use rye_caps::Pattern;
+    ///
+    /// let [reading, files, shells]: [Pattern; 3] =
+    ///     ["rye.execute.tool.*.read".parse()?, "rye.execute.tool.files.*".parse()?, "rye.execute.tool.bash".parse()?];
+    /// assert!(reading.meets(&files) && files.meets(&reading));
+    /// assert!(!reading.meets(&shells));
+    /// # Ok::<(), rye_caps::PatternError>(())
+    /// ```
+    pub fn meets(&self, other: &Self) -> bool {
+        self.globs().iter().any(|glob| inclusion::may_meet(glob, other))
     }
 
     /// A short capability that the pattern covers, or nothing when it can cover none, as `rye.run.*`

@@ -24,6 +24,7 @@ pub(super) struct Walk<'a> {
     /// The bytes that are told apart behind the head that is walked on from.
     alphabet: Vec<u8>,
     work: usize,
+    budget: usize,
 }
 
 /// What is looked for among the capabilities that the inner glob covers.
@@ -56,11 +57,21 @@ impl<'a> Walk<'a> {
     pub(super) fn new(inner: &'a Glob, outer: &[&'a Glob], goal: Goal) -> Self {
         let inner = Automaton::new(inner);
         let outer: Vec<_> = outer.iter().map(|glob| Automaton::new(glob)).collect();
-        Self { inner, outer, goal, alphabet: Vec::new(), work: 0 }
+        Self { inner, outer, goal, alphabet: Vec::new(), work: 0, budget: BUDGET }
+    }
+
+    /// The same walk with less patience.
+    pub(super) fn within(self, budget: usize) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// How much was done so far.
+    pub(super) fn work(&self) -> usize {
+        self.work
     }
 
     /// What is looked for, as short as there is one for the first action and kind that have any.
-    pub(super) fn find(mut self) -> Result<Option<Capability>, Exhausted> {
+    pub(super) fn find(&mut self) -> Result<Option<Capability>, Exhausted> {
         for primary in Primary::ALL {
             for kind in Kind::ALL {
                 if let Some(id) = self.find_id(&format!("rye.{primary}.{kind}."))? {
@@ -164,7 +175,7 @@ impl<'a> Walk<'a> {
     }
 
     fn check_budget(&self) -> Result<(), Exhausted> {
-        if self.work > BUDGET { Err(Exhausted) } else { Ok(()) }
+        if self.work > self.budget { Err(Exhausted) } else { Ok(()) }
     }
 }
 
@@ -206,3 +217,6 @@ fn first(set: Letters) -> Option<u8> {
 /// The bytes of capabilities, those first that read best in a message.
 const BY_LEGIBILITY: &[u8; 65] =
     b"xyzabcdefghijklmnopqrstuvw0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_.-";
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,11 @@
 //! One wildcard text, ready to match.
+//!
+//! Matching is the work of `fnmatch-regex`, behind the closed grammar: it is a part that others keep, and the regular
+//! expressions that it gives match in linear time and join into one for a whole grant. The crate's own automaton decides
+//! inclusion and meeting, which regular expressions do not answer. A matcher of our own would be a third meaning to keep;
+//! that these two are one is held by the rows in `tests.rs`, by CPython's answers, by properties and by a fuzzer.
 
-use std::iter;
+use std::{iter, sync::OnceLock};
 
 use fnmatch_regex::{glob_to_regex, glob_to_regex_pattern};
 use regex::Regex;
@@ -23,8 +28,8 @@ enum Matcher {
     Exact,
     /// A single wildcard, the `*` at the end: the length of what stands before it.
     Prefix(usize),
-    /// All else: any of these.
-    Any(Vec<Regex>),
+    /// All else: any of these, made when the glob is first asked alone; a grant compiles its globs together.
+    Any(OnceLock<Vec<Regex>>),
 }
 
 /// What a glob asks of a text, for an index over many of them.
@@ -44,7 +49,7 @@ impl Glob {
         let matcher = match text.find(['*', '?', '[']) {
             None => Matcher::Exact,
             Some(first) if text.ends_with('*') && first == text.len() - 1 => Matcher::Prefix(first),
-            Some(_) => Matcher::Any(alternatives(&text).map(compile).collect()),
+            Some(_) => Matcher::Any(OnceLock::new()),
         };
         Self { text, tokens, matcher }
     }
@@ -61,7 +66,11 @@ impl Glob {
     /// Whether `subject`, which is the text of a capability, is matched.
     pub(crate) fn matches(&self, subject: &str) -> bool {
         match (&self.matcher, self.shape()) {
-            (Matcher::Any(regexes), _) => regexes.iter().any(|regex| regex.is_match(subject)),
+            (Matcher::Any(regexes), _) => {
+                let regexes =
+                    regexes.get_or_init(|| alternatives(&self.text).map(compile).collect());
+                regexes.iter().any(|regex| regex.is_match(subject))
+            }
             (_, Shape::Prefix(prefix)) => starts_below(subject, prefix),
             (_, shape) => matches!(shape, Shape::Exact(text) if text == subject),
         }

@@ -61,6 +61,28 @@ fn a_wildcard_is_as_risky_as_the_riskiest_that_it_covers_or_meets() {
     check("*", Risk::Unrestricted, Some("rye.execute.tool.rye.bash.root"));
 }
 
+/// Classes and single characters are decided exactly: one letter more or less is another risk.
+#[test]
+fn classes_and_single_characters_meet_what_they_spell_and_nothing_else() {
+    let elevated = Some("rye.execute.tool.rye.bash.*");
+    check("rye.execute.tool.rye.bas[a-h]", Risk::Elevated, elevated);
+    check("rye.execute.tool.rye.bas[!h]", Risk::Write, Some("rye.execute.*"));
+    check("rye.execute.tool.rye.bas[i-z]*", Risk::Write, Some("rye.execute.*"));
+    check("rye.execute.tool.rye.???h", Risk::Elevated, elevated);
+    check("rye.execute.tool.rye.??", Risk::Write, Some("rye.execute.*"));
+    check("rye.execute.tool.rye.???", Risk::Elevated, Some("rye.execute.tool.rye.web.*"));
+    check("rye.execute.tool.rye.????.x", Risk::Elevated, elevated);
+    let root = Some("rye.execute.tool.rye.bash.root");
+    check("rye.execute.tool.rye.bash.roo?", Risk::Unrestricted, root);
+    check("rye.execute.tool.rye.bash.????", Risk::Unrestricted, root);
+    check("rye.execute.tool.rye.bash.?????", Risk::Elevated, elevated);
+    check("rye.execute.tool.rye.bash.[p-t]oot", Risk::Unrestricted, root);
+    check("rye.execute.tool.rye.bash.[!r]oot", Risk::Elevated, elevated);
+    check("rye.execute.tool.rye.bash.[!a-qs-z]*", Risk::Unrestricted, root);
+    check("rye.[a-e]*.tool.rye.bash.root", Risk::Unrestricted, root);
+    check("rye.execute.[!t]*.rye.bash.root", Risk::Write, Some("rye.execute.*"));
+}
+
 #[test]
 fn what_covers_nothing_is_safe_and_what_nobody_classified_is_not() {
     check("rye.run.*", Risk::Safe, None);

@@ -82,6 +82,61 @@ fn a_grant_is_a_set() {
     );
 }
 
+/// Checks which patterns are not needed, and because of which.
+#[track_caller]
+fn check_redundant(patterns: &[&str], expected: &[(&str, &str)]) {
+    let grant: Grant = patterns.iter().map(|text| parsed::<rye_caps::Pattern>(text)).collect();
+    let found = grant.redundant();
+    let found: Vec<_> =
+        found.iter().map(|(inner, outer)| (inner.as_str(), outer.as_str())).collect();
+    assert_eq!(found, expected);
+    let needless: Vec<_> = grant.redundant().into_iter().map(|(inner, _)| inner).collect();
+    let rest = grant.patterns().iter().filter(|pattern| !needless.contains(pattern)).cloned();
+    assert!(rest.collect::<Grant>().covers(&grant).is_ok(), "nothing is lost without them");
+}
+
+#[test]
+fn what_another_pattern_covers_is_not_needed() {
+    check_redundant(&[], &[]);
+    check_redundant(&["rye.load.tool.a", "rye.load.tool.b", "rye.load.tool.a?"], &[]);
+    check_redundant(
+        &["rye.load.tool.a", "rye.load.tool.*", "rye.load.*"],
+        &[("rye.load.tool.*", "rye.load.*"), ("rye.load.tool.a", "rye.load.*")],
+    );
+    check_redundant(
+        &["rye.load.tool.a.*", "rye.load.tool.a"],
+        &[("rye.load.tool.a", "rye.load.tool.a.*")],
+    );
+    check_redundant(&["rye.fetch.*", "rye.load.tool.x"], &[("rye.load.tool.x", "rye.fetch.*")]);
+    // What only covers it together with others is not told apart here.
+    check_redundant(
+        &["rye.fetch.*", "rye.load.*", "rye.search.*"],
+        &[("rye.load.*", "rye.fetch.*"), ("rye.search.*", "rye.fetch.*")],
+    );
+    // Of two that mean the same, one stays.
+    check_redundant(
+        &["rye.load.tool.?*", "rye.load.tool.*?"],
+        &[("rye.load.tool.?*", "rye.load.tool.*?")],
+    );
+    check_redundant(
+        &["rye.load.tool.[ab]", "rye.load.tool.[ba]", "rye.load.tool.[a-b]"],
+        &[
+            ("rye.load.tool.[ab]", "rye.load.tool.[a-b]"),
+            ("rye.load.tool.[ba]", "rye.load.tool.[a-b]"),
+        ],
+    );
+}
+
+#[test]
+fn a_great_many_patterns_do_not_take_forever() {
+    let grant: Grant = (0..1_000)
+        .map(|index| {
+            parsed::<rye_caps::Pattern>(&format!("rye.load.tool.*a{index}b?*[!a]??????????"))
+        })
+        .collect();
+    assert!(grant.redundant().is_empty());
+}
+
 #[test]
 fn a_search_of_a_kind_needs_any_grant_to_search_it() {
     let grant = Grant::of_items("fetch", "directive", "test/*").unwrap();

@@ -1,0 +1,76 @@
+//! How much work a question takes, counted in steps, which are the same on every machine.
+
+use super::*;
+use crate::pattern::Pattern;
+
+/// The work of deciding whether `outer` covers `inner`, and whether it came to an end.
+fn work(outer: &[&str], inner: &str) -> (usize, bool) {
+    let outer: Vec<Pattern> = outer.iter().map(|text| text.parse().unwrap()).collect();
+    let inner: Pattern = inner.parse().unwrap();
+    let globs: Vec<&Glob> = outer.iter().flat_map(Pattern::globs).collect();
+    let mut total = (0, true);
+    for glob in inner.globs() {
+        let mut walk = Walk::new(glob, &globs, Goal::Outside);
+        let ended = walk.find().is_ok();
+        total = (total.0 + walk.work(), total.1 && ended);
+    }
+    total
+}
+
+#[track_caller]
+fn check_at_most(outer: &[&str], inner: &str, limit: usize) {
+    let (work, ended) = work(outer, inner);
+    assert!(ended && work <= limit, "{work} steps, of which {limit} were expected");
+}
+
+#[test]
+fn what_people_write_takes_few_steps() {
+    check_at_most(&["rye.*"], "rye.execute.*", 500);
+    check_at_most(&["rye.execute.tool.*"], "rye.execute.tool.rye.file-system.*", 1_000);
+    check_at_most(&["rye.execute.tool.rye.bash.*"], "rye.execute.tool.rye.*", 100);
+    check_at_most(&["rye.load.*", "rye.search.*"], "rye.fetch.*", 500);
+    check_at_most(&["rye.execute.*.read", "rye.execute.*.write"], "rye.execute.tool.*.read", 5_000);
+}
+
+#[test]
+fn eight_stars_take_steps_in_proportion_to_their_product_and_no_more() {
+    let eight = "rye.load.tool.*a*b*c*d*e*f*g*h";
+    check_at_most(&[eight], eight, 20_000);
+    check_at_most(&["rye.load.tool.*a*a*a*a*a*a*a*a"], "rye.load.tool.a*a*a*a*a*a*a*a", 20_000);
+    check_at_most(&["rye.load.tool.*[ab]*[ab]*[ab]*[ab]"], "rye.load.tool.*a*b*a*b*a*b", 20_000);
+}
+
+#[test]
+fn a_longer_pattern_takes_more_steps_in_proportion() {
+    let steps = |length: usize| {
+        let inner = format!("rye.load.tool.{}*", "a".repeat(length));
+        let outer = format!("rye.load.tool.{}*", "?".repeat(length));
+        let (work, ended) = work(&[&outer], &inner);
+        assert!(ended);
+        work
+    };
+    let [short, long] = [steps(60), steps(240)];
+    assert!(long <= short * 5, "{short} steps for 60 characters, {long} for 240");
+}
+
+#[test]
+fn a_question_made_to_be_hard_is_given_up_at_the_budget() {
+    let any = "?".repeat(30);
+    let [a, other] = [format!("rye.load.tool.*[!a]{any}"), format!("rye.load.tool.*a{any}")];
+    let (work, ended) = work(&[&a, &other], &format!("rye.load.tool.?*{any}"));
+    assert!(!ended);
+    // The last node is finished: as many steps as there are letters, each through both automata, and one look back.
+    assert!((BUDGET..BUDGET * 11 / 10).contains(&work), "{work}");
+}
+
+#[test]
+fn a_smaller_budget_gives_up_sooner() {
+    let [inner, outer]: [Pattern; 2] =
+        ["rye.load.tool.*a*b*c*d*e*f*g*h", "rye.load.tool.*a*b*c*d*e*f*g*[!x]"]
+            .map(|text| text.parse().unwrap());
+    let outer: Vec<&Glob> = outer.globs().iter().collect();
+    let glob = inner.globs().first().unwrap();
+    let mut walk = Walk::new(glob, &outer, Goal::Outside).within(50);
+    assert_eq!(walk.find(), Err(Exhausted));
+    assert!(walk.work() < 200, "{}", walk.work());
+}

@@ -1,0 +1,60 @@
+//! What patterns made to be hard cost: counted in the size of what they compile to, not in time.
+//!
+//! The regular expressions visit each state of their program at most once for each byte (the promise of `regex`), so the
+//! size of the program is the factor in front of the length of a capability, and it has to be in proportion to the pattern.
+
+use regex::RegexBuilder;
+
+use super::Pattern;
+
+/// The fewest bytes that the program of `pattern` fits into.
+fn size(pattern: &str) -> usize {
+    let pattern: Pattern = pattern.parse().unwrap();
+    let sources: Vec<String> =
+        pattern.globs().iter().flat_map(|glob| glob.regex_sources()).collect();
+    let fits = |limit: usize| {
+        sources.iter().all(|source| RegexBuilder::new(source).size_limit(limit).build().is_ok())
+    };
+    let (mut low, mut high) = (0, MOST);
+    assert!(fits(high), "`{}` takes more than {MOST} bytes", pattern.as_str());
+    while high - low > 256 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// The most that any one pattern may take: 256 times what is read of it.
+const MOST: usize = 1 << 20;
+
+#[test]
+fn the_hardest_patterns_compile_within_the_bound() {
+    let head = "rye.execute.knowledge.";
+    for hard in [
+        "?".repeat(256),
+        "[!x]".repeat(64),
+        "[!a-z]".repeat(42),
+        format!("{}.*", "[!a-zA-Z0-9._-]".repeat(16)),
+        format!("*{}", "?*".repeat(7)) + &"?".repeat(240),
+        "*[!a]".repeat(8),
+        "*a".repeat(8) + &"[!b]".repeat(60),
+    ] {
+        size(&format!("{head}{hard}"));
+    }
+}
+
+#[test]
+fn a_longer_pattern_compiles_to_more_in_proportion() {
+    for unit in ["a", "?", "[!x]", "[a-c]"] {
+        let sized = |count: usize| size(&format!("rye.load.tool.x*{}", unit.repeat(count)));
+        let [short, long] = [sized(12), sized(48)];
+        assert!(long <= short * 5, "`{unit}`: {short} bytes for 12, {long} for 48");
+    }
+}
+
+#[test]
+fn stars_do_not_multiply() {
+    let sized = |stars: usize| size(&format!("rye.load.tool.{}b", "*a".repeat(stars)));
+    let [one, eight] = [sized(1), sized(8)];
+    assert!(eight <= one * 10, "{one} bytes for one star, {eight} for eight");
+}
