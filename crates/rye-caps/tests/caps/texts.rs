@@ -3,6 +3,8 @@
 use proptest::{collection::vec, prelude::*};
 use rye_caps::{Capability, Grant, Pattern};
 
+use crate::naive;
+
 /// A capability over a small alphabet.
 pub(crate) fn capability() -> impl Strategy<Value = Capability> {
     (primary(), kind(), "[ab_][ab._-]{0,5}")
@@ -34,6 +36,35 @@ pub(crate) fn grant() -> impl Strategy<Value = Grant> {
 pub(crate) fn parsed<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
     text.parse().expect("because the test writes valid texts")
 }
+
+/// A capability that `pattern` covers, its wildcards filled in as `choices` say; nothing where that is no capability.
+pub(crate) fn filled(pattern: &str, choices: &[u8]) -> Option<Capability> {
+    let mut choices = choices.iter().cycle().map(|&choice| usize::from(choice));
+    let pattern = pattern.replace('/', ".").replacen("rye.fetch.", "rye.load.", 1);
+    let (mut text, mut rest) = (String::new(), pattern.as_str());
+    while let Some(first) = rest.chars().next() {
+        rest = &rest[1..];
+        match first {
+            '*' => text.push_str(RUNS[choices.next()? % RUNS.len()]),
+            '?' => text.push(LETTERS[choices.next()? % LETTERS.len()]),
+            '[' => {
+                let (class, after) = rest.split_once(']')?;
+                rest = after;
+                let is_of =
+                    |letter: &&char| naive::matches(&format!("[{class}]"), &letter.to_string());
+                let letters: Vec<&char> = LETTERS.iter().filter(is_of).collect();
+                text.push(**letters.get(choices.next()? % letters.len().max(1))?);
+            }
+            literal => text.push(literal),
+        }
+    }
+    text.parse().ok()
+}
+
+const RUNS: [&str; 8] =
+    ["", "a", "b.a", "_", "-b", "tool.a", "load.tool.b", "execute.knowledge.ab"];
+
+const LETTERS: [char; 5] = ['a', 'b', '.', '_', '-'];
 
 /// Every id of up to three bytes over the alphabet of [`capability`], for each action on tools.
 pub(crate) fn all_small() -> Vec<Capability> {
