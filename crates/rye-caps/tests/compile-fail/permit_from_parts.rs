@@ -1,0 +1,6 @@
+//! A permit is not put together from its parts.
+
+fn main() {
+    let capability: rye_caps::Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();
+    let _ = rye_caps::Permit { capability };
+}
