@@ -1,6 +1,6 @@
 //! The founding documents, really signed by somebody else: only where the machine has them.
 
-use rye::RenderRequest;
+use rye::{RenderRequest, VerifyError};
 use rye::sign::{Binding, Coverage, Error, Policy, Provenance};
 use rye_tests::{Scratch, inputs, seed, seeds};
 
@@ -20,8 +20,9 @@ fn scratch() -> Option<Scratch> {
 }
 
 fn verified(scratch: &Scratch, path: &str, text: &str) -> Result<(Coverage, Binding), Error> {
-    match scratch.rye().verify(&scratch.project().join(path), text).result? {
-        Provenance::Signed(signature) => Ok((signature.coverage(), signature.binding())),
+    match scratch.rye().verify(&scratch.project().join(path), text).result {
+        Ok(Provenance::Signed(signature)) => Ok((signature.coverage(), signature.binding())),
+        Err(VerifyError::Signature(error)) => Err(error),
         other => panic!("{other:?}"),
     }
 }

@@ -60,4 +60,4 @@ pub use self::session::{
 pub use self::shipped::shipped;
 pub use self::signing::{SignError, signed};
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
-pub use self::verify::Verification;
+pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};

@@ -1,10 +1,16 @@
 //! Whether a file is signed by somebody who is trusted (SPEC 2.11).
 
+mod many;
+mod summary;
+mod trust_document;
+
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_resolve::{ItemId, ItemKind};
-use rye_sign::{CommentStyle, Error, ItemName, Provenance, Unverified};
+use rye_sign::{CommentStyle, Error, ItemName, Provenance, TrustError, Unverified};
 
+pub use self::summary::VerificationSummary;
 use crate::Rye;
 use crate::place::{kind_of, place};
 
@@ -14,12 +20,67 @@ use crate::place::{kind_of, place};
 pub struct Verification {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// What sort of item it is, by its place or, outside an `.ai` folder, by its text.
-    pub kind: ItemKind,
-    /// Its id; outside an `.ai` folder nobody knows it.
+    /// What it is, by its place or, outside an `.ai` folder, by its text.
+    pub subject: Subject,
+    /// The item's id; outside an `.ai` folder nobody knows it.
     pub id: Option<ItemId>,
-    /// What vouches for the file, or why nothing does.
-    pub result: Result<Provenance, Error>,
+    /// What vouches for the file, or why nothing does. A trust document of the operator's that nobody signed is
+    /// [`Provenance::Unsigned`]: it counts because of where it lies.
+    pub result: Result<Provenance, VerifyError>,
+}
+
+/// What sort of file was verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// An item of this kind.
+    Item(ItemKind),
+    /// A document that vouches for a key (SPEC 2.7).
+    TrustDocument,
+}
+
+/// Why nothing vouches for a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The file is not UTF-8 text, so that nothing can be signed in it.
+    #[error("it is not UTF-8 text; save it as UTF-8")]
+    NotText,
+    /// The signature fails, or there is none.
+    #[error(transparent)]
+    Signature(#[from] Error),
+    /// The trust document does not count.
+    #[error(transparent)]
+    TrustDocument(TrustError),
+    /// The file cannot be read.
+    #[error("it cannot be read")]
+    Unreadable(#[source] io::Error),
+}
+
+impl Subject {
+    /// The name of the kind, as in `directive`; `trust` for trust documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Item(kind) => kind.as_str(),
+            Self::TrustDocument => "trust",
+        }
+    }
+}
+
+impl VerifyError {
+    /// The outcome in one word that stays the same from version to version, for programs and for counting.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotText => "not-text",
+            Self::Signature(error) => error.code(),
+            Self::TrustDocument(TrustError::Unverified { source, .. }) => source.code(),
+            Self::TrustDocument(TrustError::SelfVouched { .. }) => "self-vouched",
+            Self::TrustDocument(_) => "no-trust-document",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
 }
 
 impl Rye {
@@ -27,10 +88,19 @@ impl Rye {
     #[must_use]
     pub fn verify(&self, path: &Path, text: &str) -> Verification {
         let placed = place(path);
+        if placed.is_none() && trust_document::is_one(path, text) {
+            let result = self.trust_document(path, text);
+            return Verification {
+                path: path.to_owned(),
+                subject: Subject::TrustDocument,
+                id: None,
+                result,
+            };
+        }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
         let id = placed.map(|(_, id)| id);
-        let result = self.provenance(path, text, kind, id.as_ref());
-        Verification { path: path.to_owned(), kind, id, result }
+        let result = self.provenance(path, text, kind, id.as_ref()).map_err(VerifyError::Signature);
+        Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result }
     }
 
     fn provenance(

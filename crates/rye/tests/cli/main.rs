@@ -4,6 +4,7 @@
 
 mod authoring;
 mod keys;
+mod outcomes;
 mod refused;
 mod repository;
 mod reviewing;

@@ -41,6 +41,55 @@ fn items_are_verified() {
     );
 }
 
+/// Whatever lies in a tree is an answer of its own, and none of them ends the run.
+#[test]
+fn a_tree_of_many_sorts() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    session.put(".ai/knowledge/unsigned.md", "# Unsigned\n");
+    session.put(".ai/config/agent/data.json", "{}\n");
+    session.put(".ai/config/keys/trusted/0000000000000000.toml", "owner = 1\n");
+    session.put("keys/example.toml", EXAMPLE);
+    session.put("keys/own.toml", EXAMPLE.split_once('\n').unwrap().1);
+    let folder = session.project().join(".ai/knowledge");
+    fs::write(folder.join("latin.md"), b"# Caf\xe9\n").unwrap();
+    session.put(".ai/knowledge/count.md", include_str!("old_signatures/content-only.md"));
+    insta::assert_snapshot!(session.rye("verify .ai keys"));
+    insta::assert_snapshot!(session.rye("verify .ai keys --strict --json"));
+}
+
+const EXAMPLE: &str = include_str!("../../../../examples/keys/example-trust.toml");
+
+/// What the operator put into the user space counts there, signed or not.
+#[test]
+fn the_user_space_is_verified_too() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let home = session.home().join(".ai");
+    let output = session.rye(&format!("verify {}", home.display()));
+    assert!(
+        output.contains("1 file: 1 verified, 0 refused\nverified 1 trust document unsigned\n"),
+        "{output}"
+    );
+    session.rye(&format!("trust revoke {}", "56dbf7b2d9ce86ed"));
+    let output = session.rye(&format!("verify {}", home.display()));
+    assert!(output.ends_with("--- exit 0\n"), "{output}");
+}
+
+/// A space follows links, so verifying it does; one that leads nowhere, or around, is no reason to stop.
+#[cfg(unix)]
+#[test]
+fn what_links_lead_to_is_verified() {
+    use std::os::unix::fs::symlink;
+    let session = Session::new();
+    let knowledge = session.project().join(".ai/knowledge");
+    symlink("notes/index-style.md", knowledge.join("linked.md")).unwrap();
+    symlink("nowhere.md", knowledge.join("dangling.md")).unwrap();
+    symlink("..", knowledge.join("around")).unwrap();
+    symlink("notes", knowledge.join("more")).unwrap();
+    insta::assert_snapshot!(session.rye("verify .ai/knowledge --trust TRUST"));
+}
+
 #[test]
 fn a_key_that_nobody_trusts() {
     insta::assert_snapshot!(Session::new().rye("verify .ai/directives/notes/index.md"));

@@ -1,5 +1,6 @@
 //! The files that a person means by paths, folders and patterns.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,33 @@ use crate::failure::Failure;
 ///
 /// A path that is not there, and a pattern that matches nothing, are failures: nothing is passed over in silence.
 pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
+    found(paths, environment, Collecting::items())
+}
+
+/// As [`named`], with all that a space would find below folders: what links lead to, and trust documents.
+pub(crate) fn named_with_linked(
+    paths: &[PathBuf],
+    environment: &Environment,
+) -> Result<Vec<PathBuf>, Failure> {
+    found(
+        paths,
+        environment,
+        Collecting { has_trust: true, linked: Some(BTreeSet::new()), files: Vec::new() },
+    )
+}
+
+fn found(
+    paths: &[PathBuf],
+    environment: &Environment,
+    mut collecting: Collecting,
+) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
         let path = environment.absolute(path);
         for path in expanded(&path)? {
-            if path.is_dir() { collect(&path, &mut files)? } else { files.push(path) }
+            if path.is_dir() { collecting.folder(&path)? } else { collecting.files.push(path) }
         }
     }
+    let mut files = collecting.files;
     files.sort_unstable();
     files.dedup();
     Ok(files)
@@ -78,23 +99,58 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let read = |source| Failure::io("read", folder, &source);
-    for entry in fs::read_dir(folder).map_err(read)? {
-        let entry = entry.map_err(read)?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
-        if kind.is_dir() && !is_passed_over(&path) {
-            collect(&path, files)?;
-        } else if kind.is_file() && is_item(&path) {
-            files.push(path);
-        }
-    }
-    Ok(())
+/// A walk over folders.
+struct Collecting {
+    /// Whether trust documents are looked for, too.
+    has_trust: bool,
+    /// The folders that links led to, each walked once, if links are followed.
+    linked: Option<BTreeSet<PathBuf>>,
+    files: Vec<PathBuf>,
 }
 
-/// Threads are records and keys have rules of their own: neither is an item.
-fn is_passed_over(folder: &Path) -> bool {
-    [".ai/threads", ".ai/config/keys", ".git"].iter().any(|suffix| folder.ends_with(suffix))
+impl Collecting {
+    fn items() -> Self {
+        Self { has_trust: false, linked: None, files: Vec::new() }
+    }
+
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let read = |source| Failure::io("read", folder, &source);
+        for entry in fs::read_dir(folder).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
+            if kind.is_symlink() {
+                self.link(&path)?;
+            } else if kind.is_dir() && !self.is_passed_over(&path) {
+                self.folder(&path)?;
+            } else if kind.is_file() && is_item(&path) {
+                self.files.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// A link that leads nowhere is told of as a file that cannot be read.
+    fn link(&mut self, path: &Path) -> Result<(), Failure> {
+        let Some(linked) = &mut self.linked else { return Ok(()) };
+        match path.canonicalize() {
+            Ok(target) if target.is_dir() => {
+                let leads_back = path.parent().and_then(|folder| folder.canonicalize().ok());
+                let is_new = leads_back.is_none_or(|folder| !folder.starts_with(&target));
+                if is_new && linked.insert(target) && !self.is_passed_over(path) {
+                    self.folder(path)?;
+                }
+            }
+            _ if is_item(path) => self.files.push(path.to_owned()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Threads are records and keys have rules of their own: neither is an item.
+    fn is_passed_over(&self, folder: &Path) -> bool {
+        let keys = if self.has_trust { ".ai/config/keys/signing" } else { ".ai/config/keys" };
+        [".ai/threads", keys, ".git"].iter().any(|suffix| folder.ends_with(suffix))
+    }
 }
 
 pub(crate) fn is_item(path: &Path) -> bool {

@@ -1,13 +1,15 @@
 //! `rye verify PATH…`.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
 use rye::sign::{Policy, Provenance};
-use rye::{Rye, Verification};
+use rye::{Verification, VerificationSummary, VerifyError};
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, read_text};
+use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{files, output};
@@ -36,49 +38,82 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         [] => vec![environment.project()?.join(".ai")],
         paths => paths.to_vec(),
     };
-    let files = files::named(&paths, environment)?;
-    let verified = files.iter().map(|path| verify(&rye, path)).collect::<Result<Vec<_>, _>>()?;
+    let verified = rye.verify_files(&files::named_with_linked(&paths, environment)?);
+    let summary = VerificationSummary::of(&verified);
     if environment.json() {
-        output::json(&verified.iter().map(row).collect());
+        let files: Vec<Value> = verified.iter().map(row).collect();
+        output::json(&json!({ "files": files, "summary": counts(&summary) }));
     } else {
-        verified.iter().for_each(print);
-        println!("{}", summary(&verified));
+        // All at once: ten thousand lines would be as many calls of the system.
+        print!("{}{}", verified.iter().map(told).collect::<String>(), totals(&summary));
     }
-    Ok(if verified.iter().all(|verification| verification.result.is_ok()) {
-        Exit::Fine
-    } else {
-        Exit::Refused
-    })
+    Ok(if summary.refused.is_empty() { Exit::Fine } else { Exit::Refused })
 }
 
-fn verify(rye: &Rye, path: &std::path::Path) -> Result<Verification, Failure> {
-    Ok(rye.verify(path, &read_text(path)?))
-}
-
-fn print(verification: &Verification) {
+fn told(verification: &Verification) -> String {
     let path = verification.path.display();
     match &verification.result {
         Ok(Provenance::Signed(signature)) => {
-            let owner = signature.owner().unwrap_or("unnamed");
+            let owner = output::line(signature.owner().unwrap_or("unnamed"));
             let (coverage, binding, key) =
                 (signature.coverage(), signature.binding(), signature.key_id());
-            println!("ok       {path}  {coverage}, {binding}, by {owner} ({key})");
-            signature.notes().iter().for_each(|note| println!("         note: {note}"));
+            let notes = signature.notes().iter().map(|note| format!("         note: {note}\n"));
+            let notes: String = notes.collect();
+            format!("ok       {path}  {coverage}, {binding}, by {owner} ({key})\n{notes}")
         }
-        Ok(_) => println!("ok       {path}"),
-        Err(error) => println!("refused  {path}\n         {error}"),
+        Ok(_) => format!("ok       {path}  {UNSIGNED_TRUST}\n"),
+        Err(error) => format!("refused  {path}\n         {}\n", reason(error)),
     }
 }
 
-fn summary(verified: &[Verification]) -> String {
-    let fine = verified.iter().filter(|verification| verification.result.is_ok()).count();
-    format!("{} verified, {} refused", fine, verified.len() - fine)
+const UNSIGNED_TRUST: &str = "a trust document that counts because you put it there";
+
+/// The error and its causes; texts of the file in it give the terminal no commands.
+fn reason(error: &VerifyError) -> String {
+    output::line(&Failure::of(error, Exit::Refused).to_string())
+}
+
+/// `3 files: 2 verified, 1 refused`, and what that is made of.
+fn totals(summary: &VerificationSummary) -> String {
+    let (files, verified) = (output::counted(summary.files, "file"), summary.verified);
+    let mut text = format!("{files}: {verified} verified, {} refused\n", summary.files - verified);
+    let mut signed = vec![listed(&summary.coverage), listed(&summary.binding)];
+    if summary.unsigned_trust > 0 {
+        signed.push(format!(
+            "{} unsigned",
+            output::counted(summary.unsigned_trust, "trust document")
+        ));
+    }
+    for (name, counts) in [("verified", signed), ("refused", vec![listed(&summary.refused)])] {
+        let counts: Vec<String> = counts.into_iter().filter(|text| !text.is_empty()).collect();
+        if !counts.is_empty() {
+            text += &format!("{name:<8} {}\n", counts.join("; "));
+        }
+    }
+    text
+}
+
+fn listed<K: Display>(counts: &BTreeMap<K, usize>) -> String {
+    let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// The summary as data for programs.
+fn counts(summary: &VerificationSummary) -> Value {
+    json!({
+        "files": summary.files,
+        "verified": summary.verified,
+        "coverage": summary.coverage,
+        "binding": summary.binding,
+        "unsigned_trust_documents": summary.unsigned_trust,
+        "refused": summary.refused,
+    })
 }
 
 fn row(verification: &Verification) -> Value {
     let mut row = json!({
         "path": output::path(&verification.path),
-        "kind": verification.kind.as_str(),
+        "kind": verification.subject.as_str(),
         "id": verification.id.as_ref().map(ToString::to_string),
         "ok": verification.result.is_ok(),
     });
@@ -91,8 +126,11 @@ fn row(verification: &Verification) -> Value {
             row["binding"] = signature.binding().to_string().into();
             row["notes"] = signature.notes().iter().map(ToString::to_string).collect::<Value>();
         }
-        Ok(_) => {}
-        Err(error) => row["error"] = error.to_string().into(),
+        Ok(_) => row["notes"] = json!([UNSIGNED_TRUST]),
+        Err(error) => {
+            row["outcome"] = error.code().into();
+            row["error"] = Failure::of(error, Exit::Refused).to_string().into();
+        }
     }
     row
 }
