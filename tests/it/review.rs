@@ -207,6 +207,136 @@ fn a_tool_of_the_project_in_place_of_the_shipped_one() {
 }
 
 #[test]
+fn configuration_of_the_project() {
+    check(
+        ".ai/config/agent/resilience.yaml",
+        "limits:\n  tokens: 5\n",
+        &["limits: tokens", "configuration: config `agent/resilience` of the project space"],
+        &["config `agent/resilience` of the project space"],
+    );
+    check(
+        ".ai/config/agent/hooks.yaml",
+        HOOKS,
+        &[
+            "hooks: `base` of config `agent/hooks` of the project space",
+            "configuration: config `agent/hooks` of the project space",
+        ],
+        &["config `agent/hooks` of the project space"],
+    );
+}
+
+/// A hook that waits for another directive.
+const HOOKS: &str = "hooks:
+  - id: base
+    event: resolve_extends
+    when: directive eq 'test/other'
+    extends: test/root
+";
+
+#[test]
+fn what_a_hook_does() {
+    let hooks = |tool: &str| {
+        DIRECTIVE.replace(
+            "<context>",
+            &format!("<hooks><hook id=\"h\" event=\"limit\"><execute item_type=\"tool\">{tool}</execute></hook></hooks><context>"),
+        )
+    };
+    let scratch = scratch();
+    scratch.sign(LEAF, &hooks("rye/file-system/ls"));
+    let before = explained(&scratch);
+    scratch.sign(LEAF, &hooks("rye/file-system/write"));
+    assert_eq!(
+        told(&Difference::between(&before, &explained(&scratch))),
+        ["items: directive `test/leaf`", "hooks: `h` of directive `test/leaf`"]
+    );
+    // Where in the file it stands is not what it does.
+    scratch.sign(LEAF, &hooks("rye/file-system/ls").replace("<limits", "\n\n<limits"));
+    assert_eq!(
+        told(&Difference::between(&before, &explained(&scratch))),
+        ["items: directive `test/leaf`"]
+    );
+}
+
+#[test]
+fn a_directive_that_came_after_the_lock() {
+    let ids = ["test/leaf", "test/root"].map(|id| id.parse().unwrap());
+    let lock = |mut lock: Lock| {
+        lock.insert(&explained(&scratch())).unwrap();
+        lock.missing(&ids).into_iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(lock(Lock::of_project()), ["test/root"]);
+    assert!(lock(Lock::default()).is_empty(), "only chosen directives are locked");
+}
+
+const PROVIDER: &str = ".ai/tools/rye/agent/providers/anthropic_messages.yaml";
+
+/// The shipped provider with texts of its own.
+fn templated(scratch: &Scratch) {
+    let path = PROVIDER.trim_start_matches(".ai/");
+    let shipped = rye::shipped().iter().find(|file| file.path == path).unwrap();
+    let own =
+        "prompts:\n  system_template: You run {directive_name} with {tool_names}.\nreturns: tool\n";
+    scratch.sign(PROVIDER, &format!("{}{own}", shipped.text));
+}
+
+#[test]
+fn what_is_rendered_is_what_the_provider_is_sent() {
+    let scratch = scratch();
+    templated(&scratch);
+    let who = std::collections::BTreeMap::from([("who".to_owned(), "all".into())]);
+    let mut request = rye::RenderRequest::new("test/leaf".parse().unwrap());
+    request.inputs = who.clone();
+    let rendered = scratch.rye().render(&request).unwrap();
+    let mut plan = PlanRequest::new("test/leaf".parse().unwrap());
+    plan.inputs = rye::Placing::Values(who);
+    let body = scratch.rye().first_request(&plan).unwrap().body;
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(body["system"].as_str(), rendered.system.as_deref());
+    assert_eq!(body["messages"][0]["content"].as_str(), Some(rendered.first_user_message.as_str()));
+    let system = rendered.system.unwrap();
+    assert!(
+        system.starts_with("You run leaf with rye_agent_threads_directive_return, "),
+        "{system}"
+    );
+}
+
+#[test]
+fn the_pinned_prompts_are_what_the_provider_is_sent() {
+    let scratch = scratch();
+    templated(&scratch);
+    let explained = explained(&scratch);
+    let prompts = scratch.rye().prompts().unwrap();
+    let (_, prompt) = prompts.iter().find(|(id, _)| id.as_str() == "test/leaf").unwrap();
+    assert_eq!(
+        *prompt,
+        format!(
+            "--- system\n{}∎\n--- user\n{}∎",
+            explained.system.unwrap(),
+            explained.first_user_message
+        )
+    );
+    scratch.sign(LEAF, &DIRECTIVE.replace("<limits", "<model provider=\"nowhere\" /><limits"));
+    let error = scratch.rye().prompts().unwrap_err().to_string();
+    assert_eq!(error, "no prompt of `test/leaf`; `rye check` says why");
+}
+
+#[test]
+fn a_provider_that_cannot_be_had_is_told_when_rendering() {
+    let scratch = scratch();
+    scratch.sign(LEAF, &DIRECTIVE.replace("<limits", "<model provider=\"nowhere\" /><limits"));
+    let mut request = rye::RenderRequest::new("test/leaf".parse().unwrap());
+    request.inputs.insert("who".to_owned(), "all".into());
+    let warnings = scratch.rye().render(&request).unwrap().warnings;
+    assert!(
+        warnings.iter().any(|warning| warning.starts_with(
+            "rendered as for a provider without a system template, because nobody can answer: tool \
+             `rye/agent/providers/nowhere` not found"
+        )),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn what_is_explained_is_what_is_rendered() {
     let scratch = scratch();
     scratch.sign(

@@ -23,7 +23,8 @@ pub struct Difference {
     pub gained: Vec<PatternChange>,
     /// Permissions that only the first declares.
     pub lost: Vec<PatternChange>,
-    /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs and hooks.
+    /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs, hooks
+    /// and configuration.
     pub sections: Vec<Section>,
 }
 

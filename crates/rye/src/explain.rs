@@ -49,8 +49,11 @@ pub struct Explained {
     pub inputs: Vec<PortFacts>,
     /// The declared outputs, in document order; declaring one grants returning them.
     pub outputs: Vec<PortFacts>,
-    /// Hooks of the chain, which this version refuses to run.
+    /// Hooks of the hooks files, in turn, and then of the chain, root first. This version runs `resolve_extends` hooks of
+    /// hooks files and refuses to run past the others.
     pub hooks: Vec<HookFacts>,
+    /// The files of configuration that decide on trust, risk, limits and hooks, nearest space first for each.
+    pub configs: Vec<ItemFacts>,
     /// The system message, with placeholders as written.
     pub system: Option<String>,
     /// The first user message, with placeholders as written.
@@ -153,7 +156,7 @@ pub struct PortFacts {
     pub description: String,
 }
 
-/// A hook that a directive of the chain declares.
+/// A declared hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HookFacts {
@@ -161,8 +164,10 @@ pub struct HookFacts {
     pub id: String,
     /// The event that it waits for.
     pub event: &'static str,
-    /// The directive that declares it.
-    pub declared_by: ItemId,
+    /// What declares it, such as ``directive `notes/index` `` or ``config `agent/hooks` of the user space``.
+    pub declared_by: String,
+    /// The SHA-256 over its event, condition and actions, and what a hooks file says beside them.
+    pub digest: Digest,
 }
 
 impl Explained {

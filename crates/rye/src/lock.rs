@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, Space};
 use rye_sign::Digest;
 
 pub use self::compare::{LockFinding, LockReport};
 use crate::explain::{Explained, ItemFacts, ToolFacts};
 
-/// The content of `.ai/rye.lock`: for each directive its items, its tools and the exact texts that its thread begins with,
-/// placeholders as written.
+/// The content of `.ai/rye.lock`: for each directive its items, its configuration, its tools and the exact texts that its
+/// thread begins with, placeholders as written.
 ///
-/// A lock is text that is reviewed: sorted, and equal for equal directives. It says nothing of configuration, which differs
-/// from machine to machine, nor of when something was signed.
+/// A lock is text that is reviewed: sorted, and equal for equal directives. It says nothing of configuration in the user
+/// space and in extra system roots, which differs from machine to machine, nor of when something was signed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
+    /// Whether a directive of the project that is not locked is a finding.
+    is_of_project: bool,
     directives: BTreeMap<ItemId, Locked>,
 }
 
@@ -50,6 +52,20 @@ struct LockedTool {
 }
 
 impl Lock {
+    /// A lock that is to hold every directive of the project, so that a new one does not pass unseen; the default is one of
+    /// chosen directives.
+    #[must_use]
+    pub fn of_project() -> Self {
+        Self { is_of_project: true, ..Self::default() }
+    }
+
+    /// Those of the project's directives that it should hold and does not.
+    #[must_use]
+    pub fn missing<'a>(&self, project: &'a [ItemId]) -> Vec<&'a ItemId> {
+        let is_missing = |id: &&ItemId| self.is_of_project && !self.directives.contains_key(*id);
+        project.iter().filter(is_missing).collect()
+    }
+
     /// Takes a directive down as it is, in place of what was known of it.
     ///
     /// # Errors
@@ -79,8 +95,7 @@ impl Lock {
 
 impl Locked {
     fn of(explained: &Explained) -> Self {
-        let mut items: Vec<LockedItem> =
-            explained.items().into_iter().map(LockedItem::of).collect();
+        let mut items: Vec<LockedItem> = lockable(explained).map(LockedItem::of).collect();
         items.sort_unstable();
         Self {
             items,
@@ -92,7 +107,30 @@ impl Locked {
     }
 }
 
+/// Every file that counts wherever the project is: the operator's own configuration is left out.
+fn lockable(explained: &Explained) -> impl Iterator<Item = &ItemFacts> {
+    let is_everywhere =
+        |item: &&ItemFacts| matches!(item.location.space, Space::Project | Space::Builtin);
+    explained.items().into_iter().chain(explained.configs.iter().filter(is_everywhere))
+}
+
 impl LockedItem {
+    /// What belongs together in two locks: an item by its id, and configuration, of which every space has its own file, by
+    /// its space too.
+    fn key(&self) -> (&str, &str, &str) {
+        let space = if self.kind == CONFIG { self.space.as_str() } else { "" };
+        (&self.kind, &self.id, space)
+    }
+
+    /// How messages name it.
+    fn name(&self) -> String {
+        let Self { kind, id, space, .. } = self;
+        if kind == CONFIG {
+            return format!("{kind} `{id}` of the {space} space");
+        }
+        format!("{kind} `{id}`")
+    }
+
     fn of(item: &ItemFacts) -> Self {
         Self {
             kind: item.kind.to_string(),
@@ -103,6 +141,9 @@ impl LockedItem {
         }
     }
 }
+
+/// As `ItemKind::Config` is written.
+const CONFIG: &str = "config";
 
 impl LockedTool {
     fn of(tool: &ToolFacts) -> Self {

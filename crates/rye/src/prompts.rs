@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use rye_prompt::{Opening, ReturnStyle};
+use rye_prompt::Opening;
 use rye_resolve::{ItemId, ItemKind, ResolveError, Space};
 
 use crate::Rye;
-use crate::session::{Placing, PrepareError, composed, opened};
+use crate::session::{PlanRequest, PrepareError};
 
 impl Rye {
     /// What a thread of each directive of the project begins with, sorted by id: context and directive prompt, with the
@@ -18,8 +18,8 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// Every directive of the project that cannot be listed, or that has no prompt because an item of it is missing or
-    /// refused.
+    /// Every directive of the project that cannot be listed, or that has no prompt because an item of it, such as its
+    /// provider's configuration, is missing or refused.
     pub fn prompts(&self) -> Result<Vec<(ItemId, String)>, PromptsError> {
         let survey = self.library.survey(ItemKind::Directive);
         let own = survey.items.iter().filter(|listed| listed.location.space == Space::Project);
@@ -37,8 +37,8 @@ impl Rye {
     }
 
     fn begins_with(&self, id: &ItemId) -> Result<Opening, PrepareError> {
-        let composed = composed(&self.library, id, &Placing::AsWritten)?;
-        opened(&composed, ReturnStyle::default(), None).map(|(_, opening)| opening)
+        let texts = self.texts(&PlanRequest::new(id.clone()))?;
+        texts.provider.map(|_| texts.opening)
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rye_prompt::ReturnStyle;
-use rye_resolve::ItemId;
+use rye_prompt::{Opening, ReturnStyle};
+use rye_resolve::{ExtendsChain, Item, ItemId};
 use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::Rye;
 use crate::session::{
-    Placing, PrepareError, Vouched, chain_warnings, composed, leaf, opened, permissions, warnings,
+    Answerer, Composed, Placing, PlanRequest, PrepareError, Vouched, answerer, chain_warnings,
+    composed, leaf, opened, permissions, plan, refuse_hooks, warnings, with_causes,
 };
 
 /// What to render.
@@ -21,14 +22,14 @@ pub struct RenderRequest {
     /// The given inputs by name.
     pub inputs: BTreeMap<String, Value>,
     /// How outputs are asked for.
-    pub returns: ReturnStyle,
+    pub returns: Option<ReturnStyle>,
 }
 
 impl RenderRequest {
-    /// The prompt of a directive without inputs, in the default return style.
+    /// The prompt of a directive without inputs, with the outputs asked for in the provider's way.
     #[must_use]
     pub fn new(directive: ItemId) -> Self {
-        Self { directive, inputs: BTreeMap::new(), returns: ReturnStyle::default() }
+        Self { directive, inputs: BTreeMap::new(), returns: None }
     }
 }
 
@@ -44,7 +45,8 @@ pub struct Rendered {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
-    /// What the operator should know, such as that an item is not signed by anybody.
+    /// What the operator should know, such as that an item is not signed by anybody, or that hooks keep the directive from
+    /// running and are not part of these texts.
     pub warnings: Vec<String>,
 }
 
@@ -59,25 +61,60 @@ pub struct Template {
 }
 
 impl Rye {
-    /// Renders what a thread of this directive begins with, byte for byte as a run would send it by a provider without
-    /// a system template.
+    /// Renders what a thread of this directive begins with, byte for byte as a run sends it by the provider that the
+    /// directive asks for. When that provider cannot be had, a warning says so, and the texts are those for one without a
+    /// system template.
     ///
     /// # Errors
     ///
     /// When an item cannot be had, the inputs do not fit, or the prompt cannot be rendered.
     pub fn render(&self, request: &RenderRequest) -> Result<Rendered, PrepareError> {
-        let inputs = Placing::Values(request.inputs.clone());
-        let composed = composed(&self.library, &request.directive, &inputs)?;
-        let (prompt, opening) = opened(&composed, request.returns, None)?;
-        let vouched: Vec<Vouched> = self.trust_config.iter().flat_map(Vouched::of_layers).collect();
-        let digest = digest(opening.system.as_deref(), &opening.first_user_message);
+        let mut wish = PlanRequest::new(request.directive.clone());
+        wish.inputs = Placing::Values(request.inputs.clone());
+        wish.returns = request.returns;
+        let Texts { composed, prompt, opening, provider } = self.texts(&wish)?;
+        let mut vouched: Vec<Vouched> = provider.iter().flatten().map(Vouched::of).collect();
+        vouched.extend(self.trust_config.iter().flat_map(Vouched::of_layers));
+        let mut notices = self.hook_notice(&composed.chain)?;
+        notices.extend(provider.err().map(|error| without_provider(&error)));
+        notices.extend(warnings(&composed, &vouched, self));
         Ok(Rendered {
+            digest: digest(opening.system.as_deref(), &opening.first_user_message),
             system: opening.system,
             prompt,
             first_user_message: opening.first_user_message,
-            digest,
-            warnings: warnings(&composed, &vouched, self),
+            warnings: notices,
         })
+    }
+
+    /// What a thread begins with, and the provider that decided on a part of it, or why there is none.
+    pub(crate) fn texts(&self, wish: &PlanRequest) -> Result<Texts, PrepareError> {
+        let composed = composed(&self.library, &wish.directive, &wish.inputs)?;
+        let answerer = answerer(&self.library, &composed, wish);
+        if let Ok(answerer) = &answerer
+            && answerer.system_template().is_some()
+        {
+            // A template may name the tools, which only the whole plan has.
+            let plan = plan(self, wish)?;
+            let (prompt, opening) = plan.opened(Some(answerer), wish)?;
+            let provider = Ok(answerer.item().cloned());
+            return Ok(Texts { composed: plan.composed, prompt, opening, provider });
+        }
+        let style = answerer.as_ref().ok().and_then(Answerer::returns);
+        let style = wish.returns.or(style).unwrap_or_default();
+        let (prompt, opening) = opened(&composed, style, None)?;
+        let provider = answerer.map(|answerer| answerer.item().cloned());
+        Ok(Texts { composed, prompt, opening, provider })
+    }
+
+    /// That hooks keep the directive from running, and that they are not shown.
+    fn hook_notice(&self, chain: &ExtendsChain) -> Result<Vec<String>, PrepareError> {
+        let refusal = refuse_hooks(chain, &self.library.config_hooks()?).err();
+        let notice = refusal.map(|error| {
+            let reason = with_causes(&error);
+            format!("it would not run, and what hooks do is not shown: {reason}")
+        });
+        Ok(notice.into_iter().collect())
     }
 
     /// The directive prompt with its placeholders left as written, for which no inputs are needed.
@@ -92,8 +129,26 @@ impl Rye {
     ) -> Result<Template, PrepareError> {
         let chain = self.library.chain(self.library.directive(directive)?)?;
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
-        Ok(Template { text, warnings: chain_warnings(&chain) })
+        let mut warnings = self.hook_notice(&chain)?;
+        warnings.extend(chain_warnings(&chain));
+        Ok(Template { text, warnings })
     }
+}
+
+/// The texts that a thread begins with, and what they were made of.
+pub(crate) struct Texts {
+    composed: Composed,
+    prompt: String,
+    pub(crate) opening: Opening,
+    /// The provider's file, if it has one.
+    pub(crate) provider: Result<Option<Item<String>>, PrepareError>,
+}
+
+fn without_provider(error: &PrepareError) -> String {
+    let reason = with_causes(error);
+    format!(
+        "rendered as for a provider without a system template, because nobody can answer: {reason}"
+    )
 }
 
 /// The digest that stands for the two texts of an opening.

@@ -30,10 +30,10 @@ pub use self::error::PrepareError;
 pub(crate) use self::facts::{TOKEN, Vouched, chain_warnings, warnings};
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
-pub(crate) use self::plan::{Plan, plan};
+pub(crate) use self::plan::{Plan, plan, refuse_hooks};
 use self::prepare::{Prepared, prepare};
-pub(crate) use self::prompting::{composed, leaf, opened, permissions};
-pub(crate) use self::provider::Answerer;
+pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
+pub(crate) use self::provider::{Answerer, answerer};
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };

@@ -118,6 +118,24 @@ fn hook(hook: &Hook) -> Value {
     })
 }
 
+/// What a hook says, wherever in its file it stands.
+pub(crate) fn hook_meaning(hook: &Hook) -> Value {
+    let mut meaning = self::hook(hook);
+    remove_spans(&mut meaning);
+    meaning
+}
+
+fn remove_spans(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.shift_remove("span");
+            members.values_mut().for_each(remove_spans);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_spans),
+        _ => {}
+    }
+}
+
 fn condition(condition: &Condition) -> Value {
     match condition {
         Condition::Compare { path, operator, value, .. } => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::{Explained, ItemFacts, PortFacts, Signer};
+use crate::explain::{Explained, HookFacts, ItemFacts, PortFacts, Signer};
 
 /// One sort of facts, by name.
 type Rows = fn(&Explained) -> BTreeMap<String, String>;
@@ -18,6 +18,7 @@ pub(super) const SECTIONS: &[(&str, Rows)] = &[
     ("inputs", |explained| ports(&explained.inputs)),
     ("outputs", |explained| ports(&explained.outputs)),
     ("hooks", hooks),
+    ("configuration", configs),
 ];
 
 fn items(explained: &Explained) -> BTreeMap<String, String> {
@@ -99,6 +100,17 @@ fn ports(ports: &[PortFacts]) -> BTreeMap<String, String> {
 }
 
 fn hooks(explained: &Explained) -> BTreeMap<String, String> {
-    let hooks = explained.hooks.iter();
-    hooks.map(|hook| (format!("{} {}", hook.declared_by, hook.id), hook.event.to_owned())).collect()
+    let row = |hook: &HookFacts| {
+        let content = format!("{}, sha256 {}", hook.event, hook.digest.shortened());
+        (format!("`{}` of {}", hook.id, hook.declared_by), content)
+    };
+    explained.hooks.iter().map(row).collect()
+}
+
+fn configs(explained: &Explained) -> BTreeMap<String, String> {
+    let row = |item: &ItemFacts| {
+        let content = format!("sha256 {}, {}", item.digest.shortened(), signer(&item.signer));
+        (format!("{} of the {} space", item.name(), item.location.space), content)
+    };
+    explained.configs.iter().map(row).collect()
 }

@@ -1,18 +1,20 @@
 //! From what was resolved to the facts about it; nothing is looked up here but by the plan.
 
 use rye_caps::Pattern;
-use rye_parse::{Directive, Outputs};
+use rye_parse::{Directive, Hook, Outputs};
 use rye_prompt::{Context, Origin, Piece, Slot};
-use rye_resolve::Item;
+use rye_resolve::{Config, Item, PlacedHook};
 use rye_sign::{Digest, canonical_json};
 use rye_thread::{Limits, SpendLimit, ToolSpec};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
     SkippedFacts, ToolFacts,
 };
 use crate::Rye;
+use crate::check::hook_meaning;
+use crate::config::HOOKS_FILE;
 use crate::render::digest;
 use crate::session::{
     Answerer, LimitSource, Plan, PlanRequest, PrepareError, plan, return_capability, warnings,
@@ -42,7 +44,8 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
         model: answerer.as_ref().map(model).map_err(|error| with_causes(error)),
         inputs: inputs(leaf.content.value()),
         outputs: outputs(leaf.content.value()),
-        hooks: composed.chain.root_first().flat_map(hooks).collect(),
+        hooks: hooks(&plan),
+        configs: plan.configs.iter().flat_map(Config::layers).map(ItemFacts::of).collect(),
         digest: digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
         first_user_message: opening.first_user_message,
@@ -195,13 +198,34 @@ fn outputs(directive: &Directive) -> Vec<PortFacts> {
     }
 }
 
-fn hooks(link: &Item<Directive>) -> Vec<HookFacts> {
-    let hooks = link.content.value().hooks.iter().map(|hook| &hook.value);
-    hooks
-        .map(|hook| HookFacts {
-            id: hook.id.value.clone(),
-            event: hook.event.value.as_str(),
-            declared_by: link.id.clone(),
-        })
-        .collect()
+fn hooks(plan: &Plan) -> Vec<HookFacts> {
+    let of_files = plan.hooks.iter().map(placed_hook);
+    of_files.chain(plan.composed.chain.root_first().flat_map(own_hooks)).collect()
+}
+
+fn placed_hook(placed: &PlacedHook) -> HookFacts {
+    let PlacedHook { hook, layer, order, position, wrap, extends, location, .. } = placed;
+    let beside = json!({
+        "layer": layer.to_string(),
+        "order": order,
+        "position": position.as_str(),
+        "wrap": wrap,
+        "extends": extends,
+    });
+    hook_facts(hook, format!("config `{HOOKS_FILE}` of the {} space", location.space), &beside)
+}
+
+fn own_hooks(link: &Item<Directive>) -> impl Iterator<Item = HookFacts> {
+    let hooks = link.content.value().hooks.iter();
+    hooks.map(|hook| hook_facts(&hook.value, format!("directive `{}`", link.id), &json!({})))
+}
+
+fn hook_facts(hook: &Hook, declared_by: String, beside: &Value) -> HookFacts {
+    let whole = json!({ "hook": hook_meaning(hook), "beside": beside });
+    HookFacts {
+        id: hook.id.value.clone(),
+        event: hook.event.value.as_str(),
+        declared_by,
+        digest: Digest::of(canonical_json(&whole).as_bytes()),
+    }
 }

@@ -29,7 +29,8 @@ impl Explained {
             "model": self.model.as_ref().map_or_else(|reason| json!({ "unavailable": reason }), model),
             "inputs": self.inputs.iter().map(port).collect::<Value>(),
             "outputs": self.outputs.iter().map(port).collect::<Value>(),
-            "hooks": self.hooks.iter().map(|hook| json!({ "id": hook.id, "event": hook.event, "declared_by": hook.declared_by.as_str() })).collect::<Value>(),
+            "hooks": self.hooks.iter().map(|hook| json!({ "id": hook.id, "event": hook.event, "declared_by": hook.declared_by, "sha256": hook.digest.to_string() })).collect::<Value>(),
+            "config": self.configs.iter().map(item).collect::<Value>(),
             "sha256": self.digest.to_string(),
             "warnings": self.warnings,
         })

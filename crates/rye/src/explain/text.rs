@@ -52,6 +52,7 @@ impl fmt::Display for Explained {
                 vec![hook.event.to_owned(), hook.id.clone(), format!("by {}", hook.declared_by)]
             }),
         )?;
+        section(f, "configuration, nearest first", self.configs.iter().map(link))?;
         section(f, "to know", self.warnings.iter().map(|warning| vec![warning.clone()]))
     }
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use rye_resolve::{ItemId, Space};
 use serde_json::{Value, json};
 
-use super::{Locked, LockedItem, LockedTool};
-use crate::config::PROVIDERS;
+use super::{CONFIG, Locked, LockedItem, LockedTool, lockable};
+use crate::config::{HOOKS_FILE, PROVIDERS};
 use crate::difference::TextChange;
 use crate::explain::Explained;
 
@@ -75,7 +75,7 @@ impl fmt::Display for LockReport {
 }
 
 pub(super) fn report(locked: &Locked, now: &Locked, explained: &Explained) -> LockReport {
-    let items = pairs(&locked.items, &now.items, |item| (&item.kind, &item.id));
+    let items = pairs(&locked.items, &now.items, LockedItem::key);
     let causes = Causes::of(&items, explained.id.as_str());
     let mut findings: Vec<LockFinding> =
         items.iter().filter_map(|pair| item(pair, explained)).collect();
@@ -124,7 +124,12 @@ impl<'a> Causes<'a> {
         };
         let items: Vec<&LockedItem> = pairs.iter().filter_map(changed).collect();
         let leaf_changed = items.iter().any(|item| item.kind == "directive" && item.id == leaf);
-        let is_read = |item: &&LockedItem| item.kind != "tool" || item.id.starts_with(PROVIDERS);
+        let is_read = |item: &&LockedItem| match item.kind.as_str() {
+            "tool" => item.id.starts_with(PROVIDERS),
+            // Of configuration, hooks alone say what a directive extends.
+            CONFIG => item.id == HOOKS_FILE,
+            _ => true,
+        };
         let reach_the_prompt = items.iter().any(is_read);
         Self { items, leaf_changed, reach_the_prompt }
     }
@@ -156,8 +161,8 @@ fn item(pair: &Pair<'_, LockedItem>, explained: &Explained) -> Option<LockFindin
         }
         _ => "is gone".to_owned(),
     };
-    let subject = format!("{} `{}`", item.kind, item.id);
-    let found = explained.items().into_iter().find(|facts| facts.name() == subject);
+    let subject = item.name();
+    let found = lockable(explained).find(|facts| LockedItem::of(facts).key() == item.key());
     let on_disk = found.filter(|facts| facts.location.space != Space::Builtin);
     let path = on_disk.map(|facts| facts.location.path.clone());
     Some(LockFinding { subject, change, path })

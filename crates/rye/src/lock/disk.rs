@@ -27,6 +27,9 @@ struct Versioned {
 #[serde(deny_unknown_fields)]
 struct File {
     version: i64,
+    /// Whether it is to hold every directive of the project.
+    #[serde(default, skip_serializing_if = "is_false")]
+    whole_project: bool,
     #[serde(default, rename = "directive", skip_serializing_if = "Vec::is_empty")]
     directives: Vec<DirectiveTable>,
 }
@@ -66,7 +69,7 @@ struct ToolTable {
 
 pub(super) fn written(lock: &Lock) -> String {
     let directives = lock.directives.iter().map(|(id, locked)| table(id, locked)).collect();
-    let file = File { version: FORMAT, directives };
+    let file = File { version: FORMAT, whole_project: lock.is_of_project, directives };
     let text = toml::to_string_pretty(&file).expect("because names and texts are TOML");
     format!("{HEADER}{text}")
 }
@@ -84,7 +87,12 @@ pub(super) fn read(text: &str) -> Result<Lock, LockError> {
             return Err(unreadable(&format!("it has directive `{id}` twice")));
         }
     }
-    Ok(Lock { directives })
+    Ok(Lock { is_of_project: file.whole_project, directives })
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn table(id: &ItemId, locked: &Locked) -> DirectiveTable {

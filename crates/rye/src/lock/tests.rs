@@ -18,7 +18,7 @@ fn sample() -> Lock {
         system: texts.0,
         first_user_message: texts.1,
     };
-    Lock { directives: BTreeMap::from([("a/b".parse().unwrap(), locked)]) }
+    Lock { is_of_project: true, directives: BTreeMap::from([("a/b".parse().unwrap(), locked)]) }
 }
 
 #[track_caller]

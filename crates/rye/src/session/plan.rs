@@ -65,8 +65,7 @@ impl Plan {
     /// Why the directive may not run although it can be read: hooks, and a grant that is too dangerous (SPEC 9.6).
     pub(crate) fn refusal(&self) -> Result<(), PrepareError> {
         let chain = &self.composed.chain;
-        refuse_hooks(chain)?;
-        refuse_config_hooks(&self.hooks)?;
+        refuse_hooks(chain, &self.hooks)?;
         let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
         let findings: Vec<Finding> = blocked.cloned().collect();
         match chain.declaring() {
@@ -109,12 +108,21 @@ impl Plan {
         answerer: Option<&Answerer>,
         request: &PlanRequest,
     ) -> Result<Opening, PrepareError> {
+        let (_, opening) = self.opened(answerer, request)?;
+        Ok(Opening { system: opening.system, first_user_message: opening.first_user_message })
+    }
+
+    /// The same, behind the directive prompt alone.
+    pub(crate) fn opened(
+        &self,
+        answerer: Option<&Answerer>,
+        request: &PlanRequest,
+    ) -> Result<(String, rye_prompt::Opening), PrepareError> {
         let style = request.returns.or(answerer.and_then(Answerer::returns)).unwrap_or_default();
         let template = answerer.and_then(|answerer| {
             answerer.system_template().map(|template| self.system(template, answerer))
         });
-        let (_, opening) = opened(&self.composed, style, template.transpose()?.as_deref())?;
-        Ok(Opening { system: opening.system, first_user_message: opening.first_user_message })
+        opened(&self.composed, style, template.transpose()?.as_deref())
     }
 
     fn system(&self, template: &str, answerer: &Answerer) -> Result<String, PrepareError> {
@@ -134,9 +142,12 @@ impl Plan {
 }
 
 /// Hooks can change what a run does, so a version that cannot run them does not pass over them.
-fn refuse_hooks(chain: &ExtendsChain) -> Result<(), PrepareError> {
+pub(crate) fn refuse_hooks(chain: &ExtendsChain, hooks: &[PlacedHook]) -> Result<(), PrepareError> {
     let hooked = chain.root_first().find(|link| !link.content.value().hooks.is_empty());
-    hooked.map_or(Ok(()), |link| Err(PrepareError::Hooks { id: link.id.clone() }))
+    match hooked {
+        Some(link) => Err(PrepareError::Hooks { id: link.id.clone() }),
+        None => refuse_config_hooks(hooks),
+    }
 }
 
 /// Of the hooks files, those are run that say what a directive extends, which has happened by now (SPEC 7.3).

@@ -42,6 +42,14 @@ impl Answerer {
         }
     }
 
+    /// The file of the provider's configuration; none for the steps.
+    pub(crate) fn item(&self) -> Option<&Item<String>> {
+        match self {
+            Self::Model(model) => Some(&model.item),
+            Self::Steps(_) => None,
+        }
+    }
+
     pub(crate) fn returns(&self) -> Option<ReturnStyle> {
         match self {
             Self::Model(model) => model.config.returns().map(return_style),

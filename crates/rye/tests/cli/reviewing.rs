@@ -200,6 +200,43 @@ fn a_lock_holds() {
 }
 
 #[test]
+fn a_directive_that_is_not_in_the_lock() {
+    let session = plain();
+    exits(&session.rye("lock --trust TRUST"), 0);
+    exits(&session.rye("new directive notes/news"), 0);
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+    exits(&session.rye("check --locked --trust TRUST --json"), 1);
+    sign(&session);
+    exits(&session.rye("lock notes/news --trust TRUST"), 0);
+    exits(&session.rye("check --locked --trust TRUST"), 0);
+}
+
+#[test]
+fn a_locked_directive_with_other_limits() {
+    let session = plain();
+    exits(&session.rye("lock notes/plain --trust TRUST"), 0);
+    session.put(".ai/config/agent/resilience.yaml", "limits:\n  turns: 1\n");
+    sign(&session);
+    insta::assert_snapshot!(session.rye("check --locked --trust TRUST"));
+}
+
+#[test]
+fn hooks_are_not_rendered_and_are_told() {
+    let session = Session::new();
+    session.put(
+        ".ai/config/agent/hooks.yaml",
+        "hooks:\n  - id: greet\n    event: thread_started\n    action: { primary: load, item_type: knowledge, item_id: notes/index-style }\n",
+    );
+    sign(&session);
+    insta::assert_snapshot!(session.rye("render notes/base --trust TRUST --json"));
+    let template = session.rye("render notes/base --trust TRUST --template");
+    assert!(
+        template.contains("warning: it would not run, and what hooks do is not shown: "),
+        "{template}"
+    );
+}
+
+#[test]
 fn one_character_of_one_item() {
     let session = Session::new();
     session.rye("lock --trust TRUST");

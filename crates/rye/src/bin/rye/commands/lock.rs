@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::resolve::{ItemId, ItemKind, Space};
+use rye::resolve::{ItemId, ItemKind, Listed, Space};
 use rye::{Lock, LockReport, PlanRequest, PrepareError, Rye};
 use serde_json::{Value, json};
 
@@ -16,9 +16,11 @@ use crate::{files, output};
 /// Write down what directives are made of, so that `rye check --locked` finds every change
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes `.ai/rye.lock`: for each directive the digests and signers of its items, the tools that a model is \
-                  offered, and the exact texts that a thread begins with, placeholders as written. Commit it; a change of it \
-                  is a change of what a model reads, and is reviewed as one. With ids, only these are written anew.\n\n\
+    after_help = "Writes `.ai/rye.lock`: for each directive the digests and signers of its items and of the configuration that \
+                  the project and the program bring along, the tools that a model is offered, and the exact texts that a \
+                  thread begins with, placeholders as written. Commit it; a change of it is a change of what a model reads, \
+                  and is reviewed as one. With ids, only these are written anew; without, `rye check --locked` also names \
+                  directives that the project gained since.\n\n\
                   Examples:\n  rye lock\n  rye lock notes/index\n  rye check --locked"
 )]
 pub(crate) struct Arguments {
@@ -29,7 +31,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let (path, rye) = (path(environment)?, environment.rye()?);
     let (mut lock, ids) = match arguments.directives.as_slice() {
-        [] => (Lock::default(), own(&rye)?),
+        [] => (Lock::of_project(), own(&rye)?),
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
             (
@@ -66,14 +68,26 @@ pub(crate) fn check(environment: &Environment) -> Result<Exit, Failure> {
     let as_locked =
         |report: &Result<LockReport, _>| report.as_ref().is_ok_and(LockReport::is_empty);
     let changed = reports.iter().filter(|(_, report)| !as_locked(report)).count();
+    let all = all_own(&rye);
+    let missing = lock.missing(&all);
     if environment.json() {
-        output::json(&reports.iter().map(|(id, report)| row(id, report)).collect());
+        let rows = reports.iter().map(|(id, report)| row(id, report));
+        output::json(&rows.chain(missing.iter().map(|id| unlocked(id))).collect());
     } else {
         reports.iter().for_each(|(id, report)| print(id, report));
+        missing.iter().for_each(|id| println!("directive {id}\n  {NOT_LOCKED}"));
         let (all, fine) = (output::counted(reports.len(), "directive"), reports.len() - changed);
-        println!("{all} locked: {fine} as locked, {changed} changed");
+        let new =
+            if missing.is_empty() { String::new() } else { format!(", {} new", missing.len()) };
+        println!("{all} locked: {fine} as locked, {changed} changed{new}");
     }
-    Ok(if changed == 0 { Exit::Fine } else { Exit::Failed })
+    Ok(if changed == 0 && missing.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+const NOT_LOCKED: &str = "is not in the lock of the whole project; `rye lock` adds it";
+
+fn unlocked(id: &ItemId) -> Value {
+    json!({ "directive": id.as_str(), "ok": false, "error": NOT_LOCKED })
 }
 
 fn report(lock: &Lock, id: &ItemId, rye: &Rye) -> Result<LockReport, PrepareError> {
@@ -107,9 +121,17 @@ fn read(path: &Path) -> Result<Lock, Failure> {
     read_text(path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
+/// Every directive of the project that can be asked for; what keeps others from it is for `rye check` to tell.
+fn all_own(rye: &Rye) -> Vec<ItemId> {
+    own_of(rye.library().survey(ItemKind::Directive).items)
+}
+
 /// The directives of the project itself; a lock of what every project has in common would change with the program.
 fn own(rye: &Rye) -> Result<Vec<ItemId>, Failure> {
-    let listed = rye.library().list(ItemKind::Directive)?.into_iter();
-    let own = listed.filter(|listed| listed.location.space == Space::Project);
-    Ok(own.map(|listed| listed.id).collect())
+    rye.library().list(ItemKind::Directive).map(own_of).map_err(Failure::from)
+}
+
+fn own_of(listed: Vec<Listed>) -> Vec<ItemId> {
+    let own = listed.into_iter().filter(|listed| listed.location.space == Space::Project);
+    own.map(|listed| listed.id).collect()
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     }
     let mut request = RenderRequest::new(id);
     request.inputs = bound(&arguments.given)?;
-    request.returns = arguments.returns.unwrap_or_default();
+    request.returns = arguments.returns;
     print(&rye.render(&request)?, environment);
     Ok(Exit::Fine)
 }
@@ -105,8 +105,7 @@ fn print(rendered: &Rendered, environment: &Environment) {
         }));
         return;
     }
-    if let Some(system) = &rendered.system {
-        println!("--- system\n{system}");
-    }
-    println!("--- user\n{}\n--- sha256 {}", rendered.first_user_message, rendered.digest);
+    let system = rendered.system.as_ref().map(|system| format!("--- system\n{system}\n"));
+    let system = system.unwrap_or_default();
+    println!("{system}--- user\n{}\n--- sha256 {}", rendered.first_user_message, rendered.digest);
 }
