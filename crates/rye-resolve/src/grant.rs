@@ -9,7 +9,7 @@ use crate::PermissionProblem;
 pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<PermissionProblem>> {
     let (mut grant, mut problems) = (Grant::nothing(), Vec::new());
     for entry in entries {
-        match granted(&entry.value) {
+        match permission_grant(&entry.value) {
             Ok(more) => grant = grant.union(&more),
             Err(reason) => problems.push(PermissionProblem { span: entry.span.clone(), reason }),
         }
@@ -22,7 +22,12 @@ pub fn permission_problems(permissions: &Permissions) -> Vec<PermissionProblem> 
     grant(&permissions.entries).err().unwrap_or_default()
 }
 
-fn granted(entry: &PermissionEntry) -> Result<Grant, PatternError> {
+/// The grant of one entry of a `<permissions>` block.
+///
+/// # Errors
+///
+/// When it is no capability pattern.
+pub fn permission_grant(entry: &PermissionEntry) -> Result<Grant, PatternError> {
     match entry {
         PermissionEntry::Everything => Ok(Grant::everything()),
         PermissionEntry::Primary { primary } => Grant::of_primary(primary),

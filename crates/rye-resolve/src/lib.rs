@@ -70,7 +70,7 @@ pub use config::Config;
 pub use decide::Located;
 pub use declared::{DeclaredProblem, declared_problems};
 pub use error::{PermissionProblem, ResolveError};
-pub use grant::permission_problems;
+pub use grant::{permission_grant, permission_problems};
 pub use hooks::PlacedHook;
 pub use id::{ItemId, ItemIdError};
 pub use item::Item;
