@@ -1,6 +1,8 @@
 //! The one scanner for placeholders in bodies, action tags and permissions.
 
-use crate::Spanned;
+use memchr::{memchr, memrchr};
+
+use crate::{Spanned, name::is_name_char};
 
 /// A place in text that takes a value at rendering or between two steps (SPEC 6.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +55,11 @@ pub enum Fallback {
 /// ```
 pub fn placeholders(text: &str) -> Vec<Spanned<Placeholder>> {
     // Nothing closes behind the last brace: without this bound, each opening one would search to the end.
-    let closable = text.rfind('}').map_or("", |last| text.split_at(last + 1).0);
+    let last = memrchr(b'}', text.as_bytes());
+    let closable = last.and_then(|last| text.get(..=last)).unwrap_or("");
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(brace) = closable.get(at..).and_then(|rest| rest.find('{')) {
+    while let Some(brace) = closable.get(at..).and_then(|rest| memchr(b'{', rest.as_bytes())) {
         let brace = at + brace;
         match read(closable, brace) {
             Some(placeholder) => {
@@ -124,6 +127,6 @@ fn step(inside: &str) -> Option<(Placeholder, usize)> {
 
 /// Splits a leading name from what follows it.
 fn take_name(text: &str) -> Option<(&str, &str)> {
-    let end = text.find(|c: char| !crate::name::is_name_char(c)).unwrap_or(text.len());
-    (end > 0).then(|| text.split_at(end))
+    let end = text.bytes().position(|byte| !is_name_char(char::from(byte))).unwrap_or(text.len());
+    text.split_at_checked(end).filter(|(name, _)| !name.is_empty())
 }

@@ -17,7 +17,7 @@ pub(crate) fn canonical(value: &Value) -> String {
 
 /// A string as a JSON literal, quotes included.
 pub(crate) fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+    serde_json::to_string(text).expect("because text is always JSON")
 }
 
 fn sorted(value: &Value) -> Value {

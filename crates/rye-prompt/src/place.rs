@@ -48,7 +48,7 @@ impl<'a> Placer<'a> {
     /// One pass over `text`. Placeholders of earlier steps' results stay for whoever has the
     /// results.
     pub(crate) fn place(&mut self, text: &str, part: &Part) -> Placed {
-        let mut placed = Placed::default();
+        let mut placed = Placed::with_capacity(text.len());
         let slice =
             |range| text.get(range).expect("because the scanner's spans lie in its text, in order");
         let mut end = 0;

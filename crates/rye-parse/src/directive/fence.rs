@@ -99,9 +99,9 @@ impl<'s> Opening<'s> {
 
 /// The indent, marker, length and trimmed rest of a fence line.
 fn fence_line(line: &str) -> Option<(usize, char, usize, &str)> {
-    let text = line.trim_start_matches(' ');
-    let indent = line.len() - text.len();
-    let marker = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let indent = line.bytes().take_while(|byte| *byte == b' ').count();
+    let text = line.get(indent..)?;
+    let marker = if text.starts_with('`') { '`' } else { text.starts_with('~').then_some('~')? };
     let info = text.trim_start_matches(marker);
     let length = text.len() - info.len();
     (indent < 4 && 3 <= length).then(|| (indent, marker, length, info.trim()))

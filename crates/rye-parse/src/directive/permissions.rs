@@ -114,13 +114,14 @@ fn primary(
     entries: &mut Vec<Spanned<PermissionEntry>>,
 ) {
     expect::attributes(report, element, &[]);
-    let primary = element.name.value.to_owned();
+    let primary = element.name.value;
     let mut children = element.elements().peekable();
     if let Some(place) = wildcard(report, element) {
         if children.peek().is_some() {
             beside(report, element);
         }
-        entries.push(Spanned::new(PermissionEntry::Primary { primary: primary.clone() }, place));
+        let primary = primary.to_owned();
+        entries.push(Spanned::new(PermissionEntry::Primary { primary }, place));
     } else if children.peek().is_none() && element.texts().next().is_none() {
         report.error(
             expect::empty_element(element)
@@ -128,14 +129,14 @@ fn primary(
         );
     }
     for child in children {
-        let kind = child.name.value.to_owned();
-        if !KINDS.contains(&kind.as_str()) {
+        let kind = child.name.value;
+        if !KINDS.contains(&kind) {
             expect::unknown_child(report, element, child, &KINDS);
             continue;
         }
         expect::attributes(report, child, &[]);
         if let Some(pattern) = expect::some_text(report, child) {
-            let primary = primary.clone();
+            let (primary, kind) = (primary.to_owned(), kind.to_owned());
             entries.push(pattern.map(|pattern| PermissionEntry::Item { primary, kind, pattern }));
         }
     }

@@ -143,9 +143,13 @@ fn body(
     after: &std::ops::Range<usize>,
     inside: &[std::ops::Range<usize>],
 ) -> Spanned<String> {
-    let places: Vec<_> =
-        std::iter::once(after).filter(|place| !place.is_empty()).chain(inside).collect();
-    let value = places.iter().map(|place| report.text(place)).collect::<Vec<_>>().join("\n");
+    let mut value = report.text(after).to_owned();
+    for place in inside {
+        if !value.is_empty() {
+            value.push('\n');
+        }
+        value.push_str(report.text(place));
+    }
     let span = match (after.is_empty(), inside) {
         (true, [first, .., last]) => first.start..last.end,
         (true, [only]) => only.clone(),

@@ -230,6 +230,9 @@ impl<'s> Reader<'_, 's> {
 
 /// The text of a step without its calls, trimmed.
 fn prose(report: &Report<'_>, range: Range<usize>, calls: &[Range<usize>]) -> String {
+    if calls.is_empty() {
+        return report.text(&range).trim().to_owned();
+    }
     let mut prose = String::new();
     let mut at = range.start;
     for call in calls {

@@ -5,13 +5,16 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use memchr::memchr3;
+use memchr::{memchr, memchr3};
 
 use crate::xml::OPAQUE;
 
 /// The tags that are seen.
 const TAGS: [&str; 8] =
     ["process", "step", "description", "execute", "search", "load", "sign", "fetch"];
+
+/// What every call begins with.
+const CALL: &str = "rye_";
 
 /// The longest run of backticks or tildes that counts; what bounds the searches that may fail.
 const LONGEST_RUN: usize = 32;
@@ -35,7 +38,7 @@ pub(super) enum Kind<'s> {
     Empty(&'s str),
     /// An end tag.
     Close(&'s str),
-    /// An inline code span, with its text.
+    /// An inline code span that may be a call, with its text; others only hide what is in them.
     Code(&'s str),
     /// A line that is a heading or all bold, with its text.
     Heading(&'s str),
@@ -50,7 +53,7 @@ pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
         failed: BTreeSet::new(),
         unclosed: BTreeSet::new(),
         paragraph: 0,
-        tokens: Vec::with_capacity(64),
+        tokens: Vec::with_capacity(16),
     };
     let mut at = 0;
     while at < text.len() {
@@ -81,10 +84,10 @@ impl<'s> Scanner<'s> {
             }
             self.heading(at, rest);
         }
-        match rest.chars().next() {
-            Some('`') => self.code(at, rest),
-            Some('<') => self.markup(at, rest),
-            Some('\n') => at + 1,
+        match rest.as_bytes().first() {
+            Some(b'`') => self.code(at, rest),
+            Some(b'<') => self.markup(at, rest),
+            Some(b'\n') => at + 1,
             _ => {
                 // Each of the three is a character of one byte.
                 let skip = memchr3(b'`', b'<', b'\n', rest.as_bytes());
@@ -163,7 +166,10 @@ impl<'s> Scanner<'s> {
             return at + length;
         };
         let span = at..at + length + close + length;
-        self.push(Kind::Code(inside.get(..close).unwrap_or("").trim()), span.clone());
+        let code = inside.get(..close).unwrap_or("").trim();
+        if code.starts_with(CALL) {
+            self.push(Kind::Code(code), span.clone());
+        }
         span.end
     }
 
@@ -230,11 +236,12 @@ fn run(line: &str) -> Option<(char, usize)> {
 /// Where the first blank line of a text starts.
 fn paragraph_end(text: &str) -> usize {
     let mut end = 0;
-    for line in text.split_inclusive('\n') {
-        if line.chars().all(char::is_whitespace) {
+    while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
+        let length = memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |newline| newline + 1);
+        if rest.get(..length).is_some_and(|line| line.trim_start().is_empty()) {
             break;
         }
-        end += line.len();
+        end += length;
     }
     end
 }
@@ -242,10 +249,10 @@ fn paragraph_end(text: &str) -> usize {
 /// Where the first run of exactly `length` backticks starts.
 fn closing_run(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find('`')) {
+    while let Some(start) = memchr(b'`', text.as_bytes().get(at..)?) {
         let start = at + start;
-        let rest = text.get(start..)?;
-        let found = rest.len() - rest.trim_start_matches('`').len();
+        let rest = text.as_bytes().get(start..)?;
+        let found = rest.iter().take_while(|byte| **byte == b'`').count();
         if found == length {
             return Some(start);
         }
@@ -263,12 +270,13 @@ fn tag_name(text: &str) -> &str {
 /// The length of a tag with its `>`; a `<` outside quotes means that it is none.
 fn tag_length(text: &str) -> Option<usize> {
     let mut quote = None;
-    for (at, c) in text.char_indices().skip(1).take(LONGEST_TAG) {
-        match (quote, c) {
-            (None, '>') => return Some(at + 1),
-            (None, '<') => return None,
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
+    // All that matters is one byte long, and no byte of a longer character looks like it.
+    for (at, byte) in text.bytes().enumerate().skip(1).take(LONGEST_TAG) {
+        match (quote, byte) {
+            (None, b'>') => return Some(at + 1),
+            (None, b'<') => return None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
             _ => {}
         }
     }

@@ -20,7 +20,9 @@ const ELEMENTS: usize = 10_000;
 pub(super) struct Builder<'r, 's> {
     pub(super) report: &'r mut Report<'s>,
     /// Root first.
-    open: Vec<Element<'s>>,
+    open: Vec<Open<'s>>,
+    /// The children of all open elements, those of the innermost last: each element then gets a list of its length.
+    nodes: Vec<Node<'s>>,
     root: Option<Element<'s>>,
     /// Text that is read but not yet put into its element.
     text: Option<Range<usize>>,
@@ -29,13 +31,28 @@ pub(super) struct Builder<'r, 's> {
     sound: bool,
 }
 
+/// An element whose end is not yet read.
+struct Open<'s> {
+    element: Element<'s>,
+    /// Where its children begin among the nodes.
+    first: usize,
+}
+
 /// More elements, or deeper ones, than are read; it is reported.
 pub(super) struct TooMuch;
 
 impl<'r, 's> Builder<'r, 's> {
     /// No element yet.
     pub(super) fn new(report: &'r mut Report<'s>) -> Self {
-        Self { report, open: Vec::new(), root: None, text: None, elements: 0, sound: true }
+        Self {
+            report,
+            open: Vec::new(),
+            nodes: Vec::new(),
+            root: None,
+            text: None,
+            elements: 0,
+            sound: true,
+        }
     }
 
     /// Opens an element and reads its attributes.
@@ -69,13 +86,14 @@ impl<'r, 's> Builder<'r, 's> {
                 .error(problem.help("write `<` in text as `&lt;`, or put the text in CDATA"));
         }
         let attributes = attributes::read(self.report, tag, &place);
-        self.open.push(Element { name, attributes, children: Vec::new(), span: place });
+        let element = Element { name, attributes, children: Vec::new(), span: place };
+        self.open.push(Open { element, first: self.nodes.len() });
         Ok(())
     }
 
     /// Closes the innermost element of this name, and with a problem those inside it.
     pub(super) fn end(&mut self, name: &str, place: Range<usize>) {
-        if !self.open.iter().any(|element| element.name.value == name) {
+        if !self.open.iter().any(|open| open.element.name.value == name) {
             self.sound = false;
             let kind = ProblemKind::UnexpectedClose { name: name.to_owned() };
             let problem = Problem::new(kind, place, "no open element of this name");
@@ -83,9 +101,9 @@ impl<'r, 's> Builder<'r, 's> {
             return;
         }
         while let Some(innermost) = self.open.last() {
-            let fits = innermost.name.value == name;
+            let fits = innermost.element.name.value == name;
             if !fits {
-                let innermost = innermost.name.clone();
+                let innermost = innermost.element.name.clone();
                 self.unclosed(innermost);
             }
             self.close(place.end);
@@ -97,7 +115,7 @@ impl<'r, 's> Builder<'r, 's> {
 
     /// Puts the innermost open element into its parent.
     pub(super) fn close(&mut self, end: usize) {
-        let Some(mut element) = self.open.pop() else { return };
+        let Some(mut element) = self.pop() else { return };
         element.span.end = end;
         if self.open.is_empty() {
             self.root.get_or_insert(element);
@@ -106,9 +124,11 @@ impl<'r, 's> Builder<'r, 's> {
         }
     }
 
-    /// Takes the innermost open element away.
+    /// Takes the innermost open element away, with its children.
     pub(super) fn pop(&mut self) -> Option<Element<'s>> {
-        self.open.pop()
+        let Open { mut element, first } = self.open.pop()?;
+        element.children = self.nodes.drain(first..).collect();
+        Some(element)
     }
 
     /// The text of an opaque element, as it is.
@@ -163,25 +183,26 @@ impl<'r, 's> Builder<'r, 's> {
     pub(super) fn give_up(&mut self) {
         self.sound = false;
         self.open.clear();
+        self.nodes.clear();
     }
 
     /// The root, when the tags fit together.
     pub(super) fn finish(mut self) -> Option<Element<'s>> {
         self.flush_text();
         while let Some(innermost) = self.open.pop() {
-            self.unclosed(innermost.name);
+            self.unclosed(innermost.element.name);
         }
         self.root.filter(|_| self.sound)
     }
 
     fn push(&mut self, node: Node<'s>) {
-        let Some(parent) = self.open.last_mut() else { return };
-        match (parent.children.last_mut(), node) {
+        let Some(parent) = self.open.last() else { return };
+        match (self.nodes.get_mut(parent.first..).and_then(<[_]>::last_mut), node) {
             (Some(Node::Text(before)), Node::Text(text)) => {
                 before.value.to_mut().push_str(&text.value);
                 before.span.end = text.span.end;
             }
-            (_, node) => parent.children.push(node),
+            (_, node) => self.nodes.push(node),
         }
     }
 

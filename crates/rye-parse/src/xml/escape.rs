@@ -25,7 +25,8 @@ pub(super) fn unescape<'s>(
     space: Space,
 ) -> Cow<'s, str> {
     let raw = report.text(&span);
-    if raw.bytes().all(|byte| is_plain(byte, space)) {
+    // Every byte is looked at, because a search that may stop takes them one by one.
+    if raw.bytes().fold(true, |plain, byte| plain & is_plain(byte, space)) {
         return Cow::Borrowed(raw);
     }
     let mut value = String::with_capacity(raw.len());
@@ -54,12 +55,10 @@ pub(super) fn unescape<'s>(
 
 /// Whether a byte stands for itself; one that does not is the first byte of a character.
 fn is_plain(byte: u8, space: Space) -> bool {
-    match byte {
-        b'\n' | b'\t' => space == Space::Text,
-        // The characters that are not allowed are controls, and two that begin with 0xEF.
-        0..b' ' | b'&' | 0xef => false,
-        _ => true,
-    }
+    let is_space = (byte == b'\n') | (byte == b'\t');
+    // The characters that are not allowed are controls, and two that begin with 0xEF.
+    let is_special = (byte < b' ') | (byte == b'&') | (byte == 0xef);
+    !is_special | (is_space & (space == Space::Text))
 }
 
 /// Reports characters that may not even stand in CDATA or opaque text.

@@ -57,6 +57,11 @@ pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
 
 /// The trimmed text of an element that holds no elements but opaque ones.
 pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<String> {
+    // Nearly every one holds one text, which is then copied once.
+    if let [Node::Text(text)] = element.children.as_slice() {
+        let span = trimmed(report.source, text.span.clone());
+        return Spanned::new(text.value.trim().to_owned(), span);
+    }
     let mut value = String::new();
     let mut span = None;
     for node in &element.children {
@@ -92,8 +97,17 @@ pub(crate) fn required(
     element: &Element<'_>,
     attribute: &str,
 ) -> Option<Spanned<String>> {
+    required_str(report, element, attribute).map(|text| text.map(str::to_owned))
+}
+
+/// As [`required`], for a value that is not kept.
+pub(crate) fn required_str<'e>(
+    report: &mut Report<'_>,
+    element: &'e Element<'_>,
+    attribute: &str,
+) -> Option<Spanned<&'e str>> {
     if element.attribute(attribute).is_some() {
-        return optional(report, element, attribute);
+        return optional_str(report, element, attribute);
     }
     let kind = ProblemKind::MissingAttribute {
         element: element.name.value.to_owned(),
@@ -111,6 +125,15 @@ pub(crate) fn optional(
     element: &Element<'_>,
     attribute: &str,
 ) -> Option<Spanned<String>> {
+    optional_str(report, element, attribute).map(|text| text.map(str::to_owned))
+}
+
+/// As [`optional`], for a value that is not kept.
+pub(crate) fn optional_str<'e>(
+    report: &mut Report<'_>,
+    element: &'e Element<'_>,
+    attribute: &str,
+) -> Option<Spanned<&'e str>> {
     let value = element.attribute(attribute)?;
     let span = trimmed(report.source, value.span.clone());
     if value.value.trim().is_empty() {
@@ -119,13 +142,13 @@ pub(crate) fn optional(
         report.error(Problem::new(kind, element.name.span.clone(), "a value is missing"));
         return None;
     }
-    Some(Spanned::new(value.value.trim().to_owned(), span))
+    Some(Spanned::new(value.value.trim(), span))
 }
 
 /// An attribute that is `true` or `false`; false when it is not given.
 pub(crate) fn flag(report: &mut Report<'_>, element: &Element<'_>, attribute: &str) -> bool {
-    let Some(value) = optional(report, element, attribute) else { return false };
-    match value.value.as_str() {
+    let Some(value) = optional_str(report, element, attribute) else { return false };
+    match value.value {
         "true" => true,
         "false" => false,
         _ => {
@@ -153,10 +176,10 @@ pub(crate) fn whole_number(
 pub(crate) fn word<T: FromStr>(
     report: &mut Report<'_>,
     what: &str,
-    text: &Spanned<String>,
+    text: &Spanned<impl AsRef<str>>,
     valid: &[&str],
 ) -> Option<T> {
-    let word = text.value.parse().ok();
+    let word = text.value.as_ref().parse().ok();
     if word.is_none() {
         unknown_word(report, what, text, valid);
     }
@@ -193,7 +216,7 @@ pub(crate) fn item_id(
 pub(crate) fn bad_value(
     report: &mut Report<'_>,
     what: &str,
-    text: &Spanned<String>,
+    text: &Spanned<impl AsRef<str>>,
     expected: &str,
 ) {
     report.error(bad(text, what, expected));

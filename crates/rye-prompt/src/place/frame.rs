@@ -3,6 +3,11 @@
 
 use std::ops::Range;
 
+/// What opens and what closes the frame.
+const TAGS: [&str; 2] = ["<directive", "</directive"];
+
+const LONGEST_TAG: usize = TAGS[1].len();
+
 /// Text with values in it.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
@@ -15,6 +20,11 @@ impl Placed {
     /// Text without values.
     pub(crate) fn literal(text: &str) -> Self {
         Self { text: text.to_owned(), values: Vec::new() }
+    }
+
+    /// No text yet, and room for this many bytes and a quarter more: values tend to be longer than their placeholders.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes + bytes / 4), values: Vec::new() }
     }
 
     pub(super) fn push_literal(&mut self, literal: &str) {
@@ -50,22 +60,38 @@ impl Placed {
     }
 
     fn escaped(self, is_escaped: impl Fn(&Self, usize) -> bool) -> String {
-        let mut escaped = String::with_capacity(self.text.len());
-        let mut at = 0;
-        for piece in self.text.split_inclusive('<') {
-            at += piece.len();
-            match piece.strip_suffix('<') {
-                Some(before) if is_escaped(&self, at - 1) => escaped.extend([before, "&lt;"]),
-                _ => escaped.push_str(piece),
-            }
+        let places: Vec<usize> = self.near_values().filter(|at| is_escaped(&self, *at)).collect();
+        if places.is_empty() {
+            return self.text;
         }
+        let mut escaped = String::with_capacity(self.text.len() + 4 * places.len());
+        let mut end = 0;
+        for at in places {
+            escaped.extend([self.text.get(end..at).unwrap_or_default(), "&lt;"]);
+            end = at + 1;
+        }
+        escaped.push_str(self.text.get(end..).unwrap_or_default());
         escaped
+    }
+
+    /// Where a `<` stands that is in a value or may begin a tag which reaches into one: no other is ever escaped.
+    fn near_values(&self) -> impl Iterator<Item = usize> {
+        let mut seen = 0;
+        let windows = self.values.iter().map(move |value| {
+            let start = value.start.saturating_sub(LONGEST_TAG - 1).max(seen);
+            seen = value.end;
+            start..value.end
+        });
+        windows.flat_map(|window| {
+            let bytes = self.text.as_bytes().get(window.clone()).unwrap_or_default();
+            let found = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'<');
+            found.map(move |(at, _)| window.start + at)
+        })
     }
 
     fn forges_a_tag(&self, at: usize) -> bool {
         let from_here = self.text.get(at..).unwrap_or_default();
-        ["<directive", "</directive"]
-            .iter()
+        TAGS.iter()
             .any(|tag| from_here.starts_with(tag) && self.touches_a_value(&(at..at + tag.len())))
     }
 

@@ -98,7 +98,14 @@ fn block(fields: &[Field<'_>], place: &mut dyn FnMut(&str) -> String) -> String 
 
 /// Runs of white space become one space.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
 }
 
 fn is_blank(text: &str) -> bool {

@@ -45,21 +45,19 @@ pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element<'
         return Outputs::None;
     }
     if is_list {
-        let read = |child: &Element<'_>| {
-            Some(Spanned::new(output(report, child, &mut names)?, child.span.clone()))
-        };
+        let read =
+            |child| Some(Spanned::new(output(report, child, &mut names)?, child.span.clone()));
         return Outputs::List(element.elements().filter_map(read).collect());
     }
-    let read = |child: &Element<'_>| {
-        Some(Spanned::new(dict_output(report, child, &mut names)?, child.span.clone()))
-    };
+    let read =
+        |child| Some(Spanned::new(dict_output(report, child, &mut names)?, child.span.clone()));
     Outputs::Dict(element.elements().filter_map(read).collect())
 }
 
-fn input(
+fn input<'e>(
     report: &mut Report<'_>,
-    element: &Element<'_>,
-    names: &mut BTreeSet<String>,
+    element: &'e Element<'_>,
+    names: &mut BTreeSet<&'e str>,
 ) -> Option<Input> {
     expect::attributes(report, element, &["name", "type", "required", "default", "enum"]);
     let name = name(report, element, "input", names);
@@ -71,10 +69,10 @@ fn input(
     Some(Input { name: name?, value_type, required, default, choices, description })
 }
 
-fn output(
+fn output<'e>(
     report: &mut Report<'_>,
-    element: &Element<'_>,
-    names: &mut BTreeSet<String>,
+    element: &'e Element<'_>,
+    names: &mut BTreeSet<&'e str>,
 ) -> Option<Output> {
     expect::attributes(report, element, &["name", "type", "required"]);
     let name = name(report, element, "output", names);
@@ -84,39 +82,39 @@ fn output(
     Some(Output { name: name?, value_type, required, description })
 }
 
-fn dict_output(
+fn dict_output<'e>(
     report: &mut Report<'_>,
-    element: &Element<'_>,
-    names: &mut BTreeSet<String>,
+    element: &'e Element<'_>,
+    names: &mut BTreeSet<&'e str>,
 ) -> Option<DictOutput> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element).value;
-    let name = unique(report, "output", element.name.clone().map(str::to_owned), names)?;
+    let name = unique(report, "output", element.name.clone(), names)?;
     Some(DictOutput { name: name.value, text })
 }
 
-fn name(
+fn name<'e>(
     report: &mut Report<'_>,
-    element: &Element<'_>,
+    element: &'e Element<'_>,
     what: &str,
-    names: &mut BTreeSet<String>,
+    names: &mut BTreeSet<&'e str>,
 ) -> Option<Spanned<String>> {
-    let name = expect::required(report, element, "name")?;
-    if !is_name(&name.value) {
+    let name = expect::required_str(report, element, "name")?;
+    if !is_name(name.value) {
         expect::bad_value(report, "name", &name, "letters, digits, `_` and `-`");
         return None;
     }
     unique(report, what, name, names)
 }
 
-fn unique(
+fn unique<'e>(
     report: &mut Report<'_>,
     what: &str,
-    name: Spanned<String>,
-    names: &mut BTreeSet<String>,
+    name: Spanned<&'e str>,
+    names: &mut BTreeSet<&'e str>,
 ) -> Option<Spanned<String>> {
-    if names.insert(name.value.clone()) {
-        return Some(name);
+    if names.insert(name.value) {
+        return Some(name.map(str::to_owned));
     }
     let kind = ProblemKind::Duplicate { what: format!("{what} `{}`", name.value) };
     report.error(
@@ -126,7 +124,7 @@ fn unique(
 }
 
 fn value_type(report: &mut Report<'_>, element: &Element<'_>) -> ValueType {
-    expect::optional(report, element, "type")
+    expect::optional_str(report, element, "type")
         .and_then(|text| {
             expect::word(report, "type", &text, &ValueType::ALL.map(ValueType::as_str))
         })
