@@ -1,35 +1,87 @@
-//! What asking for a permit costs, by the number of patterns in the grant.
+//! What asking for a permit costs, by the number of patterns in the grant, beside others who match patterns.
+//!
+//! The others only match: they know neither layers nor denials, and make no permit.
 
 use divan::{Bencher, black_box};
+use fnmatch_regex::{glob_to_regex, glob_to_regex_pattern};
+use regex::{Regex, RegexSet};
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Pattern};
 
 fn main() {
     divan::main();
 }
 
-/// The capability that the last pattern alone covers, so that no search ends early.
-#[divan::bench(args = [4, 32])]
+/// Many, because the fastest of them is the one that nothing else disturbed.
+const SAMPLES: u32 = 200;
+/// How often one sample repeats it: one time alone would measure caches and branches that know nothing yet.
+const WARM: u32 = 500;
+const ELSEWHERE: &str = "rye.execute.tool.elsewhere.files.read";
+
+/// Through the layers of a root thread: operator, project, signer and directive.
+#[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
 fn allowed(bencher: Bencher<'_, '_>, patterns: usize) {
-    permit(bencher, patterns, &format!("rye.execute.tool.team{}.files.read", patterns - 1), true);
+    permit(bencher, patterns, &last(patterns), true);
 }
 
-#[divan::bench(args = [4, 32])]
+#[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
 fn denied(bencher: Bencher<'_, '_>, patterns: usize) {
-    permit(bencher, patterns, "rye.execute.tool.elsewhere.files.read", false);
+    permit(bencher, patterns, ELSEWHERE, false);
+}
+
+#[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
+fn allowed_by_one_layer(bencher: Bencher<'_, '_>, patterns: usize) {
+    let authority = Authority::new(Layer::new(LayerName::Operator, grant(patterns)));
+    ask(bencher, &authority, &last(patterns), true);
+}
+
+#[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
+fn allowed_by_regex_set(bencher: Bencher<'_, '_>, patterns: usize) {
+    let sources =
+        texts(patterns).map(|text| glob_to_regex_pattern(&text).expect("because it is a glob"));
+    let set = RegexSet::new(sources).expect("because they are small");
+    let capability = last(patterns);
+    assert!(set.is_match(&capability), "what is measured is what it says");
+    bencher.bench(|| black_box(&set).is_match(black_box(&capability)));
+}
+
+#[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
+fn allowed_by_patterns_one_by_one(bencher: Bencher<'_, '_>, patterns: usize) {
+    let regexes: Vec<Regex> =
+        texts(patterns).map(|text| glob_to_regex(&text).expect("because it is a glob")).collect();
+    let matches = |capability: &str| regexes.iter().any(|regex| regex.is_match(capability));
+    let capability = last(patterns);
+    assert!(matches(&capability), "what is measured is what it says");
+    bencher.bench(|| matches(black_box(&capability)));
 }
 
 fn permit(bencher: Bencher<'_, '_>, patterns: usize, capability: &str, expected: bool) {
-    let authority = Authority::new(Layer::new(LayerName::Operator, grant(patterns)));
+    let root = Layer::new(LayerName::Operator, Grant::everything());
+    let authority = Authority::new(root)
+        .narrow(Layer::new(LayerName::Project, Grant::everything()))
+        .narrow(Layer::new(LayerName::Signer("6ea18199041a1ea8".to_owned()), Grant::everything()))
+        .narrow(Layer::new(LayerName::Directive("ops/write_runbook".to_owned()), grant(patterns)));
+    ask(bencher, &authority, capability, expected);
+}
+
+fn ask(bencher: Bencher<'_, '_>, authority: &Authority, capability: &str, expected: bool) {
     let capability: Capability = capability.parse().expect("because it is a capability");
     assert_eq!(authority.permit(&capability).is_ok(), expected, "what is measured is what it says");
-    bencher.bench(|| black_box(&authority).permit(black_box(&capability)).is_ok());
+    bencher.bench(|| black_box(authority).permit(black_box(&capability)).is_ok());
+}
+
+fn grant(patterns: usize) -> Grant {
+    texts(patterns).map(|text| text.parse::<Pattern>().expect("because it is a pattern")).collect()
 }
 
 /// Half of the patterns end in a star and half hold one.
-fn grant(patterns: usize) -> Grant {
-    let texts = (0..patterns).map(|n| match n % 2 {
+fn texts(patterns: usize) -> impl Iterator<Item = String> {
+    (0..patterns).map(|n| match n % 2 {
         0 => format!("rye.execute.tool.team{n}.*"),
         _ => format!("rye.execute.tool.team{n}.*.read"),
-    });
-    texts.map(|text| text.parse::<Pattern>().expect("because it is a pattern")).collect()
+    })
+}
+
+/// The capability that the last pattern alone covers, so that no search ends early.
+fn last(patterns: usize) -> String {
+    format!("rye.execute.tool.team{}.files.read", patterns - 1)
 }
