@@ -8,6 +8,7 @@ mod output;
 
 mod args;
 mod clock;
+mod command_line;
 mod commands;
 mod confirm;
 mod directive;
@@ -24,17 +25,18 @@ mod revision;
 mod side;
 mod table;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use args::{Cli, Command};
+use args::Command;
 use environment::Environment;
 use exit::Exit;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let words: Vec<OsString> = env::args_os().collect();
+    let cli = match command_line::read(&words) {
         Ok(cli) => cli,
         Err(error) => return failure::misspelled(&error).into(),
     };

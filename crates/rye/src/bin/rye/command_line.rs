@@ -1,0 +1,98 @@
+//! Reading the command line, without building commands that it does not name.
+
+use std::ffi::OsString;
+
+use clap::{Args as _, FromArgMatches as _, Parser as _};
+
+use crate::args::{Cli, Global};
+use crate::commands::{check, diff, explain, list, lock, render, run, search, sign, verify, which};
+
+/// What the words, the program's name first, ask for.
+///
+/// Building every command with its help takes longer than most commands themselves. So a command that comes first is
+/// built alone. What it does not read, a mistake or a wish for help, is read once more by the whole program: that decides.
+pub(crate) fn read(words: &[OsString]) -> Result<Cli, clap::Error> {
+    alone(words).map_or_else(|| Cli::try_parse_from(words), Ok)
+}
+
+fn alone(words: &[OsString]) -> Option<Cli> {
+    let named = words.get(1)?;
+    let (name, augment) = COMMANDS.iter().find(|(name, _)| named == name)?;
+    let command = augment(clap::Command::new(*name));
+    let mut program = Global::augment_args(clap::Command::new("rye")).subcommand(command);
+    let matches = program.try_get_matches_from_mut(words);
+    // The end of the process frees it at once, and not piece by piece.
+    std::mem::forget(program);
+    Cli::from_arg_matches(&matches.ok()?).ok()
+}
+
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The commands that are called over and over; any other is read by the whole program.
+const COMMANDS: [(&str, Augment); 11] = [
+    ("run", run::Arguments::augment_args),
+    ("render", render::Arguments::augment_args),
+    ("explain", explain::Arguments::augment_args),
+    ("diff", diff::Arguments::augment_args),
+    ("check", check::Arguments::augment_args),
+    ("lock", lock::Arguments::augment_args),
+    ("verify", verify::Arguments::augment_args),
+    ("sign", sign::Arguments::augment_args),
+    ("search", search::Arguments::augment_args),
+    ("list", list::Arguments::augment_args),
+    ("which", which::Arguments::augment_args),
+];
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_command_alone_takes_what_it_takes_in_the_program() {
+        let program = Cli::command();
+        for (name, augment) in COMMANDS {
+            let alone = augment(clap::Command::new(name));
+            let within = program.find_subcommand(name).unwrap();
+            let arguments = |command: &clap::Command| -> Vec<String> {
+                command.get_arguments().map(|argument| format!("{argument:?}")).collect()
+            };
+            assert_eq!(arguments(&alone), arguments(within), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_line_means_the_same_to_both() {
+        for line in [
+            "rye render a/b --input x=1 -i y=2 --project p --trust t --trust u --json",
+            "rye render a/b --template --user-space u --system s --allow-unsigned",
+            "rye run a --provider steps",
+            "rye check --project p -- -x",
+            "rye which a --kind directive",
+            "rye list --json",
+        ] {
+            let alone = format!("{:?}", alone(&words(line)).expect(line));
+            assert_eq!(alone, format!("{:?}", Cli::try_parse_from(words(line)).unwrap()), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_call_is_left_to_the_program() {
+        for line in [
+            "rye",
+            "rye --json render a",
+            "rye render",
+            "rye render --help",
+            "rye -V",
+            "rye x",
+            "rye keys show",
+        ] {
+            assert!(alone(&words(line)).is_none(), "{line}");
+        }
+    }
+}
