@@ -37,6 +37,12 @@ impl Digest {
 
     /// Digests the parts as one text whose line ends are LF.
     pub(crate) fn of_parts(parts: &[&str]) -> Self {
+        // Nearly all text has LF alone, and need not be copied.
+        if !parts.iter().any(|part| part.contains('\r')) {
+            let digest =
+                parts.iter().fold(sha2::Sha256::new(), |digest, part| digest.chain_update(part));
+            return Self(digest.finalize().into());
+        }
         // Joined first: a CR at the end of one part and an LF at the start of the next are one line end.
         Self::of(normalized(&parts.concat()).as_bytes())
     }
