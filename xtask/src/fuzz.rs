@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: every fuzz target for some seconds, on the stable toolchain.
+//! `cargo xtask fuzz`: every fuzz target for some seconds, on the stable toolchain, after the crates' properties with cases
+//! that nobody chose.
 //!
 //! The flags are those that cargo-fuzz passes, without the address sanitizer, which needs a nightly toolchain.
 
@@ -23,9 +24,16 @@ pub(crate) struct Request {
     pub(crate) seconds: u32,
     /// All of them when there is none.
     pub(crate) targets: Vec<String>,
+    /// Whether the crates' properties are tried too.
+    pub(crate) properties: bool,
 }
 
 impl Request {
+    /// What the gate runs: its properties have had their turn, with cases that do not change.
+    pub(crate) fn short() -> Self {
+        Self { seconds: 2, targets: Vec::new(), properties: false }
+    }
+
     /// Reads `[--seconds N] [TARGET…]`.
     pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
         let (seconds, targets) = match words {
@@ -39,7 +47,9 @@ impl Request {
                 Err(format!("`fuzz` has no option `{option}` here; `--seconds N` comes first"))
             }
             None => {
-                Ok(Self { seconds, targets: targets.iter().map(ToString::to_string).collect() })
+                let properties = targets.is_empty();
+                let targets = targets.iter().map(ToString::to_string).collect();
+                Ok(Self { seconds, targets, properties })
             }
         }
     }
@@ -50,6 +60,9 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     let known = targets(root)?;
     if let Some(unknown) = request.targets.iter().find(|target| !known.contains(target)) {
         return Err(format!("`{unknown}` is no fuzz target; there are {}", known.join(", ")));
+    }
+    if request.properties {
+        properties(root, request.seconds)?;
     }
     let targets = if request.targets.is_empty() { known } else { request.targets.clone() };
     let programs = build(root, &targets)?;
@@ -68,6 +81,35 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
         joined.flatten().collect::<Vec<_>>()
     });
     all(results)
+}
+
+/// Runs the tests of every crate that has properties, with another seed each time; a failing case is kept by proptest.
+fn properties(root: &Path, seconds: u32) -> Result<(), String> {
+    let packages: String =
+        with_properties(root)?.iter().map(|name| format!(" --package {name}")).collect();
+    let cases = CASES_A_SECOND.saturating_mul(seconds).to_string();
+    let environment = [("PROPTEST_RNG_SEED", "random"), ("PROPTEST_CASES", cases.as_str())];
+    process::run(root, &environment, &format!("cargo test --quiet --lib --tests{packages}"))
+}
+
+/// About what a second is enough for.
+const CASES_A_SECOND: u32 = 100;
+
+/// The crates that depend on proptest, sorted.
+fn with_properties(root: &Path) -> Result<Vec<String>, String> {
+    let entries =
+        fs::read_dir(root.join("crates")).map_err(|error| format!("`crates`: {error}"))?;
+    let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let has_properties = |folder: &PathBuf| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+        manifest.lines().any(|line| line.starts_with("proptest"))
+    };
+    let mut names: Vec<String> = folders
+        .filter(has_properties)
+        .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
 }
 
 /// The names of the files in `fuzz/fuzz_targets`, sorted.
@@ -144,7 +186,7 @@ fn repeat(log: &str, program: &Path) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{Request, repeat, tail};
+    use super::{Request, repeat, tail, with_properties};
 
     #[track_caller]
     fn check(words: &[&str], expected: Result<(u32, &[&str]), &str>) {
@@ -167,6 +209,23 @@ mod tests {
             &["pem", "--seconds", "3"],
             Err("`fuzz` has no option `--seconds` here; `--seconds N` comes first"),
         );
+    }
+
+    #[test]
+    fn properties_are_tried_with_all_targets_and_not_in_the_gate() {
+        assert!(Request::parse(&["--seconds", "3"]).unwrap().properties);
+        assert!(!Request::parse(&["pem"]).unwrap().properties);
+        assert!(!Request::short().properties);
+    }
+
+    #[test]
+    fn the_crates_with_properties_are_found() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let names = with_properties(&root).unwrap();
+        assert!(names.is_sorted());
+        for name in ["rye-caps", "rye-parse", "rye-prompt", "rye-resolve", "rye-sign"] {
+            assert!(names.iter().any(|found| found == name), "{name}");
+        }
     }
 
     #[test]
