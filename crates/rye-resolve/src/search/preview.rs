@@ -2,7 +2,7 @@
 
 use super::{
     content::Content,
-    matches::{Match, of_word},
+    matches::{Match, Occurrences, of_word},
     query::Atom,
     words::each_word,
 };
@@ -18,19 +18,20 @@ pub struct Preview {
     pub line: Option<usize>,
 }
 
-/// The first line of the body with most words of the query; without any, the description, or the body's first line.
+/// The first line of the body with most of the query, a phrase counting before words that stand alone; without any, the
+/// description, or the body's first line.
 pub(crate) fn preview(
     content: &Content,
     source: &str,
     atoms: &[Atom],
     misspelt: &[bool],
 ) -> Preview {
-    let mut best: Option<(usize, usize, &str)> = None;
+    let mut best: Option<((usize, usize), usize, &str)> = None;
     let mut start = 0;
     for line in content.body.split_inclusive('\n') {
-        let count = slots_in(line, atoms, misspelt).len();
-        if count > best.map_or(0, |(count, ..)| count) {
-            best = Some((count, start, line));
+        let had = had_by(line, atoms, misspelt);
+        if had > best.map_or((0, 0), |(had, ..)| had) {
+            best = Some((had, start, line));
         }
         start += line.len();
     }
@@ -44,16 +45,21 @@ pub(crate) fn preview(
     Preview { text: cut(line, first_place(line, atoms, misspelt)), line: None }
 }
 
-/// The words of the query that `line` has, each once.
-fn slots_in(line: &str, atoms: &[Atom], misspelt: &[bool]) -> Vec<(usize, usize)> {
+/// How many words and phrases of the query `line` has, and how many of all their words, each once.
+fn had_by(line: &str, atoms: &[Atom], misspelt: &[bool]) -> (usize, usize) {
     let (mut slots, mut matches) = (Vec::new(), Vec::new());
+    let (mut occurrences, mut position) = (Occurrences::default(), 0);
     each_word(line, |word, _| {
         of_word(word, atoms, misspelt, &mut matches);
         slots.extend(matches.iter().map(|Match { atom, slot, .. }| (*atom, *slot)));
+        occurrences.push(position, &matches);
+        position += 1;
     });
     slots.sort_unstable();
     slots.dedup();
-    slots
+    let mut found = vec![0.0; atoms.len()];
+    occurrences.add_to(&mut found, atoms);
+    (found.iter().filter(|found| **found > 0.0).count(), slots.len())
 }
 
 /// Where the first word of the query stands in `line`; 0 without any.
@@ -127,6 +133,13 @@ mod tests {
         check("deploy api", "Deploy the api.", Some(4));
         check("deploy staging", "Deploy the api to staging.", Some(5));
         check("first", "First line.", Some(3));
+    }
+
+    #[test]
+    fn a_phrase_before_its_words_apart() {
+        check("\"api to\"", "Deploy the api to staging.", Some(5));
+        check("\"the api\"", "Deploy the api.", Some(4));
+        check("\"api deploy\"", "Deploy the api.", Some(4));
     }
 
     #[test]
