@@ -3,6 +3,7 @@
 mod ast;
 mod directive;
 mod finding;
+mod privileges;
 mod report;
 
 use std::ops::Range;

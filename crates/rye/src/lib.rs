@@ -10,6 +10,7 @@ mod first_request;
 mod lock;
 mod outcome;
 mod place;
+mod privileges;
 mod prompts;
 mod render;
 mod rye;
@@ -49,6 +50,10 @@ pub use self::first_request::FirstRequest;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
+pub use self::privileges::{
+    LayerPrivileges, Need, NeedSource, NothingToJudge, PatternPrivileges, Privileges,
+    PrivilegesError, Tightened, Use,
+};
 pub use self::prompts::PromptsError;
 pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::rye::{OpenError, Rye, Setup};

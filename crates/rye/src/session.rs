@@ -37,6 +37,7 @@ pub(crate) use self::provider::{Answerer, answerer};
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
+pub(crate) use self::tools::tool_id;
 use crate::Rye;
 use crate::outcome::Class;
 

@@ -7,7 +7,7 @@ use rye_parse::{Directive, Input, Outputs, Placeholder, Spanned, placeholders};
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
-use super::{Finding, KEPT};
+use super::{Finding, KEPT, privileges};
 
 /// How many names the help for an undeclared input lists.
 const LISTED: usize = 20;
@@ -21,6 +21,7 @@ pub(super) fn findings(source: &str, id: Option<&ItemId>) -> Vec<Finding> {
     findings.extend(id.into_iter().flat_map(|id| claims(&directive, id)));
     findings.extend(extends(&directive));
     findings.extend(permissions(&directive));
+    findings.extend(privileges::findings(&directive));
     findings.extend(directive.inputs.iter().filter_map(unfit_default));
     findings.extend(undeclared(&directive, source));
     findings

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authoring;
+mod capabilities;
 mod keys;
 mod outcomes;
 mod refused;

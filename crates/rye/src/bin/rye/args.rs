@@ -75,6 +75,8 @@ pub(crate) enum Command {
     New(commands::new::Command),
     Check(commands::check::Arguments),
     Lock(commands::lock::Arguments),
+    #[command(subcommand)]
+    Caps(commands::caps::Command),
     Verify(commands::verify::Arguments),
     Sign(commands::sign::Arguments),
     #[command(subcommand)]

@@ -58,6 +58,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Diff(arguments) => commands::diff::run(&arguments, environment),
         Command::New(command) => commands::new::run(&command, environment),
         Command::Check(arguments) => commands::check::run(&arguments, environment),
+        Command::Caps(command) => commands::caps::run(&command, environment),
         Command::Lock(arguments) => commands::lock::run(&arguments, environment),
         Command::Verify(arguments) => commands::verify::run(&arguments, environment),
         Command::Sign(arguments) => commands::sign::run(&arguments, environment),

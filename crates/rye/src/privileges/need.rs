@@ -1,0 +1,205 @@
+//! What a directive needs: what its steps name, and what threads really called.
+
+use std::fmt;
+
+use rye_caps::{Capability, Kind, Pattern, Primary};
+use rye_parse::{Action, Directive, placeholders};
+use rye_thread::ThreadId;
+use rye_thread::transcript::Record;
+use serde_json::Value;
+
+use crate::ThreadReading;
+use crate::session::tool_id;
+
+/// Something that a directive has to be allowed, and where that is known from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Need {
+    /// What: mostly one capability; with wildcards for a search, and where a step leaves a part of an id to a placeholder.
+    pub pattern: Pattern,
+    /// Who needs it, in the order in which they were found, each once.
+    pub sources: Vec<NeedSource>,
+}
+
+/// Who needs something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NeedSource {
+    /// The step of this name; its place from 1, where it has none.
+    Step(String),
+    /// The thread of this id, which called it.
+    Thread(ThreadId),
+}
+
+impl fmt::Display for NeedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(name) => write!(f, "step `{name}`"),
+            Self::Thread(thread) => write!(f, "thread `{thread}`"),
+        }
+    }
+}
+
+/// All needs that are known, and what is not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Needs {
+    /// Sorted by their pattern.
+    pub(crate) needs: Vec<Need>,
+    /// What cannot be judged by steps, each as a sentence.
+    pub(crate) unjudged: Vec<String>,
+}
+
+impl Needs {
+    fn add(&mut self, pattern: Pattern, source: &NeedSource) {
+        let place = self.needs.binary_search_by(|need| need.pattern.cmp(&pattern));
+        let place = place.unwrap_or_else(|place| {
+            self.needs.insert(place, Need { pattern, sources: Vec::new() });
+            place
+        });
+        if let Some(need) = self.needs.get_mut(place).filter(|need| !need.sources.contains(source))
+        {
+            need.sources.push(source.clone());
+        }
+    }
+
+    /// Leaves out what is granted in another way.
+    pub(super) fn forget(&mut self, pattern: &Pattern) {
+        self.needs.retain(|need| need.pattern != *pattern);
+    }
+}
+
+/// What the structured steps of a directive need; nothing, and nothing unjudged, where it has none.
+pub(crate) fn of_steps(directive: &Directive) -> Needs {
+    let mut needs = Needs::default();
+    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
+        let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
+        if step.actions.is_empty() {
+            needs.unjudged.push(format!("step `{name}` names no call"));
+        }
+        let source = NeedSource::Step(name);
+        for action in step.actions.iter().map(|action| &action.value) {
+            match of_action(action) {
+                Ok(patterns) => {
+                    patterns.into_iter().for_each(|pattern| needs.add(pattern, &source))
+                }
+                Err(reason) => needs.unjudged.push(format!("{source} {reason}")),
+            }
+        }
+    }
+    needs
+}
+
+/// What one call needs, or why nobody can say; the reason reads behind the name of the step.
+fn of_action(action: &Action) -> Result<Vec<Pattern>, String> {
+    use rye_parse::Primary as Named;
+    match action.primary {
+        Named::Execute => of_item(action, Primary::Execute),
+        Named::Load => of_item(action, Primary::Load),
+        Named::Sign => of_item(action, Primary::Sign),
+        Named::Fetch if action.item_id.is_some() => of_item(action, Primary::Load),
+        Named::Search | Named::Fetch => of_search(action),
+    }
+}
+
+fn of_item(action: &Action, primary: Primary) -> Result<Vec<Pattern>, String> {
+    let named = action.item_type.as_deref().and_then(|name| name.parse::<Kind>().ok());
+    let kind = named.ok_or_else(|| format!("does not say what sort of item it is to {primary}"))?;
+    let id =
+        action.item_id.as_deref().ok_or_else(|| format!("does not say what it is to {primary}"))?;
+    let unknown = || format!("is to {primary} `{id}`, which is not an item id");
+    let open = with_stars(id);
+    if open == id {
+        let id = if kind == Kind::Tool { tool_id(id) } else { id };
+        let capability = Capability::new(primary, kind, id).map_err(|_| unknown())?;
+        return Ok(vec![Pattern::exactly(&capability)]);
+    }
+    // A wildcard of the author's own is not a placeholder.
+    let stands = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    if !without_placeholders(id).chars().all(stands) {
+        return Err(unknown());
+    }
+    let pattern = format!("rye.{primary}.{kind}.{open}").parse().map_err(|_| unknown())?;
+    Ok(vec![pattern])
+}
+
+/// A search shows what is granted of the kinds that it looks at, so all of that is used (SPEC 9.3).
+fn of_search(action: &Action) -> Result<Vec<Pattern>, String> {
+    let scope = action.item_type.as_deref().or(action.scope.as_deref()).unwrap_or("all");
+    let all = |kind: Kind| format!("rye.search.{kind}.*").parse::<Pattern>().ok();
+    if scope == "all" {
+        return Ok(Kind::ALL.into_iter().filter_map(all).collect());
+    }
+    let words = scope.split([',', ' ', '|', '+']).filter(|word| !word.is_empty());
+    let kinds: Result<Vec<Kind>, _> = words.map(str::parse::<Kind>).collect();
+    match kinds {
+        Ok(kinds) if !kinds.is_empty() => Ok(kinds.into_iter().filter_map(all).collect()),
+        _ => Err(format!("searches `{scope}`, which are no kinds of items")),
+    }
+}
+
+/// A text with `*` in the place of each placeholder.
+fn with_stars(text: &str) -> String {
+    replaced(text, "*")
+}
+
+fn without_placeholders(text: &str) -> String {
+    replaced(text, "")
+}
+
+fn replaced(text: &str, with: &str) -> String {
+    let (mut result, mut end) = (String::new(), 0);
+    for found in placeholders(text) {
+        result.push_str(text.get(end..found.span.start).unwrap_or_default());
+        result.push_str(with);
+        end = found.span.end;
+    }
+    result.push_str(text.get(end..).unwrap_or_default());
+    result
+}
+
+/// What a thread called and was permitted: its transcript names for each call the capability that was asked for.
+pub(super) fn of_thread(reading: &ThreadReading, needs: &mut Needs) {
+    let source = NeedSource::Thread(reading.record.thread.clone());
+    // Calls that follow each other may be begun before the first of them is answered.
+    let mut called: Vec<Called> = Vec::new();
+    for record in &reading.transcript.records {
+        called.extend(begun(record));
+        if let Some(denied) = denied(record)
+            && let Some(place) = called.iter().rposition(|call| *call == denied)
+        {
+            called.remove(place);
+        }
+    }
+    called.iter().for_each(|call| needs.add(Pattern::exactly(&call.capability), &source));
+}
+
+/// A call that means a tool.
+#[derive(Debug, PartialEq, Eq)]
+struct Called {
+    id: String,
+    capability: Capability,
+}
+
+impl Called {
+    fn of(payload: &Value, capability: &Value) -> Option<Self> {
+        let id = payload["call_id"].as_str()?.to_owned();
+        Some(Self { id, capability: capability.as_str()?.parse().ok()? })
+    }
+}
+
+/// The call that a record begins.
+fn begun(record: &Record) -> Option<Called> {
+    let payload = (record.event == "tool_call_start").then(|| payload(record))?;
+    Called::of(&payload, payload.pointer("/target/capability")?)
+}
+
+/// The call that, says a record, the authority denied; a tool that refuses by itself was permitted and called.
+fn denied(record: &Record) -> Option<Called> {
+    let payload = (record.event == "tool_call_result").then(|| payload(record))?;
+    let refusal = payload.get("refusal").filter(|refusal| refusal["pattern"].is_string())?;
+    Called::of(&payload, &refusal["capability"])
+}
+
+fn payload(record: &Record) -> Value {
+    serde_json::from_str(record.payload.get()).unwrap_or_default()
+}

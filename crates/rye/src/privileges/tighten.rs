@@ -1,0 +1,196 @@
+//! Which of the declared permissions are used, and the least that would do (SPEC 9.7).
+
+use std::fmt;
+
+use rye_caps::risk::Acknowledgement;
+use rye_caps::{Grant, Pattern};
+use rye_resolve::ItemId;
+
+use super::block::block;
+use super::{Need, Privileges};
+
+/// What becomes of a declared permission when only what is needed is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a reader has to decide on each of them")]
+pub enum Use {
+    /// All that it covers may be needed.
+    Used,
+    /// These would do.
+    Narrower(Vec<Pattern>),
+    /// Nothing that is known needs it, or what does is covered by a narrower one.
+    Unused,
+}
+
+/// The smaller block.
+///
+/// Its `Display` is the `<permissions>` element.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Tightened {
+    /// What it grants: never more than what was declared, and all that is needed of that.
+    pub grant: Grant,
+    /// The acknowledgements that are still called for.
+    pub acknowledged: Vec<Acknowledgement>,
+    /// Those that are not, because nothing that is left has such a risk.
+    pub needless: Vec<Acknowledgement>,
+}
+
+impl fmt::Display for Tightened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&block(&self.grant, &self.acknowledged))
+    }
+}
+
+/// There is nothing to judge permissions by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "directive `{id}` has no structured steps to judge its permissions by; give threads that ran it with `--transcript`"
+)]
+#[non_exhaustive]
+pub struct NothingToJudge {
+    /// The directive.
+    pub id: ItemId,
+}
+
+impl Privileges {
+    /// The least that covers what is needed of the declared permissions.
+    ///
+    /// # Errors
+    ///
+    /// When neither a step nor a thread says anything.
+    pub fn tightened(&self) -> Result<Tightened, NothingToJudge> {
+        if self.needs.is_empty() {
+            return Err(NothingToJudge { id: self.id.clone() });
+        }
+        let grant = least(&self.uses);
+        let risks: Vec<_> =
+            self.findings_of.0.assess(&grant, &[]).iter().map(|finding| finding.risk).collect();
+        let is_needed = |known: &Acknowledgement| risks.contains(&known.risk());
+        let (acknowledged, needless) = self.acknowledged.iter().cloned().partition(is_needed);
+        Ok(Tightened { grant, acknowledged, needless })
+    }
+}
+
+/// What is left of the grants, the kept ones as they are written, without what another one of them covers.
+fn least(uses: &[(Pattern, Use)]) -> Grant {
+    let left = uses.iter().flat_map(|(pattern, kept)| match kept {
+        Use::Used => vec![pattern.clone()],
+        Use::Narrower(parts) => parts.clone(),
+        Use::Unused => Vec::new(),
+    });
+    without_redundant(&left.collect())
+}
+
+fn without_redundant(grant: &Grant) -> Grant {
+    let redundant = grant.redundant();
+    let is_kept = |pattern: &&Pattern| redundant.iter().all(|(inner, _)| inner != *pattern);
+    grant.patterns().iter().filter(is_kept).cloned().collect()
+}
+
+/// What becomes of each pattern of `declared`, in their order.
+pub(crate) fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
+    let mut parts: Vec<(Pattern, Vec<Pattern>)> =
+        declared.patterns().iter().map(|pattern| (pattern.clone(), Vec::new())).collect();
+    for (giver, given) in needs.iter().flat_map(|need| givers(declared, &need.pattern)) {
+        let row = parts.iter_mut().find(|(pattern, _)| *pattern == giver);
+        row.into_iter().for_each(|(_, parts)| parts.extend(given.iter().cloned()));
+    }
+    let uses: Vec<(Pattern, Use)> = parts
+        .into_iter()
+        .map(|(pattern, parts)| (pattern.clone(), used(&pattern, &parts.into_iter().collect())))
+        .collect();
+    let least = least(&uses);
+    uses.into_iter()
+        .map(|(pattern, kept)| {
+            let kept = left(&pattern, kept, &least);
+            (pattern, kept)
+        })
+        .collect()
+}
+
+/// What of a use is left when nothing is granted twice.
+fn left(pattern: &Pattern, kept: Use, least: &Grant) -> Use {
+    let is_left = |pattern: &Pattern| least.patterns().contains(pattern);
+    match kept {
+        Use::Used if is_left(pattern) => Use::Used,
+        Use::Used | Use::Unused => Use::Unused,
+        Use::Narrower(parts) => match parts.into_iter().filter(is_left).collect::<Vec<_>>() {
+            parts if parts.is_empty() => Use::Unused,
+            parts => Use::Narrower(parts),
+        },
+    }
+}
+
+/// A declared pattern, and what of it is needed.
+type Giver = (Pattern, Vec<Pattern>);
+
+/// What is needed for `need`: the narrowest pattern that covers it alone, else all that have a part of it which no narrower
+/// one has.
+fn givers(declared: &Grant, need: &Pattern) -> Vec<Giver> {
+    let covering: Vec<&Pattern> =
+        declared.patterns().iter().filter(|pattern| pattern.covers(need).is_ok()).collect();
+    let is_narrowest = |pattern: &&&Pattern| {
+        covering.iter().all(|other| other.covers(pattern).is_ok() || pattern.covers(other).is_err())
+    };
+    if let Some(narrowest) = covering.iter().find(is_narrowest).or(covering.first()) {
+        return vec![((*narrowest).clone(), vec![need.clone()])];
+    }
+    let mut givers: Vec<Giver> = declared
+        .patterns()
+        .iter()
+        .map(|pattern| (pattern.clone(), parts(pattern, need)))
+        .filter(|(_, parts)| !parts.is_empty())
+        .collect();
+    givers.sort_by_key(|(pattern, _)| std::cmp::Reverse(covered(pattern, declared)));
+    without_wide(givers)
+}
+
+/// How many patterns of `grant` the pattern covers.
+fn covered(pattern: &Pattern, grant: &Grant) -> usize {
+    grant.patterns().iter().filter(|other| pattern.covers(other).is_ok()).count()
+}
+
+/// Leaves out, the widest first, each whose part the others have.
+fn without_wide(givers: Vec<Giver>) -> Vec<Giver> {
+    let mut kept = givers.clone();
+    for (giver, parts) in givers {
+        let others = kept.iter().filter(|(other, _)| *other != giver);
+        let others: Grant = others.flat_map(|(_, parts)| parts.iter().cloned()).collect();
+        if others.covers(&parts.into_iter().collect()).is_ok() {
+            kept.retain(|(other, _)| *other != giver);
+        }
+    }
+    kept
+}
+
+/// What `pattern` has of `need`. A part that no pattern spells is taken for all of it.
+fn parts(pattern: &Pattern, need: &Pattern) -> Vec<Pattern> {
+    let respelled = spelled_out(pattern);
+    let met = respelled.into_iter().filter(|pattern| pattern.meets(need));
+    met.map(|pattern| if pattern.covers(need).is_ok() { need.clone() } else { pattern }).collect()
+}
+
+/// A pattern, or the two that it means when it is spelled with `fetch` (SPEC D4).
+fn spelled_out(pattern: &Pattern) -> Vec<Pattern> {
+    let Some(rest) = pattern.as_str().strip_prefix("rye.fetch.") else {
+        return vec![pattern.clone()];
+    };
+    let respelled = ["search", "load"].map(|action| format!("rye.{action}.{rest}").parse().ok());
+    respelled.into_iter().flatten().collect()
+}
+
+fn used(pattern: &Pattern, parts: &Grant) -> Use {
+    match parts.is_empty() {
+        true => Use::Unused,
+        false if parts.covers(&Grant::from_iter([pattern.clone()])).is_ok() => Use::Used,
+        false => Use::Narrower(without_redundant(parts).patterns().to_vec()),
+    }
+}
+
+/// Whether a run would be denied all of `need`.
+pub(super) fn is_denied(declared: &Grant, need: &Need) -> bool {
+    declared.patterns().iter().all(|pattern| !pattern.meets(&need.pattern))
+}
+
+#[cfg(test)]
+mod tests;

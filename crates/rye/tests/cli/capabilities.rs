@@ -1,0 +1,268 @@
+//! `rye caps`, and what `rye check` says of permissions.
+
+use std::fs;
+
+use crate::session::Session;
+
+const INDEX: &str = ".ai/directives/notes/index.md";
+
+/// A directive that grants more than it needs, in every way, and needs something that it does not grant.
+const WIDE: &str = r#"# Wide
+
+```xml
+<directive name="wide" version="1.0.0">
+  <metadata>
+    <description>Reads notes, and might do much more.</description>
+    <permissions>
+      <acknowledge risk="elevated">It signs &lt;nothing&gt; but drafts.</acknowledge>
+      <execute>
+        <tool>rye.file-system.*</tool>
+        <tool>rye.file-system.read</tool>
+        <tool>rye.bash.*</tool>
+        <tool>rye.bash.bash</tool>
+        <tool>w[ae]b.?*</tool>
+      </execute>
+      <search><knowledge>notes.*</knowledge></search>
+      <fetch><knowledge>notes/*</knowledge></fetch>
+      <sign><knowledge>drafts.*</knowledge></sign>
+    </permissions>
+  </metadata>
+  <inputs><input name="note" type="string" required="true">The note</input></inputs>
+</directive>
+```
+
+<process>
+  <step name="list"><execute item_type="tool" item_id="fs_read"><param name="path" value="a" /></execute></step>
+  <step name="find"><search item_type="knowledge" query="notes" /></step>
+  <step name="read"><load item_type="knowledge" item_id="notes/{input:note}" /></step>
+  <step name="spawn"><execute item_type="directive" item_id="notes/index" /></step>
+  <step name="think"><description>Think about it.</description></step>
+</process>
+"#;
+
+fn wide() -> Session {
+    let session = Session::new();
+    session.put(".ai/directives/notes/wide.md", WIDE);
+    // The example key may grant file tools alone, which is another test.
+    exits(&session.rye("keys generate"), 0);
+    exits(&session.rye("sign .ai"), 0);
+    session
+}
+
+/// Signs everything again with the example key, after a change.
+fn sign(session: &Session) {
+    exits(&session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z"), 0);
+}
+
+#[track_caller]
+fn exits(output: &str, code: u8) {
+    assert!(output.ends_with(&format!("--- exit {code}\n")), "{output}");
+}
+
+const READ: &str = "rye.execute.tool.rye.file-system.read";
+
+#[test]
+fn something_that_every_layer_allows() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye(&format!("caps check notes/index {READ} --trust TRUST")));
+    insta::assert_snapshot!(
+        session.rye(&format!("caps check {INDEX} {READ} --trust TRUST --json"))
+    );
+}
+
+#[test]
+fn something_that_layers_deny() {
+    let session = Session::new();
+    let bash = "rye.execute.tool.rye.bash.bash";
+    insta::assert_snapshot!(session.rye(&format!("caps check notes/index {bash} --trust TRUST")));
+    insta::assert_snapshot!(
+        session.rye(&format!("caps check notes/index {bash} --trust TRUST --json"))
+    );
+    // A directive that declares nothing may do nothing.
+    insta::assert_snapshot!(session.rye(&format!("caps check notes/base {READ} --trust TRUST")));
+}
+
+#[test]
+fn outputs_grant_returning_them() {
+    let output = Session::new().rye(
+        "caps check notes/index rye.execute.tool.rye.agent.threads.directive_return --trust TRUST",
+    );
+    exits(&output, 0);
+}
+
+/// What is said here is what a run does: the same call, denied to the same steps by the same layer.
+#[test]
+fn what_is_denied_here_is_denied_in_a_run() {
+    let session = Session::new();
+    session.change(INDEX, "        <tool>rye.file-system.write</tool>\n", "");
+    sign(&session);
+    let write = "rye.execute.tool.rye.file-system.write";
+    let checked = session.rye(&format!("caps check notes/index {write} --trust TRUST"));
+    exits(&checked, 3);
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let shown = session.rye("threads show --json");
+    let denied = checked.lines().nth(1).unwrap().strip_prefix("denied: ").unwrap();
+    assert!(shown.contains(denied), "{denied}\n{shown}");
+}
+
+#[test]
+fn questions_that_make_no_sense() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("caps check notes/index rye.execute.tools.x"));
+    insta::assert_snapshot!(session.rye("caps check notes/index rye.fetch.tool.x"));
+    insta::assert_snapshot!(session.rye(&format!("caps check notes/absent {READ} --trust TRUST")));
+    insta::assert_snapshot!(session.rye("caps explain ../escape"));
+    insta::assert_snapshot!(session.rye("caps explain notes/absent --trust TRUST"));
+}
+
+#[test]
+fn nothing_is_said_of_what_is_not_verified() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("caps explain notes/index"));
+    session.change(INDEX, "<tool>rye.file-system.ls</tool>", "<tool>rye.bash.*</tool>");
+    insta::assert_snapshot!(
+        session.rye("caps check notes/index rye.execute.tool.rye.bash --trust TRUST")
+    );
+    exits(&session.rye("caps explain notes/index --trust TRUST"), 3);
+    exits(&session.rye("caps tighten notes/index --trust TRUST"), 3);
+}
+
+#[test]
+fn each_layer_with_its_patterns() {
+    insta::assert_snapshot!(Session::new().rye("caps explain notes/index --trust TRUST"));
+}
+
+#[test]
+fn all_that_is_worth_a_second_look() {
+    let session = wide();
+    insta::assert_snapshot!(session.rye("caps explain notes/wide"));
+    insta::assert_snapshot!(session.rye("caps explain notes/wide --json"));
+}
+
+/// Several findings are told together, by a refused run as well (SPEC 9.6).
+#[test]
+fn a_refused_grant_is_told_with_all_its_findings() {
+    let session = wide();
+    let output = session.rye("run notes/wide --input note=a --provider steps");
+    exits(&output, 3);
+    for pattern in ["rye.execute.tool.rye.bash.*", "rye.execute.tool.rye.bash.bash"] {
+        assert!(output.contains(&format!("granting `{pattern}` is `unrestricted`")), "{output}");
+    }
+    let checked = session.rye(&format!("caps check notes/wide {READ}"));
+    assert!(checked.contains("warning: `notes/wide` may not run: "), "{checked}");
+}
+
+#[test]
+fn the_smaller_block() {
+    let session = wide();
+    insta::assert_snapshot!(session.rye("caps tighten notes/wide"));
+    insta::assert_snapshot!(session.rye("caps tighten notes/wide --json"));
+}
+
+/// What is printed can be put in the place of the block, and then nothing more can be taken away.
+#[test]
+fn the_smaller_block_is_smallest() {
+    let session = Session::new();
+    session.change(INDEX, "<tool>rye.file-system.ls</tool>", "<tool>rye.file-system.*</tool>");
+    sign(&session);
+    let output = session.rye("caps tighten notes/index --trust TRUST");
+    let start = output.find("<permissions>").unwrap();
+    let end = output.find("</permissions>").unwrap();
+    let block = &output[start..end];
+    let path = session.project().join(INDEX);
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("<permissions>").unwrap();
+    let (_, after) = rest.split_once("</permissions>").unwrap();
+    fs::write(&path, format!("{before}{block}</permissions>{after}")).unwrap();
+    sign(&session);
+    let again = session.rye("caps tighten notes/index --trust TRUST");
+    assert!(!again.contains("narrowed") && !again.contains("dropped"), "{again}");
+    assert!(again.contains(block), "{again}");
+    exits(&session.rye("run notes/index --trust TRUST --provider steps"), 0);
+}
+
+/// The id of the only thread of the project.
+fn thread(session: &Session) -> String {
+    let folders = fs::read_dir(session.project().join(".ai/threads")).unwrap().map(Result::unwrap);
+    let folder = { folders }.find(|entry| entry.path().is_dir()).unwrap();
+    folder.file_name().into_string().unwrap()
+}
+
+/// A session in which `notes/index` ran, and then lost the call of a step and gained a wildcard.
+fn ran() -> (Session, String) {
+    let session = Session::new();
+    exits(&session.rye("run notes/index --trust TRUST --provider steps"), 0);
+    let thread = thread(&session);
+    session.change(INDEX, "<tool>rye.file-system.read</tool>", "<tool>rye.file-system.*</tool>");
+    session.change(INDEX, "item_id=\"rye/file-system/read\"", "item_id=\"rye/file-system/ls\"");
+    sign(&session);
+    (session, thread)
+}
+
+#[test]
+fn what_a_thread_called_counts_as_used() {
+    let (session, thread) = ran();
+    insta::assert_snapshot!(session.rye("caps tighten notes/index --trust TRUST"));
+    let transcript = format!("--transcript {thread} --trust TRUST");
+    insta::assert_snapshot!(session.rye(&format!("caps tighten notes/index {transcript}")));
+    insta::assert_snapshot!(session.rye(&format!("caps explain notes/index {transcript}")));
+}
+
+#[test]
+fn a_call_that_was_denied_is_no_use() {
+    let session = Session::new();
+    session.change(INDEX, "        <tool>rye.file-system.write</tool>\n", "");
+    sign(&session);
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let thread = thread(&session);
+    let output = session
+        .rye(&format!("caps explain notes/index --transcript {thread} --trust TRUST --json"));
+    let json = output.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let needs = value["needs"].as_array().unwrap();
+    let write =
+        needs.iter().find(|need| need["pattern"] == "rye.execute.tool.rye.file-system.write");
+    let threads = write.unwrap()["threads"].as_array().unwrap();
+    assert!(threads.is_empty(), "{output}");
+    let list = needs.iter().find(|need| need["pattern"] == "rye.execute.tool.rye.file-system.ls");
+    assert_eq!(list.unwrap()["threads"].as_array().unwrap().len(), 1, "{output}");
+}
+
+#[test]
+fn threads_that_tell_nothing() {
+    let (session, thread) = ran();
+    insta::assert_snapshot!(session.rye("caps tighten notes/base --trust TRUST"));
+    insta::assert_snapshot!(
+        session.rye(&format!("caps tighten notes/base --transcript {thread} --trust TRUST"))
+    );
+    insta::assert_snapshot!(session.rye(
+        "caps tighten notes/index --transcript index-019a0000-0000-7000-8000-000000000000 --trust TRUST"
+    ));
+    insta::assert_snapshot!(
+        session.rye("caps tighten notes/index --transcript ../x --trust TRUST")
+    );
+    let path = format!(".ai/threads/{thread}/transcript.jsonl");
+    session.change(
+        &path,
+        "rye.execute.tool.rye.file-system.read",
+        "rye.execute.tool.rye.bash.bash",
+    );
+    insta::assert_snapshot!(
+        session.rye(&format!("caps tighten notes/index --transcript {thread} --trust TRUST"))
+    );
+}
+
+#[test]
+fn permissions_that_do_nothing_are_warned_of() {
+    let session = Session::new();
+    let judged = WIDE
+        .replace("  <step name=\"think\"><description>Think about it.</description></step>\n", "")
+        .replace("risk=\"elevated\"", "risk=\"hgih\"");
+    session.put(".ai/directives/notes/wide.md", &judged);
+    insta::assert_snapshot!(session.rye("check .ai/directives/notes/wide.md"));
+    // With a step that names no call, nobody knows what a model needs for it.
+    session.put(".ai/directives/notes/wide.md", WIDE);
+    let output = session.rye("check .ai/directives/notes/wide.md");
+    assert!(!output.contains("no step uses") && output.contains("is included in"), "{output}");
+    exits(&output, 0);
+}
