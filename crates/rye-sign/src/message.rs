@@ -23,3 +23,87 @@ pub(crate) fn is_content_only(key: &PublicKey, envelope: &Envelope) -> bool {
     let messages = [digits.as_bytes(), envelope.digest.as_bytes().as_slice()];
     messages.into_iter().any(|message| key.verifies(message, &envelope.signature))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::{bound, is_bound, is_content_only};
+    use crate::digest::Digest;
+    use crate::envelope::Envelope;
+    use crate::item_name::{ItemName, KINDS};
+    use crate::key::PublicKey;
+    use crate::signing_key::SigningKey;
+    use crate::timestamp::Timestamp;
+
+    const AT: i64 = 1_790_000_000;
+    const IDS: [&str; 8] =
+        ["a", "b", "a/b", "a/b/c", "notes/index", "notes/index-style", "admin/index", "0.1_-"];
+
+    /// Made once, because a signature costs more than everything else that a case does.
+    static SIGNED: LazyLock<(PublicKey, Vec<(ItemName, Envelope)>)> = LazyLock::new(|| {
+        let key = SigningKey::generate().expect("random bytes");
+        let names = KINDS.into_iter().flat_map(|kind| IDS.map(|id| name(kind, id)));
+        let signed = names.map(|item| (item.clone(), envelope(&item, &key))).collect();
+        (key.public(), signed)
+    });
+
+    fn name(kind: &str, id: &str) -> ItemName {
+        ItemName::new(kind, id).expect("a name literal")
+    }
+
+    fn envelope(item: &ItemName, key: &SigningKey) -> Envelope {
+        let (at, digest) = (Timestamp::from_unix(AT), Digest::of(item.to_string().as_bytes()));
+        let signature = key.sign(bound(item, at, &digest).as_bytes());
+        let key_id = key.public().key_id().clone();
+        Envelope { at, digest, signature, key_id, claimed_owner: None }
+    }
+
+    /// Ids that are near the signed ones: those, with a letter more, and with what a message has between its parts.
+    fn ids() -> impl Strategy<Value = String> {
+        let near = prop::sample::select(IDS.to_vec());
+        prop_oneof![
+            near.clone().prop_map(str::to_owned),
+            (near.clone(), "[ -~]{0,3}").prop_map(|(id, end)| format!("{id}{end}")),
+            (near, prop::sample::select(KINDS.to_vec()))
+                .prop_map(|(id, kind)| format!("{kind}/{id}")),
+            "[ -~é]{1,12}",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(10_000), ..ProptestConfig::default() })]
+
+        /// With [`is_content_only`] asked below, these are the only questions that a verification asks.
+        #[test]
+        fn a_signature_for_one_name_is_none_for_another(
+            index in any::<prop::sample::Index>(), kind in prop::sample::select(KINDS.to_vec()), id in ids()
+        ) {
+            let (key, signed) = &*SIGNED;
+            let (item, envelope) = index.get(signed);
+            let other = name(kind, &id);
+            prop_assert_eq!(is_bound(key, envelope, &other), *item == other, "{} as {}", item, other);
+        }
+
+        #[test]
+        fn no_two_names_or_times_have_one_message(
+            kinds in prop::array::uniform2(prop::sample::select(KINDS.to_vec())), ids in prop::array::uniform2(ids()),
+            times in prop::array::uniform2(any::<i32>())
+        ) {
+            let [one, other] = [0, 1].map(|side| {
+                (name(kinds[side], &ids[side]), Timestamp::from_unix(times[side].into()))
+            });
+            let digest = Digest::of(b"");
+            let message = |(item, at): &(ItemName, Timestamp)| bound(item, *at, &digest);
+            prop_assert_eq!(message(&one) == message(&other), one == other);
+        }
+    }
+
+    #[test]
+    fn a_bound_signature_is_not_one_over_the_content_alone() {
+        let (key, signed) = &*SIGNED;
+        assert!(signed.iter().all(|(_, envelope)| !is_content_only(key, envelope)));
+    }
+}

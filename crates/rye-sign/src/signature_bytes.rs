@@ -55,6 +55,25 @@ mod tests {
         assert_eq!(SignatureBytes::decode(&expected.encode()), Some(expected));
     }
 
+    #[test]
+    fn reads_64_bytes_and_no_other_number() {
+        for length in (0..=200).filter(|length| *length != 64) {
+            check_refused(&URL_SAFE.encode(vec![0xfb; length]));
+            check_refused(URL_SAFE.encode(vec![0xfb; length]).trim_end_matches('='));
+        }
+    }
+
+    /// 64 bytes leave four bits of the last letter without a meaning; they are zero, so that there is one spelling.
+    #[test]
+    fn reads_a_last_letter_without_stray_bits() {
+        let text = SignatureBytes::from_bytes(BYTES).encode();
+        let letters = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_']);
+        let read: String = letters
+            .filter(|letter| SignatureBytes::decode(&format!("{}{letter}", &text[..85])).is_some())
+            .collect();
+        assert_eq!(read, "AQgw");
+    }
+
     #[track_caller]
     fn check_refused(text: &str) {
         assert_eq!(SignatureBytes::decode(text), None, "{text}");

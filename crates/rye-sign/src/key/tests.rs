@@ -57,27 +57,139 @@ fn agrees_with_rfc_8032() {
     }
 }
 
+#[track_caller]
+fn check_signature_refused(public_hex: &str, message: &str, raw: [u8; 64]) {
+    let signature = SignatureBytes::from_bytes(raw);
+    assert!(!public(public_hex).verifies(&bytes(message), &signature), "{raw:02x?}");
+}
+
+/// `S`, the second half, plus the order of the base point; nothing where that has no room in 32 bytes.
+fn plus_order(mut raw: [u8; 64]) -> Option<[u8; 64]> {
+    let mut carry = 0;
+    for (digit, order) in raw.iter_mut().skip(32).zip(bytes(ORDER)) {
+        let sum = u16::from(*digit) + u16::from(order) + carry;
+        carry = sum >> 8;
+        *digit = sum.to_le_bytes()[0];
+    }
+    (carry == 0).then_some(raw)
+}
+
 #[test]
-fn refuses_a_malleable_signature() {
+fn refuses_every_malleable_signature() {
     for [_, public_hex, message, good] in RFC_8032 {
-        let mut raw: [u8; 64] = array(good);
-        let mut carry = 0;
-        for (digit, order) in raw.iter_mut().skip(32).zip(bytes(ORDER)) {
-            let sum = u16::from(*digit) + u16::from(order) + carry;
-            carry = sum >> 8;
-            *digit = sum.to_le_bytes()[0];
+        let spellings: Vec<[u8; 64]> =
+            std::iter::successors(plus_order(array(good)), |raw| plus_order(*raw)).collect();
+        assert!(spellings.len() >= 14, "S + L, S + 2L, … as far as 32 bytes reach");
+        for raw in spellings {
+            check_signature_refused(public_hex, message, raw);
         }
-        assert_eq!(carry, 0);
-        assert!(!public(public_hex).verifies(&bytes(message), &SignatureBytes::from_bytes(raw)));
+    }
+}
+
+/// With a key of any kind, an `R` of small order is a signature that its maker need not know the key for.
+#[test]
+fn refuses_a_signature_of_small_order() {
+    for [_, public_hex, message, good] in RFC_8032 {
+        for small in SMALL_ORDER {
+            for second in ["00".repeat(32), good.split_at(64).1.to_owned(), ORDER.to_owned()] {
+                check_signature_refused(public_hex, message, array(&format!("{small}{second}")));
+            }
+        }
     }
 }
 
 #[test]
-fn refuses_a_signature_of_small_order() {
-    let [_, public_hex, message, _] = RFC_8032[0];
-    let mut raw = [0; 64];
-    raw[0] = 1;
-    assert!(!public(public_hex).verifies(&bytes(message), &SignatureBytes::from_bytes(raw)));
+fn refuses_a_second_spelling_of_the_first_half() {
+    let [_, public_hex, message, good] = RFC_8032[0];
+    for first in 0xed..=0xff_u8 {
+        for last in ["7f", "ff"] {
+            let second = good.split_at(64).1;
+            let raw = format!("{first:02x}{}{last}{second}", "ff".repeat(30));
+            check_signature_refused(public_hex, message, array(&raw));
+        }
+    }
+}
+
+#[test]
+fn refuses_every_flipped_bit() {
+    for [_, public_hex, message, good] in RFC_8032 {
+        for bit in 0..512 {
+            let mut raw: [u8; 64] = array(good);
+            raw[bit / 8] ^= 1 << (bit % 8);
+            check_signature_refused(public_hex, message, raw);
+        }
+    }
+}
+
+/// Message, key, signature: cases on which implementations of Ed25519 differ, from Chalkias, Garillot and Nikolaenko,
+/// "Taming the many EdDSAs". In turn: all of small order; a key of small order; an `R` of small order; mixed orders,
+/// good by either equation; mixed orders, good only with the cofactor (twice); `S` too large (twice); `R` spelled in a
+/// second way (twice).
+const DISPUTED: [[&str; 3]; 10] = [
+    [
+        "8c93255d71dcab10e8f379c26200f3c7bd5f09d9bc3068d3ef4edeb4853022b6",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a0000000000000000000000000000000000000000000000000000000000000000",
+    ],
+    [
+        "9bd9f44f4dcc75bd531b56b2cd280b0bb38fc1cd6d1230e14861d861de092e79",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        "f7badec5b8abeaf699583992219b7b223f1df3fbbea919844e3f7c554a43dd43a5bb704786be79fc476f91d3f3f89b03984d8068dcf1bb7dfc6637b45450ac04",
+    ],
+    [
+        "aebf3f2601a0c8c5d39cc7d8911642f740b78168218da8471772b35f9d35b9ab",
+        "f7badec5b8abeaf699583992219b7b223f1df3fbbea919844e3f7c554a43dd43",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa8c4bd45aecaca5b24fb97bc10ac27ac8751a7dfe1baff8b953ec9f5833ca260e",
+    ],
+    [
+        "9bd9f44f4dcc75bd531b56b2cd280b0bb38fc1cd6d1230e14861d861de092e79",
+        "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
+        "9046a64750444938de19f227bb80485e92b83fdb4b6506c160484c016cc1852f87909e14428a7a1d62e9f22f3d3ad7802db02eb2e688b6c52fcd6648a98bd009",
+    ],
+    [
+        "e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
+        "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
+        "160a1cb0dc9c0258cd0a7d23e94d8fa878bcb1925f2c64246b2dee1796bed5125ec6bc982a269b723e0668e540911a9a6a58921d6925e434ab10aa7940551a09",
+    ],
+    [
+        "e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
+        "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
+        "21122a84e0b5fca4052f5b1235c80a537878b38f3142356b2c2384ebad4668b7e40bc836dac0f71076f9abe3a53f9c03c1ceeeddb658d0030494ace586687405",
+    ],
+    [
+        "85e241a07d148b41e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec40",
+        "442aad9f089ad9e14647b1ef9099a1ff4798d78589e66f28eca69c11f582a623",
+        "e96f66be976d82e60150baecff9906684aebb1ef181f67a7189ac78ea23b6c0e547f7690a0e2ddcd04d87dbc3490dc19b3b3052f7ff0538cb68afb369ba3a514",
+    ],
+    [
+        "85e241a07d148b41e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec40",
+        "442aad9f089ad9e14647b1ef9099a1ff4798d78589e66f28eca69c11f582a623",
+        "8ce5b96c8f26d0ab6c47958c9e68b937104cd36e13c33566acd2fe8d38aa19427e71f98a473474f2f13f06f97c20d58cc3f54b8bd0d272f42b695dd7e89a8c22",
+    ],
+    [
+        "fdaebc429f4a735932a160da1301080c13280eea8bc280d1b392c6b9e6ba3a5a",
+        "f7badec5b8abeaf699583992219b7b223f1df3fbbea919844e3f7c554a43dd43",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f454d370c8d9fc323a41450f8d513eafeb5b0697390c1e505a0d4ddc71f566607",
+    ],
+    [
+        "84b698d39be126ff55fe45079e6c8bf64a0d7db6994560b4e96b7021eb39c1a1",
+        "f7badec5b8abeaf699583992219b7b223f1df3fbbea919844e3f7c554a43dd43",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f084d5b99c2a9463d9c8bd5026916996984eeec87ddf1d3be329006ace1b37b09",
+    ],
+];
+
+#[test]
+fn decides_disputed_signatures_strictly() {
+    let accepted: Vec<bool> = DISPUTED
+        .iter()
+        .map(|[message, key, signed]| {
+            PublicKey::from_bytes(&array(key))
+                .is_ok_and(|key| key.verifies(&bytes(message), &signature(signed)))
+        })
+        .collect();
+    // Mixed orders that satisfy the equation without the cofactor are one signature, and RFC 8032 accepts it.
+    let only_the_fourth: Vec<bool> = (0..10).map(|index| index == 3).collect();
+    assert_eq!(accepted, only_the_fourth);
 }
 
 #[track_caller]
@@ -85,20 +197,23 @@ fn check_key_refused(hex: &str, expected: &KeyError) {
     assert_eq!(PublicKey::from_bytes(&array(hex)), Err(expected.clone()));
 }
 
+/// Every encoding of a point of small order, canonical or with the sign of zero.
+const SMALL_ORDER: [&str; 10] = [
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+    "0100000000000000000000000000000000000000000000000000000000000080",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+];
+
 #[test]
 fn refuses_every_point_of_small_order() {
-    for hex in [
-        "0100000000000000000000000000000000000000000000000000000000000000",
-        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-        "0000000000000000000000000000000000000000000000000000000000000000",
-        "0000000000000000000000000000000000000000000000000000000000000080",
-        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
-        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
-        "0100000000000000000000000000000000000000000000000000000000000080",
-        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
-    ] {
+    for hex in SMALL_ORDER {
         check_key_refused(hex, &KeyError::Weak);
     }
 }

@@ -54,7 +54,15 @@ fn is_same_meaning(old: u8, new: u8) -> bool {
     matches!((old, new), (b'-', b'+') | (b'_', b'/'))
 }
 
+/// As many as a promise of the format is shown with, each by one signature and hardly any verification.
+fn many_cases() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(10_000), ..config }
+}
+
 proptest! {
+    #![proptest_config(many_cases())]
+
     #[test]
     fn any_single_byte_change_is_refused(
         text in texts(), style in styles(), item in items(), place in any::<prop::sample::Index>(), new in any::<u8>()
@@ -67,7 +75,9 @@ proptest! {
             prop_assert!(!is_accepted(changed, style, &item), "{old:?} to {new:?} at {place} of {changed:?}");
         }
     }
+}
 
+proptest! {
     #[test]
     fn any_cut_is_refused(text in texts(), style in styles(), item in items(), place in any::<prop::sample::Index>()) {
         let signed = sign(&text, style, &item, &KEY, now());

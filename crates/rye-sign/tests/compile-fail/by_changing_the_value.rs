@@ -1,0 +1,10 @@
+//! The value under a proof is not to be changed in its place.
+
+use rye_sign::Verified;
+
+fn change(verified: &mut Verified<String>) {
+    *verified.value() = "rm -rf /".to_owned();
+    verified.value().push_str("rm -rf /");
+}
+
+fn main() {}
