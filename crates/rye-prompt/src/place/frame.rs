@@ -103,6 +103,8 @@ impl Placed {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*, sample::select};
+
     use super::*;
 
     /// Pieces in alternation: the author's text, a value, the author's text, and so on.
@@ -182,5 +184,33 @@ mod tests {
     #[test]
     fn verbatim_is_verbatim() {
         assert_eq!(placed(&["<", "/directive", ">"]).verbatim(), "</directive>");
+    }
+
+    /// The text with each `<` escaped of which `is_escaped` says so, wherever it stands.
+    fn escaped_one_by_one(placed: &Placed, is_escaped: impl Fn(&Placed, usize) -> bool) -> String {
+        let escaped = placed.text.char_indices().map(|(at, c)| match c {
+            '<' if is_escaped(placed, at) => "&lt;".to_owned(),
+            c => c.to_string(),
+        });
+        escaped.collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn looking_near_values_alone_misses_nothing(
+            pieces in vec(
+                select(vec!["", "<", "/", "</", "<directive", "</directive", "</direc", "</directiv", "e>", "tive>", "directive", "é", "a<b"]),
+                0..9,
+            ),
+        ) {
+            let in_frame = escaped_one_by_one(&placed(&pieces), Placed::forges_a_tag);
+            prop_assert_eq!(placed(&pieces).in_frame(), in_frame);
+            let in_element = escaped_one_by_one(&placed(&pieces), |placed, at| {
+                placed.touches_a_value(&(at..at + 1)) || placed.forges_a_tag(at)
+            });
+            prop_assert_eq!(placed(&pieces).in_element(), in_element);
+        }
     }
 }
