@@ -210,3 +210,80 @@ fn a_revoked_key_vouches_for_no_thread() {
     fs::write(&path, revoked).unwrap();
     assert!(session.rye("threads show").contains("signed by  thread\n"));
 }
+
+#[cfg(unix)]
+#[test]
+fn signing_keeps_modes_and_line_ends() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let session = Session::new();
+    let path = session.project().join(".ai/directives/notes/index.md");
+    let text = fs::read_to_string(&path).unwrap().replace('\n', "\r\n");
+    fs::write(&path, &text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let signed =
+        session.rye("sign .ai/directives/notes/index.md --key KEY --at 2026-11-20T00:00:00Z");
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(session.rye("verify .ai --trust TRUST").ends_with("--- exit 0\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_signed() {
+    use std::os::unix::fs::symlink;
+    let session = Session::new();
+    let knowledge = session.project().join(".ai/knowledge");
+    let before = fs::read_to_string(knowledge.join("notes/index-style.md")).unwrap();
+    symlink("notes/index-style.md", knowledge.join("linked.md")).unwrap();
+    session.put("elsewhere/entry.md", "# Elsewhere\n");
+    symlink("../../elsewhere", knowledge.join("outside")).unwrap();
+    insta::assert_snapshot!(
+        session.rye("sign .ai/knowledge/linked.md .ai/knowledge/outside/entry.md --key KEY")
+    );
+    assert_eq!(fs::read_to_string(knowledge.join("notes/index-style.md")).unwrap(), before);
+    let elsewhere = session.project().join("elsewhere/entry.md");
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "# Elsewhere\n");
+}
+
+/// The signature holds for one name, so the other one of the same file stays as it was.
+#[test]
+fn another_name_of_the_same_file_stays_unsigned() {
+    let session = Session::new();
+    session.put(".ai/knowledge/one.md", "# One\n");
+    let folder = session.project().join(".ai/knowledge");
+    fs::hard_link(folder.join("one.md"), folder.join("other.md")).unwrap();
+    assert!(session.rye("sign .ai/knowledge/one.md --key KEY").ends_with("--- exit 0\n"));
+    assert!(fs::read_to_string(folder.join("one.md")).unwrap().contains("rye:signed"));
+    assert_eq!(fs::read_to_string(folder.join("other.md")).unwrap(), "# One\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_keeps_its_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let session = Session::new();
+    session.put(".ai/knowledge/shut/entry.md", "# Entry\n");
+    let folder = session.project().join(".ai/knowledge/shut");
+    let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    let is_obeyed = fs::write(folder.join("probe"), "").is_err();
+    let output = session.rye("sign .ai/knowledge/shut --key KEY");
+    mode(0o755);
+    // Whoever may do everything, such as root, is not refused.
+    if is_obeyed {
+        assert!(output.contains("cannot write") && output.ends_with("--- exit 1\n"), "{output}");
+        assert_eq!(fs::read_to_string(folder.join("entry.md")).unwrap(), "# Entry\n");
+    }
+}
+
+#[test]
+fn nothing_is_left_beside_a_signed_file() {
+    let session = Session::new();
+    session.rye("sign .ai --key KEY");
+    let folder = session.project().join(".ai/directives/notes");
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["base.md", "index.md"]);
+}

@@ -17,7 +17,9 @@ use crate::{files, output};
 /// Sign items, each after a check
 #[derive(Debug, Args)]
 #[command(
-    after_help = "One bad file does not stop the others; the exit code says that there was one.\n\n\
+    after_help = "One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole\n\
+                  or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard\n\
+                  links, keep the unsigned text.\n\n\
                         Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/**/*.md'"
 )]
 pub(crate) struct Arguments {
@@ -83,13 +85,30 @@ fn row(path: PathBuf, key: &SigningKey, at: Timestamp) -> Row {
 }
 
 fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<(), (String, Option<Excerpt>)> {
+    check_own_place(path).map_err(|reason| (reason, None))?;
     let old = read_text(path).map_err(|failure| (failure.to_string(), None))?;
     let new = signed(path, &old, key, at).map_err(|error| {
         let findings = error.findings();
         let excerpt = Excerpt::of_findings(&path.display().to_string(), &old, findings.iter());
         (error.to_string(), (!findings.is_empty()).then_some(excerpt))
     })?;
-    files::replace(path, &new).map_err(|failure| (failure.to_string(), None))
+    files::replace(path, &old, &new).map_err(|failure| (failure.to_string(), None))
+}
+
+/// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
+fn check_own_place(path: &Path) -> Result<(), String> {
+    if path.is_symlink() {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let target = target.display();
+        return Err(format!("a link is not signed; sign the file that it leads to, `{target}`"));
+    }
+    match files::way_out(path) {
+        None => Ok(()),
+        Some(real) => Err(format!(
+            "a link leads out of the `.ai` folder, to `{}`, where nothing is an item; copy the file into the folder",
+            real.display()
+        )),
+    }
 }
 
 impl Row {
@@ -100,7 +119,7 @@ impl Row {
             Some((message, excerpt)) => {
                 println!("refused  {path}\n         {message}");
                 if let Some(excerpt) = excerpt {
-                    print!("{}", rendered(excerpt, environment.output_colors()));
+                    output::painted(&rendered(excerpt, environment.output_colors()));
                 }
             }
         }

@@ -68,7 +68,8 @@ pub(super) fn revoke(
     let counting = entry.filter(|entry| is_of_user(entry)).and_then(path_of);
     let path = match counting.filter(|path| is_named_for(&document, path)) {
         Some(path) => {
-            files::replace(path, &text)?;
+            let old = entry.and_then(TrustEntry::text).unwrap_or_default();
+            files::replace(path, old, &text)?;
             path.to_owned()
         }
         None => {
