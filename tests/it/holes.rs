@@ -196,26 +196,29 @@ async fn a_project_s_own_trust_document() {
 async fn a_tool_call_whose_arguments_name_another_tool() {
     let write = json!({ "path": "out.txt", "content": "hello" });
     let named = |id: &str, parameters: &Value| json!({ "item_type": "tool", "item_id": id, "parameters": parameters });
-    let mut smuggled =
-        json!({ "path": ".", "item_id": "rye/file-system/write", "tool": "rye_file_system_write" });
-    smuggled["parameters"] = write.clone();
     let (ls, writer) = ("rye/file-system/ls", "rye/file-system/write");
+    let mut smuggled = json!({ "path": ".", "tool": "rye_file_system_write" });
+    smuggled["item_id"] = writer.into();
+    smuggled["parameters"] = write.clone();
     let nested = named(ls, &named(writer, &write));
-    for (tool, arguments, ran) in [
-        ("rye_file_system_ls", smuggled.clone(), Some("rye/file-system/ls")),
-        ("rye_execute", named(ls, &smuggled), Some("rye/file-system/ls")),
-        ("rye_execute", nested, Some("rye/file-system/ls")),
-        ("rye_execute", named(writer, &write), None),
-        ("rye_execute", named("fs_write", &write), None),
-        ("rye_execute", named("rye/file-system/../file-system/write", &write), None),
-        ("rye_file_system_write", write.clone(), None),
+    let climbing = "rye/file-system/../file-system/write";
+    // What is granted, the tool that is called, its arguments, and the tool that they are held to.
+    for (grant, tool, arguments, held_to) in [
+        ("rye.file-system.*", "rye_file_system_ls", smuggled.clone(), Some(ls)),
+        ("rye.file-system.*", "rye_execute", named(ls, &smuggled), Some(ls)),
+        ("rye.file-system.*", "rye_execute", nested.clone(), Some(ls)),
+        ("rye.file-system.*", "rye_execute", named(climbing, &write), None),
+        ("rye.file-system.ls", "rye_execute", nested, Some(ls)),
+        ("rye.file-system.ls", "rye_execute", named(writer, &write), None),
+        ("rye.file-system.ls", "rye_execute", named("fs_write", &write), None),
+        ("rye.file-system.ls", "rye_file_system_write", write.clone(), None),
     ] {
         let calls = answer(&json!([tool_use("call_1", tool, &arguments)]), "tool_use");
         let ends = answer(&json!([{ "type": "text", "text": "Done." }]), "end_turn");
         let server = server(vec![calls, ends]).await;
         let scratch = Scratch::new();
-        let lists = writing("", "").replace("rye.file-system.write", "rye.file-system.ls");
-        scratch.sign(".ai/directives/test/write.md", &lists);
+        let text = writing("", "").replace("rye.file-system.write", grant);
+        scratch.sign(".ai/directives/test/write.md", &text);
         scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
         let report = scratch.run_with("test/write", &[], |request| {
             request.provider = ProviderChoice::named("local");
@@ -225,7 +228,7 @@ async fn a_tool_call_whose_arguments_name_another_tool() {
         assert!(!wrote(&scratch), "{arguments}");
         let events = scratch.events(&report);
         let target = events.iter().find(|(name, _)| name == "tool_call_start").unwrap();
-        assert_eq!(target.1["target"]["item_id"].as_str(), ran, "{arguments}");
+        assert_eq!(target.1["target"]["item_id"].as_str(), held_to, "{arguments}");
         let result = events.iter().find(|(name, _)| name == "tool_call_result").unwrap();
         assert_eq!(result.1["is_error"], true, "{arguments}");
     }

@@ -1,0 +1,13 @@
+//! Through the facade, too, a permit is only what an authority gave, for one call.
+
+use rye::caps::Permit;
+
+fn twice(permit: &Permit) -> Permit {
+    permit.clone()
+}
+
+fn main() {
+    let _ = Permit::new("rye.execute.tool.x".parse().unwrap());
+    let _: Permit = Default::default();
+    let _ = twice;
+}

@@ -1,0 +1,8 @@
+//! Through the facade, too, a permit is not put together from its parts.
+
+use rye::caps::{Capability, Permit};
+
+fn main() {
+    let capability: Capability = "rye.execute.tool.x".parse().unwrap();
+    let _ = Permit { capability };
+}
