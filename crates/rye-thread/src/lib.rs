@@ -49,6 +49,7 @@ mod limits;
 mod message;
 mod outcome;
 mod palette;
+mod plain;
 mod provider;
 mod record;
 mod registry;
@@ -72,6 +73,7 @@ pub use self::message::{
 };
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
 pub use self::palette::{Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name};
+pub use self::plain::read_plain;
 pub use self::provider::{
     Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
 };

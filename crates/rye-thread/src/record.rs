@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rye_sign::{JsonError, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
-use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage};
+use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, read_plain};
 
 /// What `thread.json` holds of one thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,13 +97,13 @@ impl ThreadRecord {
     /// When it cannot be read, is not signed by one of the keys as it stands, or is of another version.
     pub fn read(folder: &Path, keys: &[PublicKey]) -> Result<Self, RecordError> {
         let path = folder.join(FILE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let bytes = match read_plain(&path, MAX_BYTES) {
+            Ok(bytes) => bytes,
             Err(source) => return Err(RecordError::Read { path, source }),
         };
         let malformed = |problem: String| RecordError::Malformed { path: path.clone(), problem };
         let value: Value =
-            serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+            serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
         verify_json(&value, keys).map_err(|source| RecordError::Unverified {
             path: path.clone(),
             source: Box::new(source),
@@ -152,10 +152,18 @@ pub enum RecordError {
 
 const FILE: &str = "thread.json";
 
+/// Far more than inputs and outputs make of a record.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Temporary file in the same folder, on disk, renamed, and the name on disk.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("json.tmp");
-    let mut file = File::create(&temporary)?;
+    // A link that somebody laid there would be followed, so what stands in its place is always new.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;

@@ -19,7 +19,7 @@ pub use self::markdown::markdown;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::RecordWire;
-use crate::{Moment, ThreadId};
+use crate::{Moment, ThreadId, read_plain};
 
 /// An append-only file of JSON lines, each of which carries the hash of all before it.
 ///
@@ -177,6 +177,9 @@ pub enum TranscriptError {
     },
 }
 
+/// The longest transcript that is read, in bytes: it is held in memory, and no run writes as much.
+const MAX_BYTES: u64 = 1 << 30;
+
 /// Reads and verifies a whole file, as [`read`] does for bytes.
 ///
 /// # Errors
@@ -187,7 +190,7 @@ pub fn read_file(
     thread: &ThreadId,
     keys: &[PublicKey],
 ) -> Result<Reading, TranscriptError> {
-    let bytes = std::fs::read(path)
+    let bytes = read_plain(path, MAX_BYTES)
         .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
     read(&bytes, thread, keys)
         .map_err(|source| TranscriptError::Damaged { path: path.to_owned(), source })

@@ -1,14 +1,13 @@
 //! Reading a thread's record back, with what vouches for it.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_caps::{Grant, Pattern};
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, PublicKey};
-use rye_thread::transcript::{Damage, Reading, read};
-use rye_thread::{RecordError, ThreadId, ThreadRecord};
+use rye_thread::transcript::{Damage, Reading, TranscriptError, read_file};
+use rye_thread::{RecordError, ThreadId, ThreadRecord, read_plain};
 use serde_json::Value;
 
 use crate::Rye;
@@ -165,10 +164,11 @@ fn transcript(
     keys: &[PublicKey],
 ) -> Result<Reading, ThreadReadError> {
     let path = folder.join("transcript.jsonl");
-    let bytes =
-        fs::read(&path).map_err(|source| ThreadReadError::Read { path: path.clone(), source })?;
-    let reading = read(&bytes, &record.thread, keys)
-        .map_err(|source| ThreadReadError::Damaged { path: path.clone(), source })?;
+    let reading = read_file(&path, &record.thread, keys).map_err(|error| match error {
+        TranscriptError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
+        TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
+        other => ThreadReadError::Read { path: path.clone(), source: io::Error::other(other) },
+    })?;
     let found =
         (u64::try_from(reading.records.len()).unwrap_or(u64::MAX), reading.head.to_string());
     match &record.transcript {
@@ -205,12 +205,15 @@ pub fn covers(patterns: &[String], pattern: &str) -> bool {
     grant(parsed).covers(&grant(vec![pattern])).is_ok()
 }
 
+/// As much as a record is read of elsewhere.
+const MAX_RECORD_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The key that an unverified record says it was signed with.
 fn own_key(folder: &Path) -> Result<Option<PublicKey>, ThreadReadError> {
     let path = folder.join("thread.json");
-    let text =
-        fs::read_to_string(&path).map_err(|source| ThreadReadError::Read { path, source })?;
-    let value: Value = serde_json::from_str(&text).unwrap_or_default();
+    let bytes = read_plain(&path, MAX_RECORD_BYTES)
+        .map_err(|source| ThreadReadError::Read { path, source })?;
+    let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let pem = value.pointer("/facts/signed_by/public_key").and_then(Value::as_str);
     pem.map(PublicKey::from_pem).transpose().map_err(ThreadReadError::Key)
 }

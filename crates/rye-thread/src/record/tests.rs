@@ -137,3 +137,16 @@ fn a_missing_record_is_named() {
         format!("cannot read `{}`; name a thread that exists", path.display())
     );
 }
+
+/// A repository may bring a thread's folder along, with a link in it to a file of the operator's.
+#[cfg(unix)]
+#[test]
+fn writing_follows_no_link_that_waits_for_it() {
+    let folder = Folder::new();
+    let elsewhere = tempfile::NamedTempFile::new().unwrap();
+    let temporary = folder.path().with_extension("json.tmp");
+    std::os::unix::fs::symlink(elsewhere.path(), temporary).unwrap();
+    record().write(folder.folder.path(), &folder.key).unwrap();
+    assert_eq!(fs::read(elsewhere.path()).unwrap(), b"");
+    assert_eq!(folder.read().unwrap(), record());
+}

@@ -24,9 +24,8 @@ pub(crate) struct Trust {
     #[serde(default)]
     #[schemars(with = "ContentOnly")]
     content_only: Option<ContentOnly>,
-    /// The most that any thread may be granted, as capability patterns such as `rye.execute.tool.rye.file-system.*`;
-    /// default: everything. The user space replaces what a system root says; a project only takes away from it.
-    #[serde(default)]
+    /// The most that any thread may be granted, as capability patterns; default: everything. A project only takes away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     grants: Option<Vec<String>>,
 }

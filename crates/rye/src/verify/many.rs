@@ -1,9 +1,10 @@
 //! Many files, read and verified on all processors.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use rye_thread::read_plain;
 
 use super::{Subject, Verification, VerifyError};
 use crate::Rye;
@@ -34,13 +35,16 @@ impl Rye {
     }
 
     fn verify_file(&self, path: &Path) -> Verification {
-        match fs::read(path).map(String::from_utf8) {
+        match read_plain(path, MAX_BYTES).map(String::from_utf8) {
             Ok(Ok(text)) => self.verify(path, &text),
             Ok(Err(_)) => refused(path, VerifyError::NotText),
             Err(error) => refused(path, VerifyError::Unreadable(error)),
         }
     }
 }
+
+/// Four times the longest item, so that the parser says what is too long.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The answer for a file whose text nobody knows.
 fn refused(path: &Path, error: VerifyError) -> Verification {

@@ -4,6 +4,7 @@
 
 mod authoring;
 mod capabilities;
+mod hostile;
 mod keys;
 mod outcomes;
 mod refused;

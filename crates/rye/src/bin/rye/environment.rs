@@ -2,13 +2,13 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rye::resolve::{Spaces, project_root};
 use rye::sign::{Policy, Timestamp};
-use rye::thread::Moment;
+use rye::thread::{Moment, read_plain};
 use rye::{Rye, Setup, shipped};
 
 use crate::args::Global;
@@ -156,11 +156,29 @@ impl Environment {
     }
 
     pub(crate) fn trust_documents(&self) -> Result<Vec<String>, Failure> {
-        self.global.trust.iter().map(|path| read_text(path)).collect()
+        self.global.trust.iter().map(|path| read_named(path)).collect()
     }
 }
 
-/// The text of a file that the operator named.
+/// The text of a plain file, which may be one of a project's.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|source| Failure::io("read", path, &source))
+    text(read_plain(path, MOST), path)
 }
+
+/// The text of what the operator named, which may be a pipe of theirs.
+pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
+    // Room for any key, so that growing leaves no copy of a secret behind.
+    let mut bytes = Vec::with_capacity(1 << 16);
+    let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    text(read.map(|_| bytes), path)
+}
+
+fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
+    let text = read.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+    });
+    text.map_err(|source| Failure::io("read", path, &source))
+}
+
+/// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
+pub(crate) const MOST: u64 = 16 * 1024 * 1024;

@@ -10,6 +10,8 @@ use rye::Finding;
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
 
+use crate::output;
+
 /// The most bytes of a file that are shown for one problem: a file of one long line is not repeated for each.
 const MOST: usize = 4096;
 
@@ -52,11 +54,11 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
     let theme = if colors { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
-    let source = tamed(&excerpt.source);
+    let (source, name) = (tamed(&excerpt.source), output::line(&excerpt.name));
     let mut text = String::new();
     for diagnostic in &excerpt.diagnostics {
-        let source = NamedSource::new(&excerpt.name, source.clone());
-        let diagnostic = fitted(diagnostic, &excerpt.name, &excerpt.source);
+        let source = NamedSource::new(&name, source.clone());
+        let diagnostic = fitted(diagnostic, &name, &excerpt.source);
         let report = Report::new(diagnostic).with_source_code(source);
         let written = handler.render_report(&mut text, report.as_ref());
         written.expect("because writing to a string does not fail");

@@ -95,7 +95,7 @@ impl Failure {
             eprintln!("{lead}{sentence}");
         }
         for excerpt in &self.excerpts {
-            eprint!("{}", excerpt::rendered(excerpt, environment.colors()));
+            output::painted_error(&excerpt::rendered(excerpt, environment.colors()));
         }
         if let Some(epilogue) = &self.epilogue {
             eprintln!("{epilogue}");

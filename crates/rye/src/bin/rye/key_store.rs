@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rye::sign::{CommentStyle, SigningKey, TrustDocument, TrustStore, sign};
 use zeroize::Zeroizing;
 
-use crate::environment::{Environment, read_text};
+use crate::environment::{Environment, read_named};
 use crate::failure::Failure;
 
 /// The folders of keys in the user space (SPEC 2.6, 2.7).
@@ -57,7 +57,7 @@ pub(crate) fn signing_key_if_any(environment: &Environment) -> Result<Option<Sig
 }
 
 pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {
-    let pem = Zeroizing::new(read_text(path)?);
+    let pem = Zeroizing::new(read_named(path)?);
     SigningKey::from_pkcs8_pem(&pem)
         .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
 }

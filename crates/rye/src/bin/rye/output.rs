@@ -27,9 +27,17 @@ macro_rules! eprintln {
 }
 
 /// Writes to standard output; a reader that has read enough is no failure, a full disk is.
+///
+/// Whoever wrote a file, a name or an answer may have put commands for a terminal into it, so a terminal gets none: what
+/// is printed for people goes through here, whatever it is made of.
 pub(crate) fn out(text: fmt::Arguments<'_>) {
+    painted(&for_people(&fmt::format(text)));
+}
+
+/// Writes text that this program painted, and whose parts it tamed itself.
+pub(crate) fn painted(text: &str) {
     // In one piece, which is one call of the system where the pieces would be many.
-    written(io::stdout().lock().write_all(fmt::format(text).as_bytes()));
+    written(io::stdout().lock().write_all(text.as_bytes()));
 }
 
 /// Ends the program where its output could not be written for another reason than that nobody reads on.
@@ -44,9 +52,15 @@ pub(crate) fn written(result: io::Result<()>) {
     }
 }
 
-/// Writes to standard error, where nobody may be left to hear that it failed.
+/// Writes to standard error, where nobody may be left to hear that it failed. It is for people, also by way of a log, so
+/// that no command for a terminal is in it.
 pub(crate) fn err(text: fmt::Arguments<'_>) {
-    drop(io::stderr().lock().write_fmt(text));
+    painted_error(&visible(&fmt::format(text)));
+}
+
+/// As [`painted`], for standard error.
+pub(crate) fn painted_error(text: &str) {
+    drop(io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Prints data for programs: one JSON value, indented.
@@ -74,11 +88,13 @@ pub(crate) fn for_people(text: &str) -> String {
     if io::stdout().is_terminal() { visible(text) } else { text.to_owned() }
 }
 
-/// A text whose control characters are spelled out, except line ends and tabs.
+/// A text whose control characters are spelled out, except line ends and tabs, and so are the marks by which a part of
+/// it would be shown in another order.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && !matches!(c, '\n' | '\t') {
+        let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if reorders || (c.is_control() && !matches!(c, '\n' | '\t')) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -115,6 +131,7 @@ mod tests {
     #[test]
     fn a_text_gives_a_terminal_no_commands() {
         assert_eq!(visible("é\ta\nb"), "é\ta\nb");
+        assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(line("a\nb\u{202e}c\u{1b}\u{2066}é"), "a\\nb\\u{202e}c\\u{1b}\\u{2066}é");
         assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{9b}2J"), "\\u{1b}]0;x\\u{7}\\r\\u{9b}2J");
     }

@@ -6,7 +6,7 @@ use rye::thread::Observer;
 use rye::thread::transcript::Event;
 use serde_json::Value;
 
-use crate::output::visible;
+use crate::output::{painted_error, visible};
 
 /// Tells of a run while it runs; silent when nobody looks.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Progress {
     fn say(&self, text: &str) {
         let text = visible(text);
         match self.colors {
-            true => eprintln!("\x1b[2m{text}\x1b[0m"),
+            true => painted_error(&format!("\x1b[2m{text}\x1b[0m\n")),
             false => eprintln!("{text}"),
         }
     }

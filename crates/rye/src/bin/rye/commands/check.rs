@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use rye::thread::read_plain;
 use rye::{Checked, Finding, Severity, check_bytes, github, sarif};
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, MOST};
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -72,7 +73,7 @@ fn tell(checked: &[Checked], arguments: &Arguments, environment: &Environment) {
 }
 
 fn check_file(path: &Path) -> Result<Checked, Failure> {
-    let bytes = std::fs::read(path).map_err(|source| Failure::io("read", path, &source))?;
+    let bytes = read_plain(path, MOST).map_err(|source| Failure::io("read", path, &source))?;
     Ok(check_bytes(path, bytes))
 }
 
@@ -82,7 +83,7 @@ fn print(checked: &Checked, environment: &Environment) {
     }
     let name = checked.path.display().to_string();
     let excerpt = Excerpt::of_findings(&name, &checked.source, checked.findings.iter());
-    print!("{}", rendered(&excerpt, environment.output_colors()));
+    output::painted(&rendered(&excerpt, environment.output_colors()));
 }
 
 fn summary(checked: &[Checked]) -> String {

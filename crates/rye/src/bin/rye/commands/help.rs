@@ -7,6 +7,7 @@ use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 
 /// What is no command and has a page all the same.
 const TOPICS: [(&str, &str); 1] = [("format", FORMAT_REFERENCE)];
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     }
     let help = help_of(&arguments.words)?;
     if environment.colors() {
-        print!("{}", help.ansi())
+        output::painted(&help.ansi().to_string())
     } else {
         print!("{help}")
     }
