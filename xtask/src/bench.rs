@@ -3,6 +3,7 @@
 //! The two run in turns on the same machine, so that their ratio means something where their times do not.
 
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
@@ -14,37 +15,81 @@ const ROUNDS: usize = 41;
 
 const VENV: &str = "target/xtask/bench-venv";
 
-/// What a front end in Python would have to be faster than (SPEC 13).
-const RENDER: &[&str] = &[
-    "render",
-    "notes/index",
-    "--input",
-    "folder=notes",
-    "--project",
-    "examples/quickstart",
-    "--trust",
-    "examples/keys/example-trust.toml",
-];
+const QUICKSTART: &str = "examples/quickstart";
 
-/// Builds the program for release, runs all in turns, and prints the medians and their ratio.
+/// Where the runs leave their threads, so that the example stays as it is.
+const COPY: &str = "target/xtask/bench-quickstart";
+
+const TRUST: [&str; 2] = ["--trust", "examples/keys/example-trust.toml"];
+
+/// What is measured: a name, a program and its arguments.
+struct Row<'a> {
+    name: &'static str,
+    program: &'a Path,
+    arguments: Vec<&'static str>,
+}
+
+/// Builds the program for release, runs all in turns, and prints what each took.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
     let metadata = crate::tidy::metadata(root)?;
     let rye: PathBuf = metadata.target_directory.join("release/rye").into();
     let python = python(root)?;
-    let rows: [(&str, &Path, &[&str]); 3] = [
-        ("rye render, quick start", &rye, RENDER),
-        ("python, importing yaml", &python, &["-c", "import yaml"]),
-        ("true, which does nothing", Path::new("/bin/true"), &[]),
-    ];
-    let mut times = rows.map(|_| Vec::new());
+    fresh_copy(root).map_err(|error| format!("`{QUICKSTART}` cannot be copied: {error}"))?;
+    let rows = rows(&rye, &python);
+    let mut times = vec![Vec::new(); rows.len()];
     for _ in 0..ROUNDS {
-        for ((_, program, arguments), times) in rows.iter().zip(&mut times) {
-            times.push(time(root, program, arguments)?);
+        for (row, times) in rows.iter().zip(&mut times) {
+            times.push(time(root, row)?);
         }
     }
-    let spreads = times.map(spread);
-    print!("{}", table(&rows.map(|(name, ..)| name), &spreads));
+    let names = rows.iter().map(|row| row.name);
+    let measured: Vec<(&str, Spread)> = names.zip(times.into_iter().map(spread)).collect();
+    print!("{}", table(&measured));
+    Ok(())
+}
+
+/// What a front end in Python would have to be faster than (SPEC 13), the interpreter with one import being the yardstick.
+fn rows<'a>(rye: &'a Path, python: &'a Path) -> Vec<Row<'a>> {
+    let row = |name, program, arguments: &[&'static str]| Row {
+        name,
+        program,
+        arguments: arguments.to_vec(),
+    };
+    let render = ["render", "notes/index", "--input", "folder=notes", "--project", QUICKSTART];
+    let run = ["run", "notes/index", "--quiet", "--project", COPY, "--provider", "steps"];
+    vec![
+        row("rye render, quick start", rye, &[&render[..], &TRUST].concat()),
+        row("rye --version", rye, &["--version"]),
+        row("rye run, quick start", rye, &[&run[..], &TRUST].concat()),
+        row(YARDSTICK, python, &["-c", "import yaml"]),
+        row("python alone", python, &["-c", "pass"]),
+        row("true, which does nothing", Path::new("/bin/true"), &[]),
+    ]
+}
+
+const YARDSTICK: &str = "python, importing yaml";
+
+/// Copies the quick start, without the threads that somebody may have left in it.
+fn fresh_copy(root: &Path) -> io::Result<()> {
+    let copy = root.join(COPY);
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    copy_folder(&root.join(QUICKSTART), &copy)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type()?.is_dir() {
+            true if entry.file_name() == "threads" => {}
+            true => copy_folder(&path, &target)?,
+            false => drop(fs::copy(&path, &target)?),
+        }
+    }
     Ok(())
 }
 
@@ -59,56 +104,84 @@ fn python(root: &Path) -> Result<PathBuf, String> {
 }
 
 /// How long one run takes, from its start to its end.
-fn time(root: &Path, program: &Path, arguments: &[&str]) -> Result<Duration, String> {
-    let mut command = process::start(root, program, arguments.iter().copied());
-    command.env_clear().stdout(Stdio::null());
+fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
+    let mut command = process::start(root, row.program, row.arguments.iter().copied());
+    command.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
     let status = command.status();
     let took = start.elapsed();
     match status {
         Ok(status) if status.success() => Ok(took),
-        Ok(status) => Err(format!("`{}` failed with {status}", program.display())),
-        Err(error) => Err(format!("`{}` cannot be started: {error}", program.display())),
+        Ok(status) => {
+            let (program, arguments) = (row.program.display(), row.arguments.join(" "));
+            Err(format!("`{program} {arguments}` failed with {status}"))
+        }
+        Err(error) => Err(format!("`{}` cannot be started: {error}", row.program.display())),
     }
 }
 
-/// Ours, theirs and that of a program that does nothing, whose time is the machine's and nobody else's.
-fn table(names: &[&str; 3], spreads: &[[f64; 3]; 3]) -> String {
-    let rows: String = names
-        .iter()
-        .zip(spreads)
-        .map(|(name, [low, median, high])| {
-            format!("{name:<26}{median:>8.2} ms   ({low:.2} to {high:.2})\n")
-        })
-        .collect();
-    let [ours, theirs, nothing] = spreads;
-    let ratio = |column: usize| theirs[column] / ours[column];
-    let above =
-        |column: usize| (theirs[column] - nothing[column]) / (ours[column] - nothing[column]);
+/// What each took, how many times that goes into the yardstick's time, and the first row beside the yardstick when the
+/// time of the last, a program that does nothing, is taken off both: that time is the machine's and nobody else's.
+fn table(measured: &[(&str, Spread)]) -> String {
+    let find = |name| measured.iter().find(|(found, _)| *found == name).map(|(_, spread)| *spread);
+    let (Some(yardstick), Some((first, ours)), Some((_, nothing))) =
+        (find(YARDSTICK), measured.first(), measured.last())
+    else {
+        return String::new();
+    };
+    let row = |(name, spread): &(&str, Spread)| {
+        let Spread { median, fastest } = spread;
+        let (usual, best) = (yardstick.median / median, yardstick.fastest / fastest);
+        format!("{name:<26}{median:>9.2} ms{fastest:>9.2} ms{usual:>8.1}{best:>8.1}\n")
+    };
+    let rows: String = measured.iter().map(row).collect();
+    let above = |of: fn(&Spread) -> f64| (of(&yardstick) - of(nothing)) / (of(ours) - of(nothing));
+    let caption = format!("{ROUNDS} runs, in turns");
+    let [usual, best] = [above(|spread| spread.median), above(|spread| spread.fastest)]
+        .map(|ratio| format!("{ratio:.1}"));
     format!(
-        "median of {ROUNDS} runs, in turns\n{rows}ratio {:.1}, of the fastest runs {:.1}; above a program that does nothing {:.1} and {:.1}\n",
-        ratio(1),
-        ratio(0),
-        above(1),
-        above(0),
+        "{caption:<26}{:>12}{:>12}  ratios to `{YARDSTICK}`\n{rows}{first}, above a program that does nothing: ratio {usual}, of the fastest runs {best}\n",
+        "median", "fastest",
     )
 }
 
-/// The fastest, the median and the slowest, in milliseconds.
-fn spread(mut times: Vec<Duration>) -> [f64; 3] {
+/// In milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    median: f64,
+    fastest: f64,
+}
+
+fn spread(mut times: Vec<Duration>) -> Spread {
     times.sort_unstable();
     let at = |index: usize| times.get(index).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0);
-    [at(0), at(times.len() / 2), at(times.len().saturating_sub(1))]
+    Spread { median: at(times.len() / 2), fastest: at(0) }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::spread;
+    use super::*;
 
     #[test]
     fn the_median_is_the_middle_one() {
-        assert_eq!(spread([5, 1, 3].map(Duration::from_millis).to_vec()), [1.0, 3.0, 5.0]);
+        let spread = spread([5, 1, 3].map(Duration::from_millis).to_vec());
+        assert_eq!(spread, Spread { median: 3.0, fastest: 1.0 });
+    }
+
+    #[test]
+    fn ratios_are_to_the_yardstick_with_and_without_the_time_of_nothing() {
+        let row = |name, median, fastest| (name, Spread { median, fastest });
+        let table =
+            table(&[row("ours", 2.0, 1.5), row(YARDSTICK, 30.0, 27.0), row("nothing", 1.0, 0.5)]);
+        let lines: Vec<&str> = table.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "ours                           2.00 ms     1.50 ms    15.0    18.0",
+                "python, importing yaml        30.00 ms    27.00 ms     1.0     1.0",
+                "nothing                        1.00 ms     0.50 ms    30.0    54.0",
+                "ours, above a program that does nothing: ratio 29.0, of the fastest runs 26.5",
+            ]
+        );
     }
 }
