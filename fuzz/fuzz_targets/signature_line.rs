@@ -1,5 +1,5 @@
 //! Signature lines: nothing verifies under an empty trust store, what was signed here verifies as that item alone, and
-//! one more character breaks it.
+//! one more or another character breaks it.
 //!
 //! The input's first character chooses the comment style, the rest is the text.
 
@@ -35,12 +35,21 @@ fuzz_target!(|input: &str| {
     assert!(verifies(&signed, style, "a/b", &TRUST), "what was signed verifies");
     assert!(!verifies(&signed, style, "a/c", &TRUST), "and not under another id");
     assert!(!verifies(&format!("{signed}x"), style, "a/b", &TRUST), "nor with a character more");
+    assert!(!verifies(&changed(&signed, text.len()), style, "a/b", &TRUST), "nor with another one");
     assert_eq!(
         rye_sign::sign(&signed, style, &item("a/b"), &KEY, at),
         signed,
         "signing again changes nothing"
     );
 });
+
+/// The text with the character near `place`, counted around, replaced by one that means something else there: neither a
+/// line end nor a letter of base64 that has two spellings.
+fn changed(text: &str, place: usize) -> String {
+    let place = place.wrapping_mul(31) % text.chars().count();
+    let other = |c| if c == 'A' { 'B' } else { 'A' };
+    text.chars().enumerate().map(|(at, c)| if at == place { other(c) } else { c }).collect()
+}
 
 fn item(id: &str) -> ItemName {
     ItemName::new("directive", id).expect("a name that is one")

@@ -1,9 +1,15 @@
-//! Trust documents: what is read is read again from what it is written as, and a project cannot vouch for itself.
+//! Trust documents: what is read is read again from what it is written as, a project cannot vouch for itself, and what
+//! the operator signed for a project counts there as it was signed and not otherwise.
 
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
-use rye_sign::{Origin, Timestamp, TrustDocument, TrustStore};
+use rye_sign::{CommentStyle, Origin, SigningKey, Timestamp, TrustDocument, TrustStore};
+
+static KEY: LazyLock<SigningKey> =
+    LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));
 
 fuzz_target!(|text: &str| {
     let now = Timestamp::from_unix(1_800_000_000);
@@ -19,4 +25,18 @@ fuzz_target!(|text: &str| {
     let written = document.to_toml();
     assert_eq!(TrustDocument::parse(&written).as_ref(), Ok(&document), "what was read is kept");
     assert_eq!(store.find(document.key().key_id()).is_some(), admission.is_ok());
+
+    let signed = rye_sign::sign(&written, CommentStyle::Hash, &document.item_name(), &KEY, now);
+    assert!(counts(&signed, now), "the operator vouches for it");
+    let place = text.len().wrapping_mul(31) % signed.chars().count();
+    let other = |c| if c == 'A' { 'B' } else { 'A' };
+    let changed: String =
+        signed.chars().enumerate().map(|(at, c)| if at == place { other(c) } else { c }).collect();
+    assert!(!counts(&changed, now), "and for nothing else");
 });
+
+fn counts(text: &str, now: Timestamp) -> bool {
+    let mut store = TrustStore::new();
+    store.trust_key("the fuzzer", KEY.public());
+    store.admit(text, None, Origin::Project, now).is_ok()
+}
