@@ -1,7 +1,7 @@
 //! The founding documents, really signed by somebody else: only where the machine has them.
 
-use rye::{RenderRequest, VerifyError};
 use rye::sign::{Binding, Coverage, Error, Policy, Provenance};
+use rye::{RenderRequest, VerifyError};
 use rye_tests::{Scratch, inputs, seed, seeds};
 
 const KNOWLEDGE: &str = ".ai/knowledge/rye/agent/threads/prompt-rendering.md";
