@@ -1,16 +1,36 @@
-//! A provider's response: read or refused, and what the model said is kept as it was received.
+//! A provider's response, whole or as a stream: read or refused, and what the model said is kept as it was received.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rye_providers::anthropic;
+use rye_providers::{Protocol, StreamDecoder, decode};
 
-fuzz_target!(|body: &[u8]| {
-    let Ok(reply) = anthropic::decode(body) else { return };
+fuzz_target!(|input: &[u8]| {
+    let Some((&first, body)) = input.split_first() else { return };
+    let protocol = Protocol::ALL[usize::from(first) % Protocol::ALL.len()];
+    whole(protocol, body);
+    let at_once = streamed(protocol, body, body.len().max(1));
+    let in_pieces = streamed(protocol, body, usize::from(first / 4) + 1);
+    assert_eq!(at_once, in_pieces, "where a stream is cut does not matter");
+});
+
+fn whole(protocol: Protocol, body: &[u8]) {
+    let Ok(reply) = decode(protocol, body) else { return };
     let text = std::str::from_utf8(body).expect("JSON is UTF-8");
     // A record of the transcript is one line, so line ends between tokens become spaces.
     let line = text.replace(['\n', '\r'], " ");
-    assert!(line.contains(reply.raw().get()), "content is kept byte for byte");
-    let again = anthropic::decode(body).expect("it was read before");
+    let made_for_none = r#"{"role":"model","parts":[]}"#;
+    let raw = reply.raw().get();
+    assert!(raw == made_for_none || line.contains(raw), "content is kept byte for byte");
+    let again = decode(protocol, body).expect("it was read before");
     assert_eq!(format!("{reply:?}"), format!("{again:?}"), "equal bytes give equal replies");
-});
+}
+
+/// What the stream is read as, or nothing.
+fn streamed(protocol: Protocol, body: &[u8], piece: usize) -> Option<String> {
+    let mut decoder = StreamDecoder::new(protocol);
+    for bytes in body.chunks(piece) {
+        decoder.feed(bytes, &()).ok()?;
+    }
+    decoder.finish().ok().map(|reply| format!("{reply:?}"))
+}

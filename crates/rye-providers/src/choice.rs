@@ -33,9 +33,8 @@ pub struct ModelChoice {
     pub max_output: u64,
     /// Prices per million tokens; `None` when the config does not say.
     pub prices: Option<Prices>,
-    /// The model to begin a thread with when this one is refused for existence or capacity.
-    ///
-    /// Nothing here switches by itself: a conversation's reasoning is bound to the model that it began with (WIRES 1.0).
+    /// The model to begin a thread with when this one is refused for existence or capacity: what
+    /// [`Provider::fallback`](rye_thread::Provider::fallback) gives to who drives the thread.
     pub fallback: Option<Box<ModelChoice>>,
 }
 

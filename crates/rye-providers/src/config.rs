@@ -18,13 +18,15 @@ pub use self::models::Model;
 pub(crate) use self::models::TIERS;
 pub use self::retry::RetryPolicy;
 use self::section::{Report, Section};
+use crate::wire::{Delivery, Wire};
+use crate::{anthropic, gemini, openai_chat, openai_responses};
 
 /// One provider as its config file describes it (SPEC 11.1), read whole and checked whole.
 ///
 /// Keys: `name`, `description`, `version` and `category` for people; `protocol` and `base_url` (required);
 /// `auth: {env, header}`; `headers`; `models: {NAME: {context_window, max_output, prices}}` (required); `tiers: {TIER:
 /// NAME}`; `prompts: {system_template}`; `returns`; `retry: {attempts, first_delay_ms, max_delay_ms, total_seconds}`;
-/// `timeout_seconds`; `stream`, which may only be `false`.
+/// `timeout_seconds`; `idle_seconds`; `stream`, which is `true` unless it says otherwise.
 #[derive(Clone)]
 pub struct ProviderConfig {
     name: String,
@@ -38,6 +40,8 @@ pub struct ProviderConfig {
     returns: Option<ReturnsStyle>,
     retry: RetryPolicy,
     timeout: Duration,
+    idle: Duration,
+    delivery: Delivery,
 }
 
 impl ProviderConfig {
@@ -67,6 +71,9 @@ impl ProviderConfig {
     }
 
     /// Where requests go, without the path of the protocol and without a `/` at its end.
+    ///
+    /// OpenAI's protocols have the version in it, as its users write it: `https://api.openai.com/v1`; a server alone gets
+    /// `/v1` added. The other protocols have the version in their path.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -110,6 +117,16 @@ impl ProviderConfig {
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
+
+    /// How long a stream may be silent.
+    pub fn idle(&self) -> Duration {
+        self.idle
+    }
+
+    /// Whether answers are asked for in pieces.
+    pub fn delivery(&self) -> Delivery {
+        self.delivery
+    }
 }
 
 /// Headers may hold what a gateway takes for a key, so their values are not shown.
@@ -131,14 +148,50 @@ impl fmt::Debug for ProviderConfig {
 pub enum Protocol {
     /// Anthropic's Messages: `POST {base_url}/v1/messages`.
     AnthropicMessages,
+    /// Gemini's generateContent: `POST {base_url}/v1beta/models/{model}:generateContent`.
+    Gemini,
+    /// OpenAI's Chat Completions, for compatible servers: `POST {base_url}/chat/completions`.
+    OpenAiChat,
+    /// OpenAI's Responses: `POST {base_url}/responses`.
+    OpenAiResponses,
 }
 
 impl Protocol {
-    /// The config's word for it: `anthropic_messages`.
+    /// All of them, sorted by name.
+    pub const ALL: [Self; 4] =
+        [Self::AnthropicMessages, Self::Gemini, Self::OpenAiChat, Self::OpenAiResponses];
+
+    /// The config's word for it, such as `anthropic_messages`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic_messages",
+            Self::Gemini => "gemini",
+            Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
         }
+    }
+
+    pub(crate) fn wire(self) -> &'static Wire {
+        match self {
+            Self::AnthropicMessages => &anthropic::WIRE,
+            Self::Gemini => &gemini::WIRE,
+            Self::OpenAiChat => &openai_chat::WIRE,
+            Self::OpenAiResponses => &openai_responses::WIRE,
+        }
+    }
+
+    /// The header that the vendor's own clients send a key in.
+    fn auth_header(self) -> &'static str {
+        match self {
+            Self::AnthropicMessages => "x-api-key",
+            Self::Gemini => "x-goog-api-key",
+            Self::OpenAiChat | Self::OpenAiResponses => "authorization",
+        }
+    }
+
+    /// Whether the version stands in `base_url` and not in the protocol's path.
+    fn has_version_in_base_url(self) -> bool {
+        matches!(self, Self::OpenAiChat | Self::OpenAiResponses)
     }
 }
 
@@ -171,6 +224,7 @@ const KEYS: &[&str] = &[
     "category",
     "description",
     "headers",
+    "idle_seconds",
     "models",
     "name",
     "prompts",
@@ -189,16 +243,17 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     for key in ["category", "description", "version"] {
         root.text(key);
     }
-    refuse_streaming(root);
+    let delivery = delivery(root);
     let protocol = protocol(root);
-    let base_url = auth::base_url(root);
-    let auth = root.section("auth").and_then(|section| auth::read(&section));
+    let base_url = auth::base_url(root, protocol);
+    let auth = root.section("auth").and_then(|section| auth::read(&section, protocol));
     let headers = auth::headers(root, auth.as_ref());
     let models = models::read(root);
     let tiers = models::tiers(root, &models);
     let (name, system_template, returns) = (root.text("name"), prompts(root), returns(root));
     let retry = root.section("retry").map(|section| retry::read(&section)).unwrap_or_default();
     let timeout = root.seconds("timeout_seconds").unwrap_or(DEFAULT_TIMEOUT);
+    let idle = root.seconds("idle_seconds").unwrap_or(DEFAULT_IDLE);
     let (protocol, base_url) = (protocol?, base_url?);
     let name = name.unwrap_or_else(|| protocol.as_str().to_owned());
     Some(ProviderConfig {
@@ -213,25 +268,23 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
         returns,
         retry,
         timeout,
+        idle,
+        delivery,
     })
 }
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Models may think for minutes without a word, and not every server fills the time with pings.
+const DEFAULT_IDLE: Duration = Duration::from_secs(300);
+
 fn protocol(root: &Section<'_>) -> Option<Protocol> {
-    let later = ["gemini", "openai_chat", "openai_responses"];
-    let protocol = root.required_text("protocol")?;
-    match protocol.as_str() {
-        "anthropic_messages" => Some(Protocol::AnthropicMessages),
-        word if later.contains(&word) => {
-            root.problem("protocol", &format!("names `{word}`, which this version does not speak; it speaks `anthropic_messages`"));
-            None
-        }
-        word => {
-            root.unknown_word("protocol", word, &["anthropic_messages"]);
-            None
-        }
+    let word = root.required_text("protocol")?;
+    let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == word);
+    if protocol.is_none() {
+        root.unknown_word("protocol", &word, &Protocol::ALL.map(Protocol::as_str));
     }
+    protocol
 }
 
 fn prompts(root: &Section<'_>) -> Option<String> {
@@ -250,14 +303,13 @@ fn returns(root: &Section<'_>) -> Option<ReturnsStyle> {
     style
 }
 
-fn refuse_streaming(root: &Section<'_>) {
+fn delivery(root: &Section<'_>) -> Delivery {
     match root.value("stream") {
-        None | Some(Value::Bool(false)) => {}
-        Some(Value::Bool(true)) => {
-            root.problem("stream", "may only be `false`: this version does not stream");
-        }
+        None | Some(Value::Bool(true)) => {}
+        Some(Value::Bool(false)) => return Delivery::Whole,
         Some(_) => root.problem("stream", "is not `true` or `false`"),
     }
+    Delivery::Streamed
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_thread::{Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Request};
+use rye_thread::{
+    DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Request,
+};
 
-use crate::anthropic::EncodeError;
+use crate::answer::number_calls;
 use crate::config::{Protocol, ProviderConfig};
 use crate::http::{Connection, Transport, TransportError};
-use crate::{ApiKey, ModelChoice, anthropic};
+use crate::wire::{Delivery, body};
+use crate::{ApiKey, ModelChoice};
 
 /// A source of random bits that the caller owns; it only spreads the waits between attempts.
 pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -72,68 +75,66 @@ pub fn connect(
         (None, Some(_)) => return Err(ConnectError::UnusedKey { provider }),
         _ => {}
     }
-    let headers = &[("anthropic-version", anthropic::VERSION)];
-    let connection = match config.protocol() {
-        Protocol::AnthropicMessages => {
-            Connection { config, key, random, path: anthropic::PATH, headers }
-        }
-    };
+    let fallback = choice.fallback.as_deref();
+    let fallback = fallback.map(|choice| model(config, choice, key.clone(), random.clone()));
+    let mut first = model(config, choice, key, random)?;
+    first.fallback = fallback.transpose()?.map(Box::new);
+    Ok(Box::new(first))
+}
+
+fn model(
+    config: &ProviderConfig,
+    choice: &ModelChoice,
+    key: Option<ApiKey>,
+    random: RandomBits,
+) -> Result<Model, ConnectError> {
+    let provider = config.name().to_owned();
+    let connection = Connection { config, model: &choice.model, key, random };
     let transport = Transport::new(connection).map_err(|error| match error {
         TransportError::Tls(source) => ConnectError::Tls { provider: provider.clone(), source },
         TransportError::Client(source) => {
             ConnectError::Client { provider: provider.clone(), source }
         }
     })?;
-    Ok(Box::new(Messages { provider, transport, choice: choice.clone() }))
+    let (protocol, delivery) = (config.protocol(), config.delivery());
+    Ok(Model { provider, protocol, delivery, transport, choice: choice.clone(), fallback: None })
 }
 
-/// The exact body that a provider of this protocol sends for `request`; nothing is sent, and no key is needed.
-///
-/// # Errors
-///
-/// [`EncodeError`] when the conversation cannot be put into the protocol's form.
-pub fn body(
-    protocol: Protocol,
-    request: &Request,
-    choice: &ModelChoice,
-) -> Result<String, EncodeError> {
-    match protocol {
-        Protocol::AnthropicMessages => anthropic::encode(request, choice),
-    }
-}
-
-/// One model over Anthropic's Messages.
-struct Messages {
+/// One model over its protocol.
+struct Model {
     provider: String,
+    protocol: Protocol,
+    delivery: Delivery,
     transport: Transport,
     choice: ModelChoice,
+    fallback: Option<Box<Model>>,
 }
 
 #[async_trait]
-impl Provider for Messages {
+impl Provider for Model {
     fn describe(&self) -> ProviderInfo {
         self.choice.describe(&self.provider)
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {
-        let body = body(Protocol::AnthropicMessages, request, &self.choice).map_err(|error| {
-            ProviderError::new(
-                ProviderErrorClass::InvalidRequest,
-                "the conversation cannot be sent",
-            )
-            .with_source(error)
-        })?;
-        let answer = self.transport.post(&body, anthropic::read_error).await?;
-        anthropic::decode(&answer).map_err(|error| {
-            let message = format!("the answer of `{}` cannot be read", self.provider);
-            ProviderError::new(ProviderErrorClass::Server, &message)
-                .with_source(self.transport.without_key(&reasons(&error)))
-        })
+        self.stream(request, &()).await
     }
-}
 
-/// An error and its causes as one text.
-fn reasons(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    async fn stream(
+        &self,
+        request: &Request,
+        deltas: &dyn DeltaSink,
+    ) -> Result<Reply, ProviderError> {
+        let body = body(self.protocol, request, &self.choice, self.delivery).map_err(|error| {
+            let message = "the conversation cannot be sent";
+            ProviderError::new(ProviderErrorClass::InvalidRequest, message).with_source(error)
+        })?;
+        let mut reply = self.transport.ask(&body, deltas).await?;
+        number_calls(&mut reply, request);
+        Ok(reply)
+    }
+
+    fn fallback(&self) -> Option<&dyn Provider> {
+        self.fallback.as_deref().map(|model| model as &dyn Provider)
+    }
 }

@@ -1,9 +1,11 @@
 //! One POST with retries, for every protocol: what is sent and how an error's body reads is the protocol's.
 
 mod client;
+mod failure;
 mod hints;
+mod read;
 mod report;
 mod retry;
 
 pub(crate) use self::client::{Connection, Transport, TransportError};
-pub(crate) use self::report::Refusal;
+pub use self::report::Refusal;

@@ -1,8 +1,9 @@
 //! Speaks each model vendor's wire format over one HTTP module.
 //!
 //! A provider is data: [`ProviderConfig`] says where it is, how a key is sent, which models it has and what they cost;
-//! [`connect`] makes a [`rye_thread::Provider`] of it. [`anthropic`] encodes and decodes without any I/O, and
-//! [`StepsProvider`] follows planned steps with no model at all.
+//! [`connect`] makes a [`rye_thread::Provider`] of it. [`body`], [`decode`] and [`StreamDecoder`] do what a provider does
+//! without any I/O, each [`Protocol`]'s module has its own, and [`StepsProvider`] follows planned steps with no model at
+//! all.
 //!
 //! ```
 //! use rye_providers::{ModelWish, ProviderConfig};
@@ -37,7 +38,21 @@ mod money;
 mod steps;
 mod suggest;
 
+mod answer;
+mod conversation;
+mod raw;
+mod sse;
+mod stop;
+mod stream;
+mod usage;
+mod wire;
+
 pub mod anthropic;
+pub mod gemini;
+pub mod openai_chat;
+pub mod openai_responses;
+
+mod openai_error;
 
 mod http;
 
@@ -45,6 +60,9 @@ pub use choice::{ChoiceError, ModelChoice, ModelWish};
 pub use config::{
     Auth, ConfigError, ConfigProblem, Model, Protocol, ProviderConfig, RetryPolicy, ReturnsStyle,
 };
-pub use connect::{ConnectError, RandomBits, body, connect};
+pub use connect::{ConnectError, RandomBits, connect};
+pub use http::Refusal;
 pub use key::{ApiKey, ApiKeyError};
 pub use steps::{PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
+pub use stream::{StreamDecoder, StreamError};
+pub use wire::{DecodeError, Delivery, EncodeError, body, decode};

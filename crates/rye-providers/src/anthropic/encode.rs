@@ -2,47 +2,39 @@
 
 use std::borrow::Cow;
 
-use rye_thread::{Message, Reply, Request, ToolResult, ToolSpec};
+use rye_thread::{Reply, Request, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::ModelChoice;
-
-/// Why a request cannot be put in this format.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EncodeError {
-    /// An answer in the history is no array of content blocks, so another format's provider gave it.
-    #[error(
-        "message {index} of the conversation was given by a provider with another format; begin a new thread"
-    )]
-    Foreign {
-        /// The message's place, counted from 0.
-        index: usize,
-    },
-    /// A value of the conversation has no JSON.
-    #[error("cannot write the request as JSON")]
-    Json(#[source] serde_json::Error),
-}
+use crate::conversation::{Turn, UserTurn, sorted, system, text_of, turns};
+use crate::raw::kind;
+use crate::wire::{Delivery, EncodeError};
 
 /// The body of a Messages request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
-/// Tools are sorted by name. Everything between two answers is one user message, with all tool results first, before any
-/// text. Answers are [`Reply::raw`] as received; an empty one is left out, because the provider refuses it.
+/// An answer without any block is left out, because the provider refuses it. A request with tools asks for its beginning
+/// to be cached, because more requests with the same beginning follow.
 ///
 /// # Errors
 ///
-/// [`EncodeError::Foreign`] for a history that another format's provider gave.
-pub fn encode(request: &Request, choice: &ModelChoice) -> Result<String, EncodeError> {
-    let mut tools: Vec<&ToolSpec> = request.tools.iter().collect();
-    tools.sort_by(|a, b| a.name.cmp(&b.name));
+/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+pub fn encode(
+    request: &Request,
+    choice: &ModelChoice,
+    delivery: Delivery,
+) -> Result<String, EncodeError> {
+    let tools: Vec<Tool<'_>> = sorted(request).into_iter().map(Tool::of).collect();
+    let turns = turns(&request.messages, |reply, index| Ok(blocks(reply, index)?.is_empty()))?;
     let body = Body {
         model: &choice.model,
         max_tokens: request.max_output_tokens.min(choice.max_output),
-        system: request.system.as_deref().filter(|system| !system.is_empty()),
-        tools: tools.into_iter().map(Tool::of).collect(),
-        messages: turns(&request.messages)?,
+        stream: (delivery == Delivery::Streamed).then_some(true),
+        cache_control: (!tools.is_empty()).then(|| json!({ "type": "ephemeral" })),
+        system: system(request),
+        tools,
+        messages: turns.iter().map(message).collect::<Result<_, _>>()?,
     };
     serde_json::to_string(&body).map_err(EncodeError::Json)
 }
@@ -52,10 +44,14 @@ struct Body<'a> {
     model: &'a str,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<WireMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -72,65 +68,48 @@ impl<'a> Tool<'a> {
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct WireMessage<'a> {
     role: &'static str,
     content: Cow<'a, RawValue>,
 }
 
-fn turns(messages: &[Message]) -> Result<Vec<Turn<'_>>, EncodeError> {
-    let mut turns = Vec::new();
-    let mut user = UserTurn::default();
-    for (index, message) in messages.iter().enumerate() {
-        match message {
-            Message::User { text } => user.texts.push(text),
-            Message::ToolResults { results } => user.results.extend(results),
-            Message::Assistant { reply } => {
-                if let Some(content) = answer(reply, index)? {
-                    turns.extend(std::mem::take(&mut user).close()?);
-                    turns.push(Turn { role: "assistant", content: Cow::Borrowed(content) });
-                }
-            }
-            _ => return Err(EncodeError::Foreign { index }),
+/// The answer's blocks; another protocol's items are an array too, and are told apart by how the first one calls itself.
+fn blocks(reply: &Reply, index: usize) -> Result<Vec<&RawValue>, EncodeError> {
+    let foreign = |_| EncodeError::Foreign { index };
+    let blocks: Vec<&RawValue> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
+    match blocks.first().and_then(|first| kind(first)).as_deref() {
+        Some("function_call" | "message" | "reasoning") => Err(EncodeError::Foreign { index }),
+        _ => Ok(blocks),
+    }
+}
+
+fn message<'a>(turn: &Turn<'a>) -> Result<WireMessage<'a>, EncodeError> {
+    match turn {
+        Turn::Model(reply, _) => {
+            Ok(WireMessage { role: "assistant", content: Cow::Borrowed(reply.raw()) })
+        }
+        Turn::User(user) => {
+            let content = serde_json::value::to_raw_value(&content(user));
+            Ok(WireMessage {
+                role: "user",
+                content: Cow::Owned(content.map_err(EncodeError::Json)?),
+            })
         }
     }
-    turns.extend(user.close()?);
-    Ok(turns)
 }
 
-/// The content of an answer, unless it has no block.
-fn answer(reply: &Reply, index: usize) -> Result<Option<&RawValue>, EncodeError> {
-    let blocks: Vec<&RawValue> =
-        serde_json::from_str(reply.raw().get()).map_err(|_| EncodeError::Foreign { index })?;
-    Ok((!blocks.is_empty()).then_some(reply.raw()))
-}
-
-/// What stands between two answers.
-#[derive(Default)]
-struct UserTurn<'a> {
-    results: Vec<&'a ToolResult>,
-    texts: Vec<&'a str>,
-}
-
-impl<'a> UserTurn<'a> {
-    fn close(self) -> Result<Option<Turn<'a>>, EncodeError> {
-        let content = match (self.results.as_slice(), self.texts.as_slice()) {
-            ([], []) => return Ok(None),
-            ([], [text]) => json!(text),
-            (results, texts) => {
-                let texts = texts.iter().map(|text| json!({ "type": "text", "text": text }));
-                results.iter().map(|result| result_block(result)).chain(texts).collect()
-            }
-        };
-        let content = serde_json::value::to_raw_value(&content).map_err(EncodeError::Json)?;
-        Ok(Some(Turn { role: "user", content: Cow::Owned(content) }))
+fn content(user: &UserTurn<'_>) -> Value {
+    match (user.results.as_slice(), user.texts.as_slice()) {
+        ([], [text]) => json!(text),
+        (results, texts) => {
+            let texts = texts.iter().map(|text| json!({ "type": "text", "text": text }));
+            results.iter().map(|result| result_block(result)).chain(texts).collect()
+        }
     }
 }
 
 fn result_block(result: &ToolResult) -> Value {
-    let content = match &result.content {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let content = text_of(&result.content);
     let mut block =
         json!({ "type": "tool_result", "tool_use_id": result.call_id, "content": content });
     if result.is_error {

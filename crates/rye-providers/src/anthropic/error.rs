@@ -13,8 +13,9 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     }
     let code = error.details.as_ref().and_then(|details| details.error_code.as_deref());
     let class = class(status, &error, code);
-    let kind = code.unwrap_or(&error.kind).to_owned();
-    Some(Refusal { class, kind, message: error.message })
+    let mut refusal = Refusal::new(class, code.unwrap_or(&error.kind), &error.message);
+    refusal.lacks_model = error.kind == "not_found_error" && error.message.contains("model");
+    Some(refusal)
 }
 
 #[derive(Deserialize)]
@@ -98,6 +99,17 @@ mod tests {
                 r#"{{"type":"error","error":{{"type":"{kind}","message":"m"}},"request_id":"r"}}"#
             );
             check(status, &body, Some((Some(class), kind, "m")));
+        }
+    }
+
+    #[test]
+    fn a_missing_model_is_told_from_a_missing_path() {
+        for (message, expected) in [("model: claude-9", true), ("Not found", false)] {
+            let body = format!(
+                r#"{{"type":"error","error":{{"type":"not_found_error","message":"{message}"}}}}"#
+            );
+            let refusal = read_error(404, body.as_bytes()).unwrap();
+            assert_eq!(refusal.lacks_model, expected, "{message}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::Section;
+use super::{Protocol, Section};
 
 /// Where a key comes from and which header carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,14 +14,15 @@ use super::Section;
 pub struct Auth {
     /// The environment variable that holds the key; only the program reads it.
     pub env: String,
-    /// The header, lowercase; `authorization` carries `Bearer KEY`, any other the key alone.
+    /// The header, lowercase, by default the one of the protocol's own clients; `authorization` carries `Bearer KEY`, any other the key alone.
     pub header: String,
 }
 
-pub(super) fn read(section: &Section<'_>) -> Option<Auth> {
+pub(super) fn read(section: &Section<'_>, protocol: Option<Protocol>) -> Option<Auth> {
     section.only(&["env", "header"]);
     let env = section.required_text("env");
-    let header = section.text("header").unwrap_or_else(|| "x-api-key".to_owned());
+    let usual = protocol.map_or("x-api-key", Protocol::auth_header);
+    let header = section.text("header").unwrap_or_else(|| usual.to_owned());
     let env = env.filter(|env| {
         let is_name = env.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !is_name {
@@ -35,30 +36,38 @@ pub(super) fn read(section: &Section<'_>) -> Option<Auth> {
 }
 
 /// Reads `base_url`; a key is not sent in clear text to another machine.
-pub(super) fn base_url(root: &Section<'_>) -> Option<String> {
+pub(super) fn base_url(root: &Section<'_>, protocol: Option<Protocol>) -> Option<String> {
     let text = root.required_text("base_url")?;
-    let fault = match Url::parse(text.trim()) {
-        Err(_) => Some("is not a URL; write it with `https://`"),
-        Ok(url) => fault(&url, root.value("auth").is_some()),
+    let has_version = protocol.is_some_and(Protocol::has_version_in_base_url);
+    let url = match Url::parse(text.trim()) {
+        Err(_) => Err("is not a URL; write it with `https://`"),
+        Ok(url) => fault(&url, root.value("auth").is_some(), has_version).map_or(Ok(url), Err),
     };
-    match fault {
-        Some(fault) => {
+    match url {
+        Err(fault) => {
             root.problem("base_url", fault);
             None
         }
-        None => Some(text.trim().trim_end_matches('/').to_owned()),
+        Ok(url) => {
+            let base = text.trim().trim_end_matches('/');
+            let version = if has_version && url.path() == "/" { "/v1" } else { "" };
+            Some(format!("{base}{version}"))
+        }
     }
 }
 
-fn fault(url: &Url, has_key: bool) -> Option<&'static str> {
+fn fault(url: &Url, has_key: bool, has_version: bool) -> Option<&'static str> {
+    let path = url.path().trim_end_matches('/');
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         Some("is neither `http` nor `https`")
     } else if !url.username().is_empty() || url.password().is_some() {
         Some("has a user name or a password; use `auth`")
     } else if url.query().is_some() || url.fragment().is_some() {
         Some("has a query or a fragment")
-    } else if url.path().trim_end_matches('/').ends_with("/v1") {
+    } else if !has_version && path.ends_with("/v1") {
         Some("ends in `/v1`, which the protocol adds; leave it out")
+    } else if !has_version && path.ends_with("/v1beta") {
+        Some("ends in `/v1beta`, which the protocol adds; leave it out")
     } else if url.scheme() == "http" && has_key && !is_this_machine(url) {
         Some("would send the key in clear text; use `https`")
     } else {

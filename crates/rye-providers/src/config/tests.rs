@@ -26,6 +26,7 @@ fn whole() -> Value {
         "returns": "tool",
         "retry": { "attempts": 2, "first_delay_ms": 10, "max_delay_ms": 100, "total_seconds": 5 },
         "timeout_seconds": 0.5,
+        "idle_seconds": 0.25,
         "stream": false,
     })
 }
@@ -47,6 +48,7 @@ fn every_key_is_read() {
     assert_eq!(config.returns(), Some(ReturnsStyle::Tool));
     assert_eq!((config.retry().attempts, config.retry().total), (2, Duration::from_secs(5)));
     assert_eq!(config.timeout(), Duration::from_millis(500));
+    assert_eq!((config.idle(), config.delivery()), (Duration::from_millis(250), Delivery::Whole));
 }
 
 #[test]
@@ -63,6 +65,7 @@ fn a_config_needs_little() {
     );
     assert_eq!(config.retry(), &RetryPolicy::default());
     assert_eq!(config.models().get("local").and_then(|model| model.prices), None);
+    assert_eq!(config.delivery(), Delivery::Streamed, "streaming is the default");
 }
 
 #[test]
@@ -94,10 +97,10 @@ problems! {
     unknown_retry_key: "retry"."jitter" = 1 => ["`retry.jitter` is not a key of a provider config; valid: `attempts`, \
         `first_delay_ms`, `max_delay_ms`, `total_seconds`"];
     unknown_protocol: "protocol" = "anthropic_message" => ["`protocol` has no value `anthropic_message`; valid: \
-        `anthropic_messages`; did you mean `anthropic_messages`?"];
-    later_protocol: "protocol" = "gemini" => ["`protocol` names `gemini`, which this version does not speak; it speaks \
-        `anthropic_messages`"];
-    streaming: "stream" = true => ["`stream` may only be `false`: this version does not stream"];
+        `anthropic_messages`, `gemini`, `openai_chat`, `openai_responses`; did you mean `anthropic_messages`?"];
+    stream_as_text: "stream" = "no" => ["`stream` is not `true` or `false`"];
+    no_idle: "idle_seconds" = 0 => ["`idle_seconds` is not a number of seconds over 0 and up to 86400"];
+    beta_in_url: "base_url" = "https://x/v1beta" => ["`base_url` ends in `/v1beta`, which the protocol adds; leave it out"];
     unknown_returns: "returns" = "calls" => ["`returns` has no value `calls`; valid: `call`, `block`, `tool`; did you mean `call`?"];
     no_url: "base_url" = "api.anthropic.com" => ["`base_url` is not a URL; write it with `https://`"];
     other_scheme: "base_url" = "ftp://x" => ["`base_url` is neither `http` nor `https`"];
@@ -132,6 +135,37 @@ fn a_key_may_go_in_clear_text_to_this_machine() {
         let mut value = whole();
         value["base_url"] = url.into();
         assert_eq!(ProviderConfig::from_value(&value).unwrap().base_url(), url);
+    }
+}
+
+/// The URL that a config of this protocol comes to, and the header that its key goes in.
+#[track_caller]
+fn check_place(protocol: &str, url: &str, expected: (&str, &str)) {
+    let config = ProviderConfig::from_value(&json!({
+        "protocol": protocol,
+        "base_url": url,
+        "auth": { "env": "KEY" },
+        "models": { "m": { "context_window": 8192, "max_output": 1024 } },
+    }))
+    .unwrap();
+    assert_eq!((config.base_url(), config.auth().unwrap().header.as_str()), expected);
+}
+
+#[test]
+fn each_protocol_has_its_place_for_version_and_key() {
+    check_place("anthropic_messages", "http://localhost:1", ("http://localhost:1", "x-api-key"));
+    check_place("gemini", "http://localhost:1/", ("http://localhost:1", "x-goog-api-key"));
+    for protocol in ["openai_chat", "openai_responses"] {
+        for url in [
+            "http://localhost:1",
+            "http://localhost:1/",
+            "http://localhost:1/v1",
+            "http://localhost:1/v1/",
+        ] {
+            check_place(protocol, url, ("http://localhost:1/v1", "authorization"));
+        }
+        let elsewhere = "https://api.example/openai/v4";
+        check_place(protocol, elsewhere, (elsewhere, "authorization"));
     }
 }
 

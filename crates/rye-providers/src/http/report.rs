@@ -7,15 +7,27 @@ use rye_thread::{ProviderError, ProviderErrorClass};
 use crate::ProviderConfig;
 use crate::key::ApiKey;
 
-/// What a protocol reads from an error's body.
-#[derive(Clone, Debug)]
-pub(crate) struct Refusal {
-    /// The class, where the body tells more than the status.
-    pub(crate) class: Option<ProviderErrorClass>,
+/// What a provider says in an error of its protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The class, where the error tells more than the status.
+    pub class: Option<ProviderErrorClass>,
     /// The provider's word for it.
-    pub(crate) kind: String,
+    pub kind: String,
     /// The provider's sentence.
-    pub(crate) message: String,
+    pub message: String,
+    /// Whether the model is what the provider does not have.
+    pub lacks_model: bool,
+    /// How long the provider wants us to wait, where its protocol says so in the error.
+    pub retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    pub(crate) fn new(class: Option<ProviderErrorClass>, kind: &str, message: &str) -> Self {
+        let (kind, message) = (kind.to_owned(), message.to_owned());
+        Self { class, kind, message, lacks_model: false, retry_after: None }
+    }
 }
 
 /// The class that a status alone means.
@@ -48,6 +60,22 @@ impl Reporter {
 
     pub(super) fn unreachable(&self) -> String {
         format!("cannot connect to `{}` at `{}`", self.name, self.base_url)
+    }
+
+    pub(super) fn silent(&self, idle: Duration) -> String {
+        format!(
+            "`{}` sent nothing for {idle:?} in the middle of its answer; raise `idle_seconds` if it may be silent for longer",
+            self.name
+        )
+    }
+
+    pub(super) fn unreadable(&self) -> String {
+        format!("the answer of `{}` cannot be read", self.name)
+    }
+
+    pub(super) fn ended(&self, refusal: &Refusal, class: ProviderErrorClass) -> String {
+        let (kind, message) = (self.shown(&refusal.kind), self.shown(&refusal.message));
+        format!("`{}` ended its answer (`{kind}`): {message}{}", self.name, self.advice(200, class))
     }
 
     pub(super) fn broken(&self) -> String {

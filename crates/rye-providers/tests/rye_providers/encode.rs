@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rye_providers::{ModelChoice, anthropic};
+use rye_providers::{Delivery, ModelChoice, anthropic};
 use rye_thread::{Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -39,8 +39,8 @@ fn user(text: &str) -> Message {
 #[track_caller]
 fn encode(request: &Request) -> String {
     let choice = ModelChoice::new("claude-sonnet-5", 200_000, 64_000);
-    let body = anthropic::encode(request, &choice).unwrap();
-    assert_eq!(body, anthropic::encode(request, &choice).unwrap());
+    let body = anthropic::encode(request, &choice, Delivery::Whole).unwrap();
+    assert_eq!(body, anthropic::encode(request, &choice, Delivery::Whole).unwrap());
     body
 }
 
@@ -156,7 +156,8 @@ fn empty_parts_are_left_out() {
 fn another_formats_answer_is_refused() {
     let mut request = request();
     request.messages.push(assistant(r#"{"role":"assistant","content":"hi"}"#));
-    let error = anthropic::encode(&request, &ModelChoice::new("m", 1, 1)).unwrap_err();
+    let error =
+        anthropic::encode(&request, &ModelChoice::new("m", 1, 1), Delivery::Whole).unwrap_err();
     let expected = "message 1 of the conversation was given by a provider with another format; begin a new thread";
     assert_eq!(error.to_string(), expected);
 }

@@ -29,8 +29,7 @@ async fn a_request_carries_what_the_config_says() {
         (header("anthropic-version"), header("anthropic-beta")),
         ("2026-10-21".to_owned(), "x".to_owned())
     );
-    let body =
-        r#"{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"Say hello."}]}"#;
+    let body = r#"{"model":"m","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"Say hello."}]}"#;
     assert_eq!(String::from_utf8(received.body).unwrap(), body);
     let info = provider.describe();
     assert_eq!(
@@ -191,7 +190,7 @@ fn an_answer_of_another_shape_cannot_be_read() {
     );
     assert_eq!(
         error.source().unwrap().to_string(),
-        "the response is not a message of the Messages format: missing field `content` at line 1 column 14"
+        "the response is no answer in the format `anthropic_messages`: missing field `content` at line 1 column 14"
     );
 }
 

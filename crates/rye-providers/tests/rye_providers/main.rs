@@ -1,8 +1,16 @@
 //! The providers as a thread meets them: what goes over the wire, and what comes of what comes back.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+#![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 
-mod decode;
-mod encode;
-mod http;
+mod bodies;
+mod fixtures;
+mod scripted;
 mod vendor;
+
+mod conversations;
+mod encode;
+mod faults;
+mod http;
+mod noise;
+mod runs;
+mod wires;

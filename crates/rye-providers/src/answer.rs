@@ -1,0 +1,71 @@
+//! What a thread reads of an answer, whatever the protocol: its reasoning and its calls.
+
+use rye_thread::{Message, Reply, Request, ToolCall};
+use serde_json::Value;
+
+/// What an id begins with that we made because the provider gave none.
+const MADE: &str = "rye_call_";
+
+/// Adds a call to the reply; a missing id is made from its place.
+pub(crate) fn add_call(
+    reply: &mut Reply,
+    id: Option<&str>,
+    name: Option<&str>,
+    arguments: Arguments<'_>,
+) -> Result<(), &'static str> {
+    let made = format!("{MADE}{}", reply.calls.len());
+    let id = id.filter(|id| !id.is_empty()).unwrap_or(&made);
+    let name = name.filter(|name| !name.is_empty()).ok_or("a tool call has no name")?;
+    // Results are told apart by the id alone.
+    if reply.calls.iter().any(|call| call.id == id) {
+        return Err("a tool call has the `id` of an earlier one");
+    }
+    reply.calls.push(match arguments.read() {
+        Ok(arguments) => ToolCall::new(id, name, arguments),
+        Err(reason) => ToolCall::unreadable(id, name, &reason),
+    });
+    Ok(())
+}
+
+/// Adds a piece of readable reasoning on a line of its own.
+pub(crate) fn add_reasoning(reply: &mut Reply, thought: &str) {
+    if !reply.reasoning.is_empty() && !thought.is_empty() {
+        reply.reasoning.push('\n');
+    }
+    reply.reasoning.push_str(thought);
+}
+
+/// The arguments of a call, in one of the two forms that protocols have.
+#[derive(Clone, Copy)]
+pub(crate) enum Arguments<'a> {
+    /// JSON in a JSON string.
+    Text(&'a str),
+    /// JSON, or nothing where there are none.
+    Value(Option<&'a Value>),
+}
+
+impl Arguments<'_> {
+    fn read(self) -> Result<Value, String> {
+        let value = match self {
+            Self::Text("") | Self::Value(None) => Value::Object(serde_json::Map::new()),
+            Self::Text(text) => serde_json::from_str(text)
+                .map_err(|error| format!("the arguments are not JSON: {error}"))?,
+            Self::Value(Some(value)) => value.clone(),
+        };
+        match value {
+            Value::Object(_) => Ok(value),
+            _ => Err("the arguments are not a JSON object".to_owned()),
+        }
+    }
+}
+
+/// Makes the ids that we made differ from those of the conversation's other answers.
+pub(crate) fn number_calls(reply: &mut Reply, request: &Request) {
+    let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
+    let turn = request.messages.iter().filter(is_answer).count() + 1;
+    for call in &mut reply.calls {
+        if let Some(place) = call.id.strip_prefix(MADE) {
+            call.id = format!("{MADE}{turn}_{place}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The events of a stream as one message (WIRES 1.1).
+
+use rye_thread::{DeltaSink, Reply};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::content::{reply, shape};
+use super::error::read_error;
+use crate::raw::{RawObject, raw};
+use crate::stream::{Assemble, Progress, StreamError};
+use crate::usage::AnthropicCount;
+use crate::wire::DecodeError;
+
+mod block;
+
+use self::block::Block;
+
+/// A message that is being put together.
+#[derive(Default)]
+pub(super) struct Message {
+    has_begun: bool,
+    count: AnthropicCount,
+    blocks: Vec<Block>,
+    stop_reason: Option<String>,
+    is_whole: bool,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    index: usize,
+    content_block: Option<RawObject>,
+    delta: Option<RawObject>,
+    message: Option<Start>,
+    usage: Option<AnthropicCount>,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<AnthropicCount>,
+}
+
+impl Assemble for Message {
+    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+        let event: Event = serde_json::from_slice(data).map_err(shape)?;
+        match event.kind.as_str() {
+            "message_start" => self.start(event.message)?,
+            "content_block_start" => self.start_block(event.index, event.content_block, deltas)?,
+            "content_block_delta" => {
+                let block = self.open_block(event.index)?;
+                block.grow(&event.delta.unwrap_or_default(), deltas)?;
+            }
+            "content_block_stop" => self.open_block(event.index)?.close(),
+            "message_delta" => self.learn(event.delta.as_ref(), event.usage.as_ref()),
+            "message_stop" => {
+                self.is_whole = true;
+                return Ok(Progress::Done);
+            }
+            "error" => return Err(refused(data)),
+            // New events may come at any time, and say nothing that is part of the message.
+            _ => {}
+        }
+        Ok(Progress::More)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
+        let all_closed = self.blocks.iter().all(Block::is_closed);
+        let stop_reason = self.stop_reason.filter(|_| self.is_whole && all_closed);
+        let stop_reason = stop_reason.ok_or(DecodeError::Unfinished)?;
+        let (mut blocks, mut unreadable) = (Vec::<Box<RawValue>>::new(), Vec::new());
+        for block in self.blocks {
+            let (block, fault) = block.into_raw();
+            unreadable.extend(fault);
+            blocks.push(block);
+        }
+        let mut reply = reply(&raw(&blocks), &stop_reason, &self.count)?;
+        for (id, reason) in unreadable {
+            let call = reply.calls.iter_mut().find(|call| call.id == id);
+            call.into_iter().for_each(|call| call.arguments = Err(reason.clone()));
+        }
+        Ok(reply)
+    }
+}
+
+impl Message {
+    fn start(&mut self, start: Option<Start>) -> Result<(), StreamError> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Err(order("a second message begins"));
+        }
+        self.count = start.and_then(|start| start.usage).unwrap_or_default();
+        Ok(())
+    }
+
+    fn start_block(
+        &mut self,
+        index: usize,
+        block: Option<RawObject>,
+        deltas: &dyn DeltaSink,
+    ) -> Result<(), StreamError> {
+        if !self.has_begun || index != self.blocks.len() {
+            return Err(order("a block begins out of turn"));
+        }
+        let block = block.ok_or_else(|| order("a block begins without a block"))?;
+        self.blocks.push(Block::new(block, deltas));
+        Ok(())
+    }
+
+    fn open_block(&mut self, index: usize) -> Result<&mut Block, StreamError> {
+        let block = self.blocks.get_mut(index).filter(|block| !block.is_closed());
+        block.ok_or_else(|| order("a piece belongs to no open block"))
+    }
+
+    /// Counts are cumulative: a later one replaces an earlier one.
+    fn learn(&mut self, delta: Option<&RawObject>, count: Option<&AnthropicCount>) {
+        self.stop_reason =
+            delta.and_then(|delta| delta.text("stop_reason")).or(self.stop_reason.take());
+        if let Some(count) = count {
+            self.count = std::mem::take(&mut self.count).replaced_by(count);
+        }
+    }
+}
+
+fn order(reason: &'static str) -> StreamError {
+    StreamError::Decode(DecodeError::Order { reason })
+}
+
+/// An error may come after the status has said that all is well.
+fn refused(data: &[u8]) -> StreamError {
+    match read_error(500, data) {
+        Some(refusal) => StreamError::Refused(refusal),
+        None => order("an error says nothing"),
+    }
+}

@@ -1,0 +1,101 @@
+//! One content block that is being put together.
+
+use rye_thread::{Delta, DeltaSink};
+use serde_json::value::RawValue;
+
+use crate::raw::{RawObject, raw};
+use crate::stream::StreamError;
+use crate::wire::DecodeError;
+
+/// A block: what it began with, and what came for it since.
+pub(super) struct Block {
+    object: RawObject,
+    /// Members that grow as text, in the order of their first piece.
+    texts: Vec<(&'static str, String)>,
+    input: String,
+    citations: Vec<Box<RawValue>>,
+    is_closed: bool,
+}
+
+impl Block {
+    pub(super) fn new(object: RawObject, deltas: &dyn DeltaSink) -> Self {
+        if let (Some("tool_use"), Some(name)) =
+            (object.text("type").as_deref(), object.text("name"))
+        {
+            deltas.delta(Delta::Call(&name));
+        }
+        let (texts, input, citations) = (Vec::new(), String::new(), Vec::new());
+        Self { object, texts, input, citations, is_closed: false }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Takes one piece.
+    pub(super) fn grow(
+        &mut self,
+        delta: &RawObject,
+        deltas: &dyn DeltaSink,
+    ) -> Result<(), StreamError> {
+        let kind = delta.text("type").unwrap_or_default();
+        let text = |name: &str| delta.text(name).unwrap_or_default();
+        match kind.as_str() {
+            "text_delta" => {
+                self.append("text", &text("text"));
+                deltas.delta(Delta::Text(&text("text")));
+            }
+            "thinking_delta" => {
+                self.append("thinking", &text("thinking"));
+                deltas.delta(Delta::Reasoning(&text("thinking")));
+            }
+            "input_json_delta" => self.input.push_str(&text("partial_json")),
+            "signature_delta" => self.object.set_text("signature", &text("signature")),
+            "citations_delta" => {
+                self.citations.extend(delta.get("citation").map(ToOwned::to_owned))
+            }
+            // A block of which a piece is lost must not be sent back as if it were whole.
+            _ => {
+                let reason = "a block has a piece of an unknown kind";
+                return Err(StreamError::Decode(DecodeError::Order { reason }));
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, name: &'static str, piece: &str) {
+        match self.texts.iter_mut().find(|(member, _)| *member == name) {
+            Some((_, text)) => text.push_str(piece),
+            None => {
+                let text = self.object.text(name).unwrap_or_default() + piece;
+                self.texts.push((name, text));
+            }
+        }
+    }
+
+    /// The whole block as it would have come in one piece; and the call whose arguments are not JSON, with the reason.
+    pub(super) fn into_raw(self) -> (Box<RawValue>, Option<(String, String)>) {
+        let Self { mut object, texts, input, citations, .. } = self;
+        for (name, text) in texts {
+            object.set_text(name, &text);
+        }
+        if !citations.is_empty() {
+            object.set("citations", raw(&citations));
+        }
+        let mut fault = None;
+        if !input.is_empty() {
+            match RawValue::from_string(input) {
+                Ok(input) => object.set("input", input),
+                Err(error) => {
+                    let reason = format!("the arguments are not JSON: {error}");
+                    fault = object.text("id").map(|id| (id, reason));
+                }
+            }
+        }
+        (object.into_raw(), fault)
+    }
+}

@@ -1,0 +1,104 @@
+//! The chunks of a stream as one content.
+
+use rye_thread::{Delta, DeltaSink, Reply};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::decode::{Response, blocked, reply, shape};
+use super::error::read_error;
+use crate::raw::{RawObject, raw};
+use crate::stream::{Assemble, Progress, StreamError};
+use crate::usage::GeminiCount;
+use crate::wire::DecodeError;
+
+/// A content that is being put together.
+#[derive(Default)]
+pub(super) struct Content {
+    /// The members of the content beside its parts.
+    object: RawObject,
+    parts: Vec<RawObject>,
+    finish: Option<String>,
+    count: Option<GeminiCount>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    #[serde(default)]
+    parts: Vec<RawObject>,
+}
+
+impl Assemble for Content {
+    /// The end of the answer is a chunk like the others, and more may follow it.
+    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+        if let Some(refusal) = read_error(500, data) {
+            return Err(StreamError::Refused(refusal));
+        }
+        let chunk: Response = serde_json::from_slice(data).map_err(shape)?;
+        self.count = chunk.usage_metadata.or(self.count.take());
+        let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
+        self.finish = block.map(blocked).or(self.finish.take());
+        for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {
+            self.finish = candidate.finish_reason.or(self.finish.take());
+            if let Some(content) = candidate.content {
+                self.grow(&content, deltas).map_err(shape)?;
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
+        let Self { mut object, parts, finish, count } = *self;
+        let finish = finish.ok_or(DecodeError::Unfinished)?;
+        if object.get("role").is_none() {
+            object.set_text("role", "model");
+        }
+        object.set("parts", raw(&parts));
+        reply(&object.into_raw(), &finish, count.as_ref())
+    }
+}
+
+impl Content {
+    fn grow(&mut self, content: &RawValue, deltas: &dyn DeltaSink) -> serde_json::Result<()> {
+        let more: Parts = serde_json::from_str(content.get())?;
+        let object: RawObject = serde_json::from_str(content.get())?;
+        // The place of the parts among the other members is the first chunk's.
+        for (name, value) in object.members() {
+            self.object.set(&name, value);
+        }
+        for part in more.parts {
+            tell(&part, deltas);
+            match self.parts.last_mut() {
+                Some(last) if goes_on(last, &part) => {
+                    let text = last.text("text").unwrap_or_default()
+                        + &part.text("text").unwrap_or_default();
+                    last.set_text("text", &text);
+                }
+                _ => self.parts.push(part),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a part is more of the text before it; a part that is signed stays as it is, and so does what it follows.
+fn goes_on(last: &RawObject, part: &RawObject) -> bool {
+    let is_plain = |part: &RawObject| {
+        part.text("text").is_some() && part.names().all(|name| matches!(name, "text" | "thought"))
+    };
+    let thought = |part: &RawObject| part.get("thought").map(|thought| thought.get().to_owned());
+    is_plain(last) && is_plain(part) && thought(last) == thought(part)
+}
+
+fn tell(part: &RawObject, deltas: &dyn DeltaSink) {
+    let text = part.text("text").unwrap_or_default();
+    let is_thought = part.get("thought").is_some_and(|thought| thought.get() == "true");
+    match text.as_str() {
+        "" => {}
+        text if is_thought => deltas.delta(Delta::Reasoning(text)),
+        text => deltas.delta(Delta::Text(text)),
+    }
+    let call = part.get("functionCall").map(|call| serde_json::from_str::<RawObject>(call.get()));
+    if let Some(name) = call.and_then(Result::ok).and_then(|call| call.text("name")) {
+        deltas.delta(Delta::Call(&name));
+    }
+}

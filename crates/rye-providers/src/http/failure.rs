@@ -1,0 +1,127 @@
+//! One attempt that failed, as a decision needs it and as an error tells it.
+
+use std::error::Error;
+
+use rye_thread::{ProviderError, ProviderErrorClass, Usage};
+
+use super::hints::Hints;
+use super::report::{Refusal, Reporter, class_of, gave_up};
+use super::retry::{Failed, Reached};
+use crate::stream::StreamError;
+use crate::wire::DecodeError;
+
+/// An attempt that failed.
+pub(super) struct Failure {
+    pub(super) failed: Failed,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    answer_began: bool,
+    lacks_model: bool,
+}
+
+impl Failure {
+    pub(super) fn new(failed: Failed, message: String) -> Self {
+        Self { failed, message, source: None, answer_began: false, lacks_model: false }
+    }
+
+    /// A failure after the request went out and before a whole response came back.
+    pub(super) fn unanswered(class: ProviderErrorClass, message: String) -> Self {
+        let failed = Failed { class, reached: Reached::Unanswered, hints: Hints::default() };
+        Self::new(failed, message)
+    }
+
+    /// A response that says no.
+    pub(super) fn refused(
+        status: u16,
+        mut hints: Hints,
+        refusal: Option<&Refusal>,
+        reporter: &Reporter,
+    ) -> Self {
+        let class = refusal.and_then(|refusal| refusal.class).unwrap_or_else(|| class_of(status));
+        hints.after = hints.after.or(refusal.and_then(|refusal| refusal.retry_after));
+        let failed = Failed { class, reached: Reached::Status(status), hints };
+        let message = reporter.refused(status, class, refusal);
+        let lacks_model = refusal.is_some_and(|refusal| refusal.lacks_model);
+        Self { lacks_model, ..Self::new(failed, message) }
+    }
+
+    /// A stream that is of no use; an error that is all there was of it counts as the response's.
+    pub(super) fn of_stream(error: StreamError, answer_began: bool, reporter: &Reporter) -> Self {
+        match error {
+            StreamError::Refused(refusal) => {
+                let class = refusal.class.unwrap_or(ProviderErrorClass::Server);
+                let reached = if answer_began { Reached::Unanswered } else { status_of(class) };
+                let hints = Hints { should_retry: None, after: refusal.retry_after };
+                let message = reporter.ended(&refusal, class);
+                let failed = Failed { class, reached, hints };
+                let lacks_model = refusal.lacks_model;
+                Self { answer_began, lacks_model, ..Self::new(failed, message) }
+            }
+            StreamError::Decode(DecodeError::Unfinished) => {
+                Self::unanswered(ProviderErrorClass::Network, reporter.broken())
+            }
+            StreamError::Decode(error) => Self::unreadable(&error, reporter),
+        }
+    }
+
+    /// A response that came whole and says nothing that can be used.
+    pub(super) fn unreadable(error: &DecodeError, reporter: &Reporter) -> Self {
+        let reasons = reporter.shown(&reasons(error));
+        let failure = Self::unanswered(ProviderErrorClass::Server, reporter.unreadable());
+        failure.because(reasons.into())
+    }
+
+    pub(super) fn because(mut self, source: Box<dyn Error + Send + Sync>) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// What is told when there is no further attempt.
+    pub(super) fn into_error(self, given_up_after: Option<u32>, spent: Spent) -> ProviderError {
+        let class = self.failed.class;
+        let mut error = match given_up_after {
+            Some(attempts) => gave_up(&self.message, class, attempts),
+            None => ProviderError::new(class, &self.message),
+        };
+        if let Some(source) = self.source {
+            error = error.with_source(source);
+        }
+        if self.answer_began {
+            error = error.after_the_answer_began();
+        }
+        if self.lacks_model {
+            error = error.for_want_of_the_model();
+        }
+        match spent {
+            Spent::Nothing => error.with_usage(Usage::default()),
+            Spent::Unknown => error,
+        }
+    }
+}
+
+/// What the attempts together may have cost.
+#[derive(Clone, Copy)]
+pub(super) enum Spent {
+    /// Nobody received any of them.
+    Nothing,
+    Unknown,
+}
+
+/// The status that the provider would have given had it known before it began to stream.
+fn status_of(class: ProviderErrorClass) -> Reached {
+    Reached::Status(match class {
+        ProviderErrorClass::Overloaded => 529,
+        ProviderErrorClass::RateLimited => 429,
+        ProviderErrorClass::Server => 500,
+        ProviderErrorClass::Timeout => 504,
+        _ => 400,
+    })
+}
+
+/// An error and its causes as one text.
+fn reasons(error: &DecodeError) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Streams that come slowly or not at all, on a clock that only jumps.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::Frame;
+use rye_thread::ProviderError;
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::super::failure::Spent;
+use super::*;
+use crate::ProviderConfig;
+
+/// A body of which somebody else decides when it goes on.
+struct Pieces(UnboundedReceiver<Bytes>);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+const ANSWER: &str = concat!(
+    r#"data: {"choices":[{"delta":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
+/// What becomes of the answer when each of its bytes takes this long, and the last `held_back` never come.
+async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderError> {
+    let (sender, receiver) = unbounded_channel();
+    let server = tokio::spawn(async move {
+        for byte in ANSWER.as_bytes().iter().take(ANSWER.len() - held_back) {
+            tokio::time::sleep(per_byte).await;
+            let _given_up = sender.send(Bytes::copy_from_slice(&[*byte]));
+        }
+        // The connection stays open.
+        std::future::pending::<()>().await;
+        drop(sender);
+    });
+    let config = ProviderConfig::from_value(&json!({
+        "name": "vendor", "protocol": "openai_chat", "base_url": "http://localhost:1",
+        "models": { "m": { "context_window": 10, "max_output": 10 } },
+    }))
+    .unwrap();
+    let reporter = Reporter::new(&config, None);
+    let response = Response::from(http::Response::new(reqwest::Body::wrap(Pieces(receiver))));
+    let patience = Patience::from_now(Duration::from_secs(600), Duration::from_secs(60));
+    let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &()).await;
+    server.abort();
+    read.map(|reply| reply.text).map_err(|failure| failure.into_error(None, Spent::Unknown))
+}
+
+#[track_caller]
+fn check(read: Result<String, ProviderError>, class: ProviderErrorClass, message: &str) {
+    let error = read.unwrap_err();
+    assert_eq!((error.class, error.to_string().as_str()), (class, message));
+    assert!(error.may_have_cost());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_stream_is_waited_for_and_an_open_end_is_not() {
+    assert_eq!(read(Duration::from_secs(2), 0).await.unwrap(), "Hello.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_falls_silent_is_given_up() {
+    let message = "`vendor` sent nothing for 60s in the middle of its answer; raise `idle_seconds` if it may be silent for longer";
+    check(read(Duration::ZERO, 1).await, ProviderErrorClass::Timeout, message);
+    check(read(Duration::ZERO, ANSWER.len()).await, ProviderErrorClass::Timeout, message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_drips_for_too_long_is_given_up() {
+    let message =
+        "`vendor` gave no whole answer within 600s; raise `timeout_seconds` if it may take longer";
+    let began = Instant::now();
+    check(read(Duration::from_secs(59), 0).await, ProviderErrorClass::Timeout, message);
+    assert_eq!(began.elapsed(), Duration::from_secs(600));
+}

@@ -1,0 +1,126 @@
+//! Tool calls that come in pieces, told apart by index where servers have one (WIRES 1.2).
+
+use rye_thread::{Delta, DeltaSink};
+use serde_json::value::RawValue;
+
+use crate::raw::{RawObject, raw, text_value};
+
+/// The calls in the order in which they began.
+#[derive(Default)]
+pub(super) struct Calls(Vec<Call>);
+
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    object: RawObject,
+    function: RawObject,
+    name: String,
+    arguments: String,
+}
+
+impl Calls {
+    pub(super) fn grow(
+        &mut self,
+        pieces: &RawValue,
+        deltas: &dyn DeltaSink,
+    ) -> serde_json::Result<()> {
+        let pieces: Option<Vec<RawObject>> = serde_json::from_str(pieces.get())?;
+        for mut piece in pieces.unwrap_or_default() {
+            let index = piece.get("index").and_then(|index| serde_json::from_str(index.get()).ok());
+            let function: Option<RawObject> = match piece.get("function") {
+                Some(function) => serde_json::from_str(function.get())?,
+                None => None,
+            };
+            piece.remove("index");
+            let call = self.place(index, &piece, function.as_ref());
+            call.merge(piece);
+            call.merge_function(function.unwrap_or_default(), deltas);
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to, by index, or without one the last; another id means another call all the same.
+    fn place(
+        &mut self,
+        index: Option<u64>,
+        piece: &RawObject,
+        function: Option<&RawObject>,
+    ) -> &mut Call {
+        let id = piece.text("id").filter(|id| !id.is_empty());
+        let names = function
+            .and_then(|function| function.text("name"))
+            .is_some_and(|name| !name.is_empty());
+        let fits = |call: &Call| {
+            let old = call.object.text("id").filter(|id| !id.is_empty());
+            let is_other = matches!((&id, &old), (Some(id), Some(old)) if id != old);
+            let begins_again = index.is_none() && id.is_none() && names && !call.name.is_empty();
+            !is_other && !begins_again
+        };
+        let found = match index {
+            Some(_) => self.0.iter().rposition(|call| call.index == index),
+            None => self.0.len().checked_sub(1),
+        };
+        let found = found.filter(|&at| self.0.get(at).is_some_and(fits));
+        let at = found.unwrap_or_else(|| {
+            self.0.push(Call { index, ..Call::default() });
+            self.0.len() - 1
+        });
+        self.0.get_mut(at).expect("because the place was just found or made")
+    }
+
+    /// The calls as a whole response has them.
+    pub(super) fn into_raw(self) -> Vec<Box<RawValue>> {
+        self.0.into_iter().map(Call::into_raw).collect()
+    }
+}
+
+impl Call {
+    /// Later values count only where there was none: some servers repeat id and type in every piece.
+    fn merge(&mut self, piece: RawObject) {
+        for (name, value) in piece.members() {
+            let is_empty = matches!(value.get(), "null" | "\"\"");
+            if self.object.get(&name).is_none() || (self.object.lacks(&name) && !is_empty) {
+                self.object.set(&name, value);
+            }
+        }
+    }
+
+    fn merge_function(&mut self, function: RawObject, deltas: &dyn DeltaSink) {
+        for (member, value) in function.members() {
+            let text: Option<String> = serde_json::from_str(value.get()).ok();
+            match (member.as_str(), text) {
+                ("name", Some(name)) => self.merge_name(&name, deltas),
+                ("arguments", Some(text)) => self.arguments.push_str(&text),
+                (_, _) if value.get() == "null" => continue,
+                _ => {
+                    self.function.set(&member, value);
+                    continue;
+                }
+            }
+            if self.function.get(&member).is_none() {
+                self.function.set_text(&member, "");
+            }
+        }
+    }
+
+    /// A name that comes again is repeated, another one is its continuation.
+    fn merge_name(&mut self, name: &str, deltas: &dyn DeltaSink) {
+        if self.name.is_empty() && !name.is_empty() {
+            deltas.delta(Delta::Call(name));
+        }
+        if self.name != name {
+            self.name.push_str(name);
+        }
+    }
+
+    fn into_raw(self) -> Box<RawValue> {
+        let Self { mut object, mut function, name, arguments, .. } = self;
+        for (member, text) in [("name", name), ("arguments", arguments)] {
+            if function.text(member).is_some() {
+                function.set(member, text_value(&text));
+            }
+        }
+        object.set("function", raw(&function));
+        object.into_raw()
+    }
+}

@@ -1,0 +1,111 @@
+//! The bytes of a response as a reply.
+
+use rye_thread::{Reply, StopReason};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::answer::{Arguments, add_call, add_reasoning};
+use crate::raw::RawObject;
+use crate::stop;
+use crate::usage::{self, ChatCount};
+use crate::wire::DecodeError;
+
+/// Reads a whole response: its first choice, whose message is kept as received.
+///
+/// # Errors
+///
+/// [`DecodeError`] when the bytes are no such response. One without a count of tokens is a reply that nobody counted.
+pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
+    let response: Response<'_> = serde_json::from_slice(body).map_err(shape)?;
+    let choice = response.choices.into_iter().next().ok_or(DecodeError::Empty)?;
+    reply(choice.message, choice.finish_reason.as_deref(), response.usage.as_ref())
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+    usage: Option<ChatCount>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
+    finish_reason: Option<String>,
+}
+
+pub(super) fn shape(source: serde_json::Error) -> DecodeError {
+    DecodeError::Shape { format: "openai_chat", source }
+}
+
+/// The reply that a response's parts make.
+pub(super) fn reply(
+    message: &RawValue,
+    finish_reason: Option<&str>,
+    count: Option<&ChatCount>,
+) -> Result<Reply, DecodeError> {
+    let view: Message = serde_json::from_str(message.get()).map_err(shape)?;
+    let mut reply = Reply::new(message.to_owned(), stop(finish_reason.unwrap_or_default()));
+    usage::put(&mut reply, count);
+    add_content(&mut reply, view.content.as_ref());
+    // Compatible servers have one name or the other.
+    let reasoning = view.reasoning_content.or(view.reasoning);
+    add_reasoning(&mut reply, reasoning.as_ref().and_then(Value::as_str).unwrap_or_default());
+    if let Some(refusal) = view.refusal.filter(|refusal| !refusal.is_empty()) {
+        reply.text.push_str(&refusal);
+        reply.stop = StopReason::Refusal;
+    }
+    for (index, call) in view.tool_calls.unwrap_or_default().into_iter().enumerate() {
+        add(&mut reply, &call).map_err(|reason| DecodeError::Part { index, reason })?;
+    }
+    Ok(reply)
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<Value>,
+    reasoning_content: Option<Value>,
+    reasoning: Option<Value>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<RawObject>>,
+}
+
+/// Text, or parts some of which are text.
+fn add_content(reply: &mut Reply, content: Option<&Value>) {
+    match content {
+        Some(Value::String(text)) => reply.text.push_str(text),
+        Some(Value::Array(parts)) => {
+            let is_text = |part: &&Value| part.get("type").and_then(Value::as_str) == Some("text");
+            let texts = parts.iter().filter(is_text).filter_map(|part| part.get("text")?.as_str());
+            reply.text.extend(texts);
+        }
+        _ => {}
+    }
+}
+
+fn add(reply: &mut Reply, call: &RawObject) -> Result<(), &'static str> {
+    let function = call.get("function").ok_or("a tool call has no function")?;
+    let function: RawObject =
+        serde_json::from_str(function.get()).map_err(|_| "a tool call's function is no object")?;
+    let (id, name) = (call.text("id"), function.text("name"));
+    let text = function.text("arguments");
+    // Some compatible servers give the object itself.
+    let value = function.get("arguments").and_then(|value| serde_json::from_str(value.get()).ok());
+    let arguments = match &text {
+        Some(text) => Arguments::Text(text),
+        None => Arguments::Value(value.as_ref().filter(|value| !Value::is_null(value))),
+    };
+    add_call(reply, id.as_deref(), name.as_deref(), arguments)
+}
+
+fn stop(word: &str) -> StopReason {
+    match word {
+        "content_filter" => StopReason::Refusal,
+        "function_call" | "tool_calls" => StopReason::ToolUse,
+        "length" => StopReason::MaxTokens,
+        "stop" => StopReason::EndTurn,
+        word => stop::other(word),
+    }
+}

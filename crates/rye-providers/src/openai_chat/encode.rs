@@ -1,0 +1,135 @@
+//! A request as the bytes of a body.
+
+use rye_thread::{Reply, Request, ToolSpec};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::ModelChoice;
+use crate::conversation::{Turn, UserTurn, marked_text_of, sorted, system, turns};
+use crate::raw::{RawObject, raw};
+use crate::wire::{Delivery, EncodeError};
+
+/// The body of a Chat Completions request, byte for byte as it is to be sent; equal requests give equal bytes.
+///
+/// An answer that says nothing and calls nothing is left out. A failed result is `{"error": …}`, because the protocol has
+/// no other place to say that it failed.
+///
+/// # Errors
+///
+/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+pub fn encode(
+    request: &Request,
+    choice: &ModelChoice,
+    delivery: Delivery,
+) -> Result<String, EncodeError> {
+    let is_streamed = delivery == Delivery::Streamed;
+    let mut messages = Vec::new();
+    messages.extend(system(request).map(|text| raw(&json!({ "role": "system", "content": text }))));
+    for turn in turns(&request.messages, says_nothing)? {
+        match turn {
+            Turn::Model(reply, index) => messages.push(answer(reply, index)?),
+            Turn::User(user) => messages.extend(from_user(&user)),
+        }
+    }
+    let body = Body {
+        model: &choice.model,
+        max_completion_tokens: request.max_output_tokens.min(choice.max_output),
+        stream: is_streamed.then_some(true),
+        // Without it a stream has no count of its tokens.
+        stream_options: is_streamed.then(|| json!({ "include_usage": true })),
+        tools: sorted(request).into_iter().map(Tool::of).collect(),
+        messages,
+    };
+    serde_json::to_string(&body).map_err(EncodeError::Json)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_completion_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+impl<'a> Tool<'a> {
+    fn of(spec: &'a ToolSpec) -> Self {
+        let ToolSpec { name, description, input_schema: parameters, .. } = spec;
+        Self { kind: "function", function: Function { name, description, parameters } }
+    }
+}
+
+fn object(reply: &Reply, index: usize) -> Result<RawObject, EncodeError> {
+    let foreign = EncodeError::Foreign { index };
+    match serde_json::from_str::<RawObject>(reply.raw().get()) {
+        Ok(object) if object.get("parts").is_none() => Ok(object),
+        _ => Err(foreign),
+    }
+}
+
+fn says_nothing(reply: &Reply, index: usize) -> Result<bool, EncodeError> {
+    let object = object(reply, index)?;
+    let has_content =
+        object.get("content").is_some_and(|content| !matches!(content.get(), "null" | "\"\""));
+    Ok(!has_content && reply.calls.is_empty())
+}
+
+/// The message as received, with what a request must have and without what it may not have.
+fn answer(reply: &Reply, index: usize) -> Result<Box<RawValue>, EncodeError> {
+    let foreign = |_| EncodeError::Foreign { index };
+    let mut message = object(reply, index)?;
+    let calls = message.get("tool_calls").filter(|calls| calls.get() != "null");
+    let calls = calls.map(|calls| serde_json::from_str::<Vec<RawObject>>(calls.get()));
+    let mut calls = calls.transpose().map_err(foreign)?.unwrap_or_default();
+    let is_whole =
+        |call: &RawObject| call.text("id").is_some_and(|id| !id.is_empty()) && !call.lacks("type");
+    let unchanged = message.names().next() == Some("role")
+        && message.get("annotations").is_none()
+        && !(calls.is_empty() && message.get("tool_calls").is_some())
+        && calls.iter().all(is_whole);
+    if unchanged {
+        return Ok(reply.raw().to_owned());
+    }
+    for (call, read) in calls.iter_mut().zip(&reply.calls) {
+        call.set_text("id", &read.id);
+        if call.lacks("type") {
+            call.set_text("type", "function");
+        }
+    }
+    match calls.as_slice() {
+        [] => message.remove("tool_calls"),
+        calls => message.set("tool_calls", raw(&calls)),
+    }
+    message.remove("annotations");
+    if message.lacks("role") {
+        message.set_text("role", "assistant");
+    }
+    Ok(message.into_raw())
+}
+
+fn from_user(user: &UserTurn<'_>) -> impl Iterator<Item = Box<RawValue>> {
+    let results = user.results.iter().map(|result| {
+        json!({ "role": "tool", "tool_call_id": result.call_id, "content": marked_text_of(result) })
+    });
+    let texts = user.texts.iter().map(|text| json!({ "role": "user", "content": text }));
+    results.chain(texts).map(|message| raw(&message)).collect::<Vec<_>>().into_iter()
+}

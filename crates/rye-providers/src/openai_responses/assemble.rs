@@ -1,0 +1,117 @@
+//! The events of a stream as one response.
+
+use std::collections::BTreeMap;
+
+use rye_thread::{Delta, DeltaSink, Reply};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::decode::{self, reply, shape};
+use super::error::of_response;
+use crate::openai_error::refusal;
+use crate::raw::{RawObject, raw};
+use crate::stream::{Assemble, Progress, StreamError};
+use crate::wire::DecodeError;
+
+/// A response of which the items come first and the end last.
+#[derive(Default)]
+pub(super) struct Response {
+    /// The items that are whole, by their place; what was said of them before may not be (WIRES 1.2).
+    items: BTreeMap<u64, Box<RawValue>>,
+    end: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    output_index: u64,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    delta: Option<Value>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+}
+
+impl Assemble for Response {
+    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+        let event: Event<'_> = serde_json::from_slice(data).map_err(shape)?;
+        let piece = event.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
+        match event.kind.as_str() {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                deltas.delta(Delta::Text(piece));
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                deltas.delta(Delta::Reasoning(piece));
+            }
+            "response.output_item.added" => announce(event.item, deltas),
+            "response.output_item.done" => {
+                let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
+                self.items.insert(event.output_index, item.to_owned());
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.end = event.response.map(ToOwned::to_owned);
+                refuse_failed(self.end.as_deref())?;
+                return Ok(Progress::Done);
+            }
+            "error" => return Err(refused(data)),
+            _ => {}
+        }
+        Ok(Progress::More)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
+        let end = self.end.ok_or(DecodeError::Unfinished)?;
+        let response: decode::Response<'_> = serde_json::from_str(end.get()).map_err(shape)?;
+        if self.items.is_empty() {
+            return reply(&response, response.output);
+        }
+        let items: Vec<Box<RawValue>> = self.items.into_values().collect();
+        reply(&response, &raw(&items))
+    }
+}
+
+fn announce(item: Option<&RawValue>, deltas: &dyn DeltaSink) {
+    let item = item.and_then(|item| serde_json::from_str::<RawObject>(item.get()).ok());
+    let Some(item) = item.filter(|item| item.text("type").as_deref() == Some("function_call"))
+    else {
+        return;
+    };
+    if let Some(name) = item.text("name") {
+        deltas.delta(Delta::Call(&name));
+    }
+}
+
+fn refuse_failed(end: Option<&RawValue>) -> Result<(), StreamError> {
+    let end = end.ok_or_else(|| order("the response ends without a response"))?;
+    let end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
+    if end.text("status").as_deref() != Some("failed") {
+        return Ok(());
+    }
+    let error = end.get("error").and_then(|error| serde_json::from_str(error.get()).ok());
+    Err(StreamError::Refused(of_response(error.as_ref())))
+}
+
+/// The error stands in the event itself, or in an `error` of it.
+fn refused(data: &[u8]) -> StreamError {
+    let event: Value = serde_json::from_slice(data).unwrap_or_default();
+    let error = event.get("error").filter(|error| error.is_object()).unwrap_or(&event);
+    let mut error = error.clone();
+    if let Some(error) = error.as_object_mut() {
+        // The event's own type is no type of an error.
+        let _says_error = error
+            .remove("type")
+            .filter(|kind| kind != "error")
+            .map(|kind| error.insert("type".to_owned(), kind));
+    }
+    match refusal(500, &error) {
+        Some(refusal) => StreamError::Refused(refusal),
+        None => order("an error says nothing"),
+    }
+}
+
+fn order(reason: &'static str) -> StreamError {
+    StreamError::Decode(DecodeError::Order { reason })
+}

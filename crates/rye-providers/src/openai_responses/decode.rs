@@ -1,0 +1,102 @@
+//! The bytes of a response as a reply.
+
+use rye_thread::{Reply, StopReason};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::answer::{Arguments, add_call, add_reasoning};
+use crate::stop;
+use crate::usage::{self, ResponsesCount};
+use crate::wire::DecodeError;
+
+/// Reads a whole response; its output items are kept as received, and those of unknown types with them.
+///
+/// # Errors
+///
+/// [`DecodeError`] when the bytes are no such response, or one that has not come to its end.
+pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
+    let response: Response<'_> = serde_json::from_slice(body).map_err(shape)?;
+    reply(&response, response.output)
+}
+
+/// A response that has ended; its items may have come apart from it.
+#[derive(Deserialize)]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) output: &'a RawValue,
+    status: String,
+    incomplete_details: Option<Incomplete>,
+    usage: Option<ResponsesCount>,
+}
+
+#[derive(Deserialize)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+pub(super) fn shape(source: serde_json::Error) -> DecodeError {
+    DecodeError::Shape { format: "openai_responses", source }
+}
+
+/// The reply that a response and its items make.
+pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
+    let items: Vec<Value> = serde_json::from_str(output.get()).map_err(shape)?;
+    let mut reply = Reply::new(output.to_owned(), stop(response)?);
+    usage::put(&mut reply, response.usage.as_ref());
+    for (index, item) in items.iter().enumerate() {
+        view(item, &mut reply).map_err(|reason| DecodeError::Part { index, reason })?;
+    }
+    if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
+        reply.stop = StopReason::ToolUse;
+    }
+    Ok(reply)
+}
+
+/// There is no word for waiting on tools: the items say so.
+fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
+    let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+    Ok(match (response.status.as_str(), reason) {
+        ("completed", _) => StopReason::EndTurn,
+        ("incomplete", Some("max_output_tokens")) => StopReason::MaxTokens,
+        ("incomplete", Some("content_filter")) => StopReason::Refusal,
+        ("incomplete", Some(reason)) => stop::other(reason),
+        ("in_progress" | "queued", _) => return Err(DecodeError::Unfinished),
+        (status, _) => stop::other(status),
+    })
+}
+
+/// Adds to the reply what a thread reads of one item; other items are in its raw content alone.
+fn view(item: &Value, reply: &mut Reply) -> Result<(), &'static str> {
+    let text = |key: &str| item.get(key).and_then(Value::as_str);
+    match text("type").ok_or("it has no `type`")? {
+        "message" => parts(item, "content").for_each(|part| add_part(reply, part)),
+        "reasoning" => {
+            let thoughts = parts(item, "summary").chain(parts(item, "content"));
+            let thoughts = thoughts.filter_map(|part| part.get("text").and_then(Value::as_str));
+            thoughts.for_each(|thought| add_reasoning(reply, thought));
+        }
+        "function_call" => {
+            let arguments = Arguments::Text(text("arguments").unwrap_or_default());
+            add_call(reply, text("call_id"), text("name"), arguments)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn parts<'a>(item: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    item.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn add_part(reply: &mut Reply, part: &Value) {
+    let text = |key: &str| part.get(key).and_then(Value::as_str).unwrap_or_default();
+    match text("type") {
+        "output_text" => reply.text.push_str(text("text")),
+        "refusal" => {
+            reply.text.push_str(text("refusal"));
+            reply.stop = StopReason::Refusal;
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,27 @@
+//! Errors of their own, and answers that failed although the status says that all is well.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::http::Refusal;
+use crate::openai_error::{self, refusal};
+
+/// Reads an error's body, or the error of a response that failed.
+pub(super) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
+    #[derive(Deserialize)]
+    struct Failed {
+        status: String,
+        error: Option<Value>,
+    }
+    match serde_json::from_slice::<Failed>(body) {
+        Ok(failed) if failed.status == "failed" => Some(of_response(failed.error.as_ref())),
+        Ok(_) => None,
+        Err(_) => openai_error::read_error(status, body),
+    }
+}
+
+/// The error of a response that failed.
+pub(super) fn of_response(error: Option<&Value>) -> Refusal {
+    let unsaid = || Refusal::new(None, "failed", "the response failed, and nothing says why");
+    error.and_then(|error| refusal(500, error)).unwrap_or_else(unsaid)
+}

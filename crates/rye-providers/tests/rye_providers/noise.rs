@@ -1,0 +1,57 @@
+//! Bytes that no server should send.
+
+use proptest::prelude::*;
+use rye_providers::{Protocol, StreamDecoder, decode};
+
+use crate::fixtures::fixtures;
+
+#[test]
+fn deep_nesting_is_an_error_and_no_crash() {
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    for protocol in Protocol::ALL {
+        let body =
+            format!(r#"{{"content":{deep},"choices":{deep},"output":{deep},"candidates":{deep}}}"#);
+        assert!(decode(protocol, body.as_bytes()).is_err());
+        let mut decoder = StreamDecoder::new(protocol);
+        let fed = decoder.feed(format!("data: {body}\n\n").as_bytes(), &());
+        assert!(fed.is_err() || decoder.finish().is_err());
+    }
+}
+
+proptest! {
+    /// Whatever bytes come, decoding ends without a panic, and what it keeps is what came.
+    #[test]
+    fn no_response_panics(row in 0_usize..60, noise in ".*", at in 0_usize..400, cut in 0_usize..400) {
+        for protocol in Protocol::ALL {
+            let fixtures = fixtures(protocol);
+            let fixture = &fixtures[row % fixtures.len()];
+            let Some(whole) = fixture.whole() else { continue };
+            let head = whole.get(..at.min(whole.len())).unwrap_or_default();
+            let tail = whole.get(cut.min(whole.len())..).unwrap_or_default();
+            for body in [noise.clone(), format!("{head}{noise}{tail}")] {
+                if let Ok(reply) = decode(protocol, body.as_bytes()) {
+                    let line = body.replace(['\n', '\r'], " ");
+                    let made = reply.raw().get() == r#"{"role":"model","parts":[]}"#;
+                    prop_assert!(made || line.contains(reply.raw().get()));
+                }
+            }
+        }
+    }
+
+    /// The same for streams, with pieces lost, repeated or put in.
+    #[test]
+    fn no_stream_panics(row in 0_usize..60, noise in ".*", at in 0_usize..900, cut in 0_usize..900) {
+        for protocol in Protocol::ALL {
+            let fixtures = fixtures(protocol);
+            let fixture = &fixtures[row % fixtures.len()];
+            let Some(events) = fixture.events() else { continue };
+            let head = events.get(..at.min(events.len())).unwrap_or_default();
+            let tail = events.get(cut.min(events.len())..).unwrap_or_default();
+            let mut decoder = StreamDecoder::new(protocol);
+            let bytes = format!("{head}{noise}{tail}");
+            if decoder.feed(bytes.as_bytes(), &()).is_ok() {
+                drop(decoder.finish());
+            }
+        }
+    }
+}

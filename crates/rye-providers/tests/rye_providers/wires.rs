@@ -1,0 +1,83 @@
+//! Every row of the conformance tables, read whole and in pieces of every size that matters.
+
+use std::sync::Mutex;
+
+use rye_providers::Protocol;
+use rye_thread::{Delta, DeltaSink};
+
+use crate::fixtures::{Fixture, fixtures, stream};
+
+#[track_caller]
+fn check(judge: impl Fn(Protocol, &Fixture) -> Option<String>) {
+    let mut faults = Vec::new();
+    for protocol in Protocol::ALL {
+        let fixtures = fixtures(protocol);
+        assert!(fixtures.len() >= 30, "{protocol:?} has {} rows", fixtures.len());
+        for fixture in fixtures {
+            let fault = judge(protocol, fixture);
+            faults.extend(
+                fault.map(|fault| format!("{}, {}: {fault}", protocol.as_str(), fixture.name)),
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_response_in_one_piece() {
+    check(|protocol, fixture| fixture.judge_whole(protocol));
+}
+
+#[test]
+fn a_stream_is_read_as_the_response_in_one_piece() {
+    for piece in [usize::MAX, 1, 7, 64] {
+        check(|protocol, fixture| fixture.judge_stream(protocol, piece.min(1 << 20)));
+    }
+}
+
+/// A stream that is cut is no answer, wherever that is, unless all of the answer was there.
+#[test]
+fn no_cut_goes_unseen() {
+    check(|protocol, fixture| {
+        let events = fixture.events()?;
+        let whole = stream(protocol, &events, 1 << 20, &()).ok()?;
+        (0..events.len()).filter(|at| events.is_char_boundary(*at)).find_map(|at| {
+            let cut = stream(protocol, events.get(..at)?, 1 << 20, &()).ok()?;
+            let same = cut.raw().get() == whole.raw().get() && cut.stop == whole.stop;
+            (!same).then(|| format!("cut at {at}, it is read as {}", cut.raw().get()))
+        })
+    });
+}
+
+/// What is told of an answer on its way is what the answer says in the end.
+#[test]
+fn pieces_add_up_to_the_answer() {
+    #[derive(Default)]
+    struct Heard(Mutex<(String, String, Vec<String>)>);
+    impl DeltaSink for Heard {
+        fn delta(&self, delta: Delta<'_>) {
+            let mut heard = self.0.lock().unwrap();
+            match delta {
+                Delta::Text(text) => heard.0.push_str(text),
+                Delta::Reasoning(text) => heard.1.push_str(text),
+                Delta::Call(name) => heard.2.push(name.to_owned()),
+                _ => {}
+            }
+        }
+    }
+    check(|protocol, fixture| {
+        // Their first piece says nothing new, or only the end has the items.
+        if ["text_that_is_there_at_once", "items_only_at_the_end", "name_in_pieces"]
+            .contains(&fixture.name.as_str())
+        {
+            return None;
+        }
+        let heard = Heard::default();
+        let reply = stream(protocol, &fixture.events()?, 1 << 20, &heard).ok()?;
+        let (text, reasoning, calls) = heard.0.into_inner().unwrap();
+        let names: Vec<String> = reply.calls.iter().map(|call| call.name.clone()).collect();
+        let told = (text, reasoning, calls);
+        let said = (reply.text, reply.reasoning.replace('\n', ""), names);
+        (told != said).then(|| format!("told {told:?} of {said:?}"))
+    });
+}
