@@ -13,6 +13,7 @@ Usage: cargo xtask TASK
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
+  sdk                 hold every request body that the tests make against the vendors' own SDK types
   bench               the whole program beside a Python interpreter with a YAML parser
   ci                  everything that has to pass, in order, with times";
 
@@ -26,6 +27,7 @@ pub(crate) enum Task {
     Fuzz(fuzz::Request),
     Help,
     Prompts(prompts::Request),
+    Sdk,
     Tidy,
 }
 
@@ -42,6 +44,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["fuzz", words @ ..] => fuzz::Request::parse(words).map(Task::Fuzz),
         ["help" | "--help" | "-h"] => Ok(Task::Help),
         ["prompts", words @ ..] => Ok(Task::Prompts(prompts::Request::of(words))),
+        ["sdk"] => Ok(Task::Sdk),
         ["tidy"] => Ok(Task::Tidy),
         other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
     }

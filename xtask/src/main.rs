@@ -17,6 +17,7 @@ mod codegen;
 mod fixtures;
 mod fuzz;
 mod prompts;
+mod sdk;
 mod tidy;
 
 mod generated;
@@ -46,6 +47,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::Fixtures(mode) => fixtures::run(root, mode),
         Task::Fuzz(request) => fuzz::run(root, &request),
         Task::Prompts(request) => prompts::run(root, &request),
+        Task::Sdk => sdk::run(root),
         Task::Tidy => tidy::run(root),
         Task::Help => {
             println!("{}", flags::HELP);

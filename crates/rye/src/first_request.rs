@@ -47,7 +47,8 @@ impl Rye {
             id: id.clone(),
             failure: Box::new(failure),
         })?;
-        let body = rye_providers::body(model.config.protocol(), &request, &model.choice)
+        let (protocol, delivery) = (model.config.protocol(), model.config.delivery());
+        let body = rye_providers::body(protocol, &request, &model.choice, delivery)
             .map_err(|source| PrepareError::Encode { id, source: Box::new(source) })?;
         let digest = Digest::of(body.as_bytes());
         Ok(FirstRequest {

@@ -41,7 +41,8 @@ pub(crate) struct Provider {
     category: Option<String>,
     /// The wire format.
     protocol: Protocol,
-    /// Where requests go, without the protocol's own path.
+    /// Where requests go, without the protocol's own path. OpenAI's protocols have the version in it, as in
+    /// `https://api.openai.com/v1`; a server without any path gets `/v1` added.
     base_url: String,
     /// Where the key comes from; left out for a server that wants none.
     #[serde(default)]
@@ -73,7 +74,11 @@ pub(crate) struct Provider {
     #[serde(default)]
     #[schemars(with = "u64")]
     timeout_seconds: Option<u64>,
-    /// Only `false` in this version.
+    /// How long an answer may pause while it comes in pieces; default 300.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    idle_seconds: Option<u64>,
+    /// Whether answers come in pieces; default `true`.
     #[serde(default)]
     #[schemars(with = "bool")]
     stream: Option<bool>,
@@ -83,6 +88,9 @@ pub(crate) struct Provider {
 #[schemars(inline, rename_all = "snake_case")]
 enum Protocol {
     AnthropicMessages,
+    Gemini,
+    OpenaiChat,
+    OpenaiResponses,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -91,7 +99,7 @@ enum Protocol {
 struct Auth {
     /// The environment variable that holds the key; never the key itself.
     env: String,
-    /// The header that carries it; `authorization` carries `Bearer KEY`. Default: `x-api-key`.
+    /// The header that carries it; `authorization` carries `Bearer KEY`. Default: the one of the vendor's own clients.
     #[serde(default)]
     #[schemars(with = "String")]
     header: Option<String>,

@@ -73,7 +73,7 @@ pub enum PrepareError {
         /// The directive.
         id: ItemId,
         /// What stands in the way.
-        source: Box<rye_providers::anthropic::EncodeError>,
+        source: Box<rye_providers::EncodeError>,
     },
     /// The thread would end before its first request.
     #[error("a thread of directive `{id}` ends before its first request: {}", failure.message)]

@@ -84,6 +84,16 @@ fn the_first_request_needs_no_key() {
     exits(&unknown, 1);
 }
 
+/// Each vendor's own form, of the same directive.
+#[test]
+fn each_provider_that_comes_along_has_its_request() {
+    let session = plain();
+    for provider in ["gemini", "openai_chat", "openai_responses"] {
+        let render = "render notes/plain --trust TRUST --input folder=diary --provider";
+        insta::assert_snapshot!(provider, session.rye(&format!("{render} {provider}")));
+    }
+}
+
 #[test]
 fn steps_send_no_request() {
     insta::assert_snapshot!(

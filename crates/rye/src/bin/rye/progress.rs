@@ -1,9 +1,10 @@
 //! What happens, as it happens, on standard error.
 
 use std::io::{self, IsTerminal as _};
+use std::sync::{Mutex, PoisonError};
 
-use rye::thread::Observer;
 use rye::thread::transcript::Event;
+use rye::thread::{Delta, Observer};
 use serde_json::Value;
 
 use crate::output::{painted_error, visible};
@@ -13,12 +14,49 @@ use crate::output::{painted_error, visible};
 pub(crate) struct Progress {
     is_shown: bool,
     colors: bool,
+    /// What of the answer under way is on the terminal.
+    told: Mutex<Told>,
+}
+
+/// How far an answer that comes in pieces was shown.
+#[derive(Debug, Default)]
+struct Told {
+    text: String,
+    /// Whether the last line is open.
+    is_open: bool,
 }
 
 impl Progress {
     /// Shows itself on a terminal, unless the operator wants quiet.
     pub(crate) fn new(quiet: bool, colors: bool) -> Self {
-        Self { is_shown: !quiet && io::stderr().is_terminal(), colors }
+        Self { is_shown: !quiet && io::stderr().is_terminal(), colors, told: Mutex::default() }
+    }
+
+    /// Shows more of the answer, from where it was left.
+    fn show_more(&self, piece: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let piece = continued(&mut told, piece);
+        match self.colors {
+            true => eprint!("\x1b[2m{piece}\x1b[0m"),
+            false => eprint!("{piece}"),
+        }
+    }
+
+    /// Ends the open line, and says whether all of this text was shown.
+    fn has_shown(&self, event: &Event) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut told.is_open) {
+            eprint!("\n");
+        }
+        match event {
+            Event::AssistantText { text } => std::mem::take(&mut told.text) == *text,
+            // What came before belongs to an answer that failed.
+            Event::StepStart { .. } => {
+                told.text.clear();
+                false
+            }
+            _ => false,
+        }
     }
 
     fn say(&self, text: &str) {
@@ -32,16 +70,45 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&self, event: &Event) {
-        if let Some(text) = self.is_shown.then(|| line(event)).flatten() {
+        if !self.is_shown || self.has_shown(event) {
+            return;
+        }
+        if let Some(text) = line(event) {
             self.say(&text);
         }
     }
+
+    fn delta(&self, delta: Delta<'_>) {
+        if let (true, Delta::Text(piece)) = (self.is_shown, delta) {
+            self.show_more(piece);
+        }
+    }
+}
+
+/// A piece of text as it continues what is shown: every line is indented, and nothing of it reaches the terminal as a command.
+fn continued(told: &mut Told, piece: &str) -> String {
+    let mut shown = String::new();
+    for line in piece.split_inclusive('\n') {
+        if !told.is_open {
+            shown.push_str("  ");
+        }
+        shown.push_str(&visible(line.trim_end_matches('\n')));
+        told.is_open = !line.ends_with('\n');
+        if !told.is_open {
+            shown.push('\n');
+        }
+    }
+    told.text.push_str(piece);
+    shown
 }
 
 fn line(event: &Event) -> Option<String> {
     match event {
         Event::ThreadStart { provider, .. } => {
             Some(format!("{} {}", provider.provider, provider.model))
+        }
+        Event::ModelFallback { provider, reason } => {
+            Some(format!("{reason}\n{} {} instead", provider.provider, provider.model))
         }
         Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
         Event::AssistantText { text } => Some(indented(text)),
@@ -71,5 +138,20 @@ fn short(value: &Value) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_shown_as_the_whole_would_be() {
+        let mut told = Told::default();
+        let pieces = ["On", "e\nTwo", "\n", "\nThr\u{1b}[2Jee"];
+        let shown: String = pieces.iter().map(|piece| continued(&mut told, piece)).collect();
+        let whole = indented(&visible(&pieces.concat()));
+        assert_eq!(shown, whole);
+        assert_eq!((told.text, told.is_open), (pieces.concat(), true));
     }
 }
