@@ -21,7 +21,8 @@ const JUDGE: &str = "xtask/src/sdk/judge.py";
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let python = python(root)?;
     let bodies = bodies(root)?;
-    process::run(root, &[], "cargo test --quiet --package rye-providers --test rye_providers")?;
+    // Of the whole workspace, so that what the tests were built for is not built a second time.
+    process::run(root, &[], "cargo test --quiet --workspace --test rye_providers")?;
     process::run(root, &[], &format!("{} {JUDGE} --self-test", python.display()))?;
     process::run(root, &[], &format!("{} {JUDGE} {}", python.display(), bodies.display()))
 }
