@@ -3,6 +3,7 @@
 mod ast;
 mod directive;
 mod finding;
+mod hidden;
 mod privileges;
 mod report;
 
@@ -66,8 +67,8 @@ impl Checked {
     }
 }
 
-/// Checks the text of one file: its form, its declared name, category and version, its placeholders and its
-/// permission patterns. Signatures are not looked at; that is what verifying is for.
+/// Checks the text of one file: its form, its declared name, category and version, its placeholders, its permission
+/// patterns, and what of it a person does not see ([`hidden_characters`](crate::hidden_characters)). Signatures are not looked at; that is what verifying is for.
 #[must_use]
 pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
     let mut findings = match kind {
@@ -76,6 +77,7 @@ pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -
         ItemKind::Tool => tool(path, id, &source),
         ItemKind::Config => configuration(path, id, &source),
     };
+    findings.extend(hidden::findings(&source, &findings));
     findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     curtail(&mut findings, source.len());
     Checked { path: path.to_owned(), kind, id: id.cloned(), source, findings }

@@ -7,6 +7,7 @@ mod config;
 mod difference;
 mod explain;
 mod first_request;
+mod hidden;
 mod lock;
 mod outcome;
 mod place;
@@ -47,6 +48,7 @@ pub use self::explain::{
     Signer, SkippedFacts, ToolFacts,
 };
 pub use self::first_request::FirstRequest;
+pub use self::hidden::hidden_characters;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};

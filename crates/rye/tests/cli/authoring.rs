@@ -28,6 +28,27 @@ fn a_problem_is_shown_at_its_place() {
     insta::assert_snapshot!(session.rye("check .ai/directives/notes/faulty.md"));
 }
 
+/// What is shown of it looks harmless; the last sentence is followed by three letters, and by text that needs its joiners.
+const DECEPTIVE: &str = "# Deceptive
+
+```xml
+<directive name=\"deceptive\" version=\"1.0.0\">
+  <metadata>
+    <description>Tidies \u{2066}notes\u{2069} of ad\u{200b}min.</description>
+  </metadata>
+</directive>
+```
+
+Tidy the notes.\u{e0041}\u{e006c}\u{e006c} שלום 👩\u{200d}💻 می\u{200c}خواهم
+";
+
+#[test]
+fn what_a_person_does_not_see_is_told_and_fails_nothing() {
+    let session = Session::new();
+    session.put(".ai/directives/deceptive.md", DECEPTIVE);
+    insta::assert_snapshot!(session.rye("check .ai/directives/deceptive.md"));
+}
+
 #[test]
 fn what_only_meaning_shows_is_reported_together() {
     let session = Session::new();

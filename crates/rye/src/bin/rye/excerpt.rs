@@ -6,9 +6,9 @@ use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
     Severity,
 };
-use rye::Finding;
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
+use rye::{Finding, hidden_characters};
 
 use crate::output;
 
@@ -96,30 +96,19 @@ fn line_end(source: &str, from: usize) -> usize {
     source.get(from..).and_then(|rest| rest.find('\n')).map_or(source.len(), |end| from + end)
 }
 
-/// The text with a mark of the same length for every character that would command a terminal, so that places stay.
+/// The text with a mark of the same length for every character that a person would not see as it is, so that places stay.
 fn tamed(source: &str) -> String {
-    let mark = |c: char| match c.len_utf8() {
-        _ if !is_command(c) => c,
-        1 => '?',
-        2 => '\u{b7}',
-        _ => '\u{fffd}',
-    };
-    source.chars().map(mark).collect()
-}
-
-/// A message with the same characters spelled out.
-fn spelled(message: &str) -> String {
-    let spelled = |c: char| match is_command(c) {
-        true => c.escape_unicode().to_string(),
-        false => c.to_string(),
-    };
-    message.chars().map(spelled).collect()
-}
-
-/// Whether a terminal obeys the character, or shows what follows in another order.
-fn is_command(c: char) -> bool {
-    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    reorders || (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+    let mut tame = source.to_owned();
+    for (at, c) in hidden_characters(source) {
+        let mark = match c.len_utf8() {
+            1 => "?",
+            2 => "\u{b7}",
+            3 => "\u{fffd}",
+            _ => "\u{1f6ab}",
+        };
+        tame.replace_range(at..at + mark.len(), mark);
+    }
+    tame
 }
 
 fn of_problem(problem: &Problem) -> MietteDiagnostic {
@@ -155,10 +144,11 @@ fn diagnostic(
     help: Option<&str>,
     span: &Range<usize>,
 ) -> MietteDiagnostic {
-    let label = LabeledSpan::at(span.clone(), spelled(label));
-    let diagnostic = MietteDiagnostic::new(spelled(message)).with_code(code).with_label(label);
+    let label = LabeledSpan::at(span.clone(), output::visible(label));
+    let diagnostic =
+        MietteDiagnostic::new(output::visible(message)).with_code(code).with_label(label);
     match help {
-        Some(help) => diagnostic.with_help(spelled(help)),
+        Some(help) => diagnostic.with_help(output::visible(help)),
         None => diagnostic,
     }
 }
@@ -169,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_file_gives_a_terminal_no_commands() {
-        let source = "a\u{1b}[31m \u{9b}2J é\t\u{202e}x\r\n";
+        let source = "a\u{1b}[31m \u{9b}2J é\t\u{202e}x\u{e0041}\r\n";
         let tame = tamed(source);
-        assert_eq!(tame, "a?[31m \u{b7}2J é\t\u{fffd}x\r\n");
+        assert_eq!(tame, "a?[31m \u{b7}2J é\t\u{fffd}x\u{1f6ab}\r\n");
         assert_eq!(tame.len(), source.len());
     }
 
@@ -196,6 +186,7 @@ mod tests {
 
     #[test]
     fn a_message_spells_them_out() {
-        assert_eq!(spelled("key `\u{1b}[31m`"), "key `\\u{1b}[31m`");
+        let message = diagnostic("key `\u{1b}[31m\u{200b}`", "c", "l", None, &(0..0)).message;
+        assert_eq!(message, "key `\\u{1b}[31m\\u{200b}`");
     }
 }

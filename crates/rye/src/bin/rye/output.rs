@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
+use rye::hidden_characters;
 use serde_json::Value;
 
 /// In place of the standard macros, which panic where the reader of a pipe has gone.
@@ -88,28 +89,24 @@ pub(crate) fn for_people(text: &str) -> String {
     if io::stdout().is_terminal() { visible(text) } else { text.to_owned() }
 }
 
-/// A text whose control characters are spelled out, except line ends and tabs, and so are the marks by which a part of
-/// it would be shown in another order.
+/// A text in which a person sees all that is there: control characters except line ends and tabs, marks that change the
+/// order in which text is shown, and characters that are shown as nothing are spelled out. Writing that is made with such
+/// characters, emoji too, stays as it is.
 pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if reorders || (c.is_control() && !matches!(c, '\n' | '\t')) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    spelled(text, |_| false)
 }
 
-/// A text that somebody else wrote, as part of one line that they cannot make look like another: control characters,
-/// line ends and the marks that turn the direction of writing around are spelled out.
+/// A text that somebody else wrote, as part of one line that they cannot make look like another: line ends and tabs are
+/// spelled out as well.
 pub(crate) fn line(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    spelled(text, |c| matches!(c, '\n' | '\t'))
+}
+
+fn spelled(text: &str, also: impl Fn(char) -> bool) -> String {
+    let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || turns(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+    for (at, c) in text.char_indices() {
+        if hidden.next_if_eq(&(at, c)).is_some() || c == '\r' || also(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -132,6 +129,12 @@ mod tests {
     fn a_text_gives_a_terminal_no_commands() {
         assert_eq!(visible("é\ta\nb"), "é\ta\nb");
         assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(visible("a\u{200b}b\u{e0041}"), "a\\u{200b}b\\u{e0041}");
+        assert_eq!(
+            visible("👩\u{200d}💻 می\u{200c}خ ❤\u{fe0f}"),
+            "👩\u{200d}💻 می\u{200c}خ ❤\u{fe0f}"
+        );
+        assert_eq!(line("a\u{200f}\t👩\u{200d}💻"), "a\\u{200f}\\t👩\u{200d}💻");
         assert_eq!(line("a\nb\u{202e}c\u{1b}\u{2066}é"), "a\\nb\\u{202e}c\\u{1b}\\u{2066}é");
         assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{9b}2J"), "\\u{1b}]0;x\\u{7}\\r\\u{9b}2J");
     }

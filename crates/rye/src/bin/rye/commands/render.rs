@@ -16,7 +16,9 @@ use crate::output;
 /// Print the exact prompt of a directive without running it
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  rye render notes/index --input folder=notes\n  rye render notes/index --template\n  \
+    after_help = "On a terminal, characters that nobody would see are spelled out, such as \\u{202e}; a file or a pipe gets \
+                  every byte as it is.\n\n\
+                  Examples:\n  rye render notes/index --input folder=notes\n  rye render notes/index --template\n  \
                         rye render .ai/directives/notes/index.md --json\n  \
                         rye render notes/index --provider anthropic_messages --returns tool"
 )]
