@@ -30,8 +30,8 @@ impl TrustStore {
     /// Lets a trust document count, when it may: admit the operator's documents before those of a project, which
     /// count only when a key of the operator signed them (SPEC 2.8).
     ///
-    /// Of two documents for one key the first decides on owner and grants; the earlier expiry and a revocation count
-    /// from whichever document has them. A key that a project offers has the limits of the key that vouches, too.
+    /// Of two documents for one key the first decides on the owner; limits count from whichever document has them: every
+    /// list of grants, the earlier expiry and a revocation. A key that a project offers has the limits of the key that vouches, too.
     ///
     /// # Errors
     ///

@@ -229,6 +229,22 @@ fn the_first_document_decides_and_the_others_tighten() {
     assert_eq!(trusted.grants(), [vec!["rye.load.*".to_owned()]]);
 }
 
+/// Which of two files is read first is a matter of their names, and must not be one of how far the key reaches.
+#[test]
+fn the_limits_of_all_documents_count_in_any_order() {
+    let grants = |text: &str| document(2).with_grants([text.to_owned()]).to_toml();
+    let (one, other, open) = (grants("rye.load.*"), grants("rye.*.tool.*"), document(2).to_toml());
+    for texts in [[&one, &other, &open], [&open, &other, &one], [&other, &open, &one]] {
+        let mut trust = TrustStore::new();
+        for (text, origin) in texts.iter().zip([Origin::Operator, Origin::Operator, Origin::Run]) {
+            admit(&mut trust, text, origin).expect("the operator's");
+        }
+        let mut found = trust.find(key(2).public().key_id()).expect("trusted").grants().to_vec();
+        found.sort_unstable();
+        assert_eq!(found, [["rye.*.tool.*".to_owned()], ["rye.load.*".to_owned()]]);
+    }
+}
+
 #[test]
 fn a_project_does_not_widen_what_the_operator_said() {
     let mut trust = trusting(&[&key(1)]);

@@ -39,8 +39,10 @@ pub struct Admission {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionNote {
-    /// An earlier document decides on owner and grants.
-    #[error("another trust document for this key was read before and decides; remove one of them")]
+    /// An earlier document decides on the owner; the limits of both count.
+    #[error(
+        "another trust document for this key was read before: its owner stands, and the limits of both; remove one of them"
+    )]
     AlreadyTrusted,
     /// Its signature is of the old form.
     #[error("its signature does not bind kind and id; sign it again with `rye sign`")]

@@ -11,7 +11,7 @@ use crate::trust::store::Origin;
 pub struct TrustedKey {
     document: TrustDocument,
     origin: Origin,
-    /// Own patterns and, for a key that another one vouches for, that one's.
+    /// The patterns of each document for the key and, for a key that another one vouches for, that one's.
     grants: Vec<Vec<String>>,
     /// The limits in time of the key that vouches.
     inherited: Standing,
@@ -39,8 +39,14 @@ impl TrustedKey {
         Self { document, origin, grants, inherited: voucher.map(standing).unwrap_or_default() }
     }
 
-    /// Takes over the earlier expiry and revocation that another document for the same key states.
+    /// Takes over what another document for the same key takes away: patterns, an earlier expiry, a revocation. Were
+    /// patterns left to one document, the order of file names would say how far a key reaches.
     pub(crate) fn tighten(&mut self, other: &Self) {
+        for patterns in &other.document.grants {
+            if !self.grants.contains(patterns) {
+                self.grants.push(patterns.clone());
+            }
+        }
         self.document.expires = earlier(self.document.expires, other.document.expires);
         self.document.revoked = earlier(self.document.revoked, other.document.revoked);
     }
