@@ -5,7 +5,7 @@ use rye_resolve::Item;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::schema;
+use super::{risk, schema::schema, trust};
 
 /// A configuration file whose text says something that it may not say.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +35,19 @@ pub(crate) fn read<T: DeserializeOwned>(
     serde_json::from_value(value.clone()).map_err(|error| failed(vec![error.to_string()]))
 }
 
-/// Everything in `value` that the schema called `name` does not allow.
+/// Everything in `value` that the file called `name` may not hold: what its schema does not allow and, where the form is
+/// right, what is no pattern, which no schema can tell.
 pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<String> {
+    let problems = against_schema(name, value);
+    match name {
+        _ if !problems.is_empty() => problems,
+        trust::TRUST => trust::bad_patterns(value),
+        risk::CAPABILITY_RISK => risk::bad_patterns(value),
+        _ => problems,
+    }
+}
+
+fn against_schema(name: &'static str, value: &Value) -> Vec<String> {
     let schema =
         schema(name).expect("because every configuration file has its schema in the table");
     let validator = jsonschema::options().offline().build(&schema.value);

@@ -95,6 +95,14 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
     Ok(table)
 }
 
+/// What of `value`, which has the form of such a file, is no pattern.
+pub(super) fn bad_patterns(value: &Value) -> Vec<String> {
+    match RiskTable::from_value(value) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.problems().iter().map(ToString::to_string).collect(),
+    }
+}
+
 fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
     let value = serde_json::to_value(merged).expect("because names and texts are JSON");
     RiskTable::from_value(&value).map_err(|error| ConfigError {

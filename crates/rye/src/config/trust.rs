@@ -102,18 +102,25 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
     Ok([Layer::new(LayerName::Operator, operators)].into_iter().chain(project).collect())
 }
 
+/// What of `value`, which has the form of such a file, is no pattern.
+pub(super) fn bad_patterns(value: &Value) -> Vec<String> {
+    let listed = value.get("grants").and_then(Value::as_array);
+    let texts = listed.into_iter().flatten().filter_map(Value::as_str).enumerate();
+    let wrong = |(index, text): (usize, &str)| {
+        let error = text.parse::<Pattern>().err()?;
+        Some(format!("at `/grants/{index}`: {error}"))
+    };
+    texts.filter_map(wrong).collect()
+}
+
 fn granted(patterns: &[String], layer: &Item<Value>) -> Result<Grant, ConfigError> {
-    let (mut grant, mut problems) = (Vec::new(), Vec::new());
-    for (index, text) in patterns.iter().enumerate() {
-        match text.parse::<Pattern>() {
-            Ok(pattern) => grant.push(pattern),
-            Err(error) => problems.push(format!("at `/grants/{index}`: {error}")),
+    patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<_, _>>().map_err(|error| {
+        ConfigError {
+            location: layer.location.to_string(),
+            schema: TRUST,
+            problems: vec![error.to_string()],
         }
-    }
-    if problems.is_empty() {
-        return Ok(grant.into_iter().collect());
-    }
-    Err(ConfigError { location: layer.location.to_string(), schema: TRUST, problems })
+    })
 }
 
 /// What a project's file would allow although the operator does not.

@@ -150,6 +150,12 @@ fn a_refused_grant_is_told_with_all_its_findings() {
     }
     let checked = session.rye(&format!("caps check notes/wide {READ}"));
     assert!(checked.contains("warning: `notes/wide` may not run: "), "{checked}");
+    // What does not run does nothing, and scripts read the code alone.
+    assert!(checked.contains(&format!("\nrefused: `{READ}` is granted, to")), "{checked}");
+    exits(&checked, 3);
+    let data = session.rye(&format!("caps check notes/wide {READ} --json"));
+    assert!(data.contains("\"allowed\": false"), "{data}");
+    exits(&data, 3);
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn place(path: &Path) -> String {
         "hooks" => {
             format!(".ai/config/agent/hooks.{}", path.extension().unwrap().to_string_lossy())
         }
+        "agent" => format!(".ai/config/agent/{name}"),
         folder => format!(".ai/{folder}/{name}"),
     }
 }

@@ -79,7 +79,8 @@ fn check(arguments: &Check, environment: &Environment) -> Result<Exit, Failure> 
     match authority.permit(&capability) {
         Ok(permit) => {
             tell_allowed(&privileges, permit.capability(), environment);
-            Ok(Exit::Fine)
+            // A directive that may not run does nothing, whatever it is granted.
+            Ok(if privileges.refusal.is_none() { Exit::Fine } else { Exit::Refused })
         }
         Err(denied) => {
             tell_denied(&denied, &privileges, environment);
@@ -94,12 +95,17 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
         let rows = by.iter().map(|(layer, pattern)| json!({ "layer": layer, "pattern": pattern }));
         return output::json(&json!({
             "capability": capability.as_str(),
-            "allowed": true,
+            "allowed": privileges.refusal.is_none(),
             "by": rows.collect::<Value>(),
             "refusal": privileges.refusal,
         }));
     }
-    println!("allowed: `{capability}`");
+    match privileges.refusal {
+        None => println!("allowed: `{capability}`"),
+        Some(_) => {
+            println!("refused: `{capability}` is granted, to a directive that may not run");
+        }
+    }
     by.iter().for_each(|(layer, pattern)| println!("  by {layer}: `{pattern}`"));
 }
 
