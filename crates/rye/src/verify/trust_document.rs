@@ -1,6 +1,6 @@
 //! Trust documents among the files that are verified: whether they count where they lie.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rye_sign::{CommentStyle, Error, Origin, Provenance, TrustDocument, TrustError, Unverified};
 
@@ -14,7 +14,7 @@ pub(super) fn is_one(path: &Path, text: &str) -> bool {
 }
 
 fn is_among_keys(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with(".ai/config/keys/trusted"))
+    path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(KEYS)))
 }
 
 impl Rye {
@@ -46,12 +46,36 @@ impl Rye {
         }
     }
 
+    /// Whether the file is one of those that count because of where they lie. Its real place decides: what a link or a
+    /// way through `..` leads to is not there.
     fn is_operators(&self, path: &Path) -> bool {
         let spaces = self.library.spaces();
-        let roots =
-            spaces.user().into_iter().chain(spaces.system().iter().map(|root| root.as_path()));
-        let is_project = spaces.project().is_some_and(|root| path.starts_with(root.join(".ai")));
-        let mut folders = roots.map(|root| root.join(".ai"));
-        !is_project && folders.any(|folder| path.starts_with(folder))
+        let Some(real) = Place::of(path) else { return false };
+        let is_below = |root: &Path| real.is_among_keys_of(&root.join(".ai"));
+        let is_project = spaces.project().is_some_and(is_below);
+        let roots = spaces.user().into_iter().chain(spaces.system().iter().map(PathBuf::as_path));
+        !is_project && roots.into_iter().any(is_below)
     }
 }
+
+/// Where a file really is, and the folder in which it is found.
+struct Place {
+    file: PathBuf,
+    folder: PathBuf,
+}
+
+impl Place {
+    fn of(path: &Path) -> Option<Self> {
+        let (file, folder) = (path.canonicalize().ok()?, path.parent()?.canonicalize().ok()?);
+        Some(Self { file, folder })
+    }
+
+    fn is_among_keys_of(&self, ai: &Path) -> bool {
+        let (Ok(ai), Ok(keys)) = (ai.canonicalize(), ai.join(KEYS).canonicalize()) else {
+            return false;
+        };
+        self.folder == keys && self.file.starts_with(ai)
+    }
+}
+
+const KEYS: &str = "config/keys/trusted";

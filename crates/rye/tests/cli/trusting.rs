@@ -76,6 +76,28 @@ fn the_user_space_is_verified_too() {
     assert!(output.ends_with("--- exit 0\n"), "{output}");
 }
 
+/// What counts because of where it lies is told by where it lies, not by the way there.
+#[cfg(unix)]
+#[test]
+fn a_way_through_the_user_space_makes_nothing_the_operator_s() {
+    let session = Session::new();
+    let name = "56dbf7b2d9ce86ed.toml";
+    session.put(&format!(".ai/config/keys/trusted/{name}"), EXAMPLE);
+    let keys = session.home().join(".ai/config/keys/trusted");
+    fs::create_dir_all(&keys).unwrap();
+    let (around, link) = (session.home().join(".ai/../../project/.ai/config/keys/trusted"), &keys);
+    std::os::unix::fs::symlink(around.join(name), link.join(name)).unwrap();
+    fs::write(session.home().join(".ai/elsewhere.toml"), EXAMPLE).unwrap();
+    let elsewhere = session.home().join(".ai/elsewhere.toml");
+    for path in [around.join(name), link.join(name), elsewhere] {
+        let output = session.rye(&format!("verify {}", path.display()));
+        assert!(output.contains("refused  1 self-vouched\n"), "{output}");
+        assert!(output.ends_with("--- exit 3\n"), "{output}");
+    }
+    let listed = session.rye("trust list");
+    assert!(listed.contains("2 trust documents, 2 of which do not count"), "{listed}");
+}
+
 /// A space follows links, so verifying it does; one that leads nowhere, or around, is no reason to stop.
 #[cfg(unix)]
 #[test]

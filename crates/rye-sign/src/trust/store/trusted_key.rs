@@ -42,11 +42,8 @@ impl TrustedKey {
     /// Takes over what another document for the same key takes away: patterns, an earlier expiry, a revocation. Were
     /// patterns left to one document, the order of file names would say how far a key reaches.
     pub(crate) fn tighten(&mut self, other: &Self) {
-        for patterns in &other.document.grants {
-            if !self.grants.contains(patterns) {
-                self.grants.push(patterns.clone());
-            }
-        }
+        let new = other.document.grants.clone().filter(|patterns| !self.grants.contains(patterns));
+        self.grants.extend(new);
         self.document.expires = earlier(self.document.expires, other.document.expires);
         self.document.revoked = earlier(self.document.revoked, other.document.revoked);
     }
