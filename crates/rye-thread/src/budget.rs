@@ -51,6 +51,13 @@ pub trait Ledger: Send + Sync {
     ///
     /// When the reservation is not open in this ledger, or the store fails.
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError>;
+
+    /// What a program that was killed left set aside for the thread, in the order in which it was.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError>;
 }
 
 /// Money set aside; it stays so until it is settled, also when the program dies.
@@ -63,6 +70,12 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Which one it is in its ledger, by which a transcript names it.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
     /// How much is set aside.
     #[must_use]
     pub const fn amount(&self) -> Nanos {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseError {
     #[error(
-        "`registry.db` has version {version} and this program reads version 1; use the program that wrote it"
+        "`registry.db` has version {version} and this program reads version {VERSION}; use the program that wrote it"
     )]
     OtherVersion { version: i64 },
     #[error(
@@ -61,7 +61,7 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 const ATTEMPTS: usize = 100;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -69,7 +69,8 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
             connection
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
-            0 => connection.execute_batch(SCHEMA)?,
+            0 => connection.execute_batch(&schema())?,
+            1 => connection.execute_batch(LEASES)?,
             VERSION => {}
             version => return Err(DatabaseError::OtherVersion { version }),
         }
@@ -81,7 +82,7 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
 /// pass over an update, would lift the spend limit from below.
 fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
     let ours = Connection::open_in_memory()?;
-    ours.execute_batch(SCHEMA)?;
+    ours.execute_batch(&schema())?;
     if objects(connection)? == objects(&ours)? { Ok(()) } else { Err(DatabaseError::Foreign) }
 }
 
@@ -94,8 +95,12 @@ fn objects(
     rows.collect()
 }
 
+fn schema() -> String {
+    format!("{SCHEMA}{LEASES}")
+}
+
 /// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
-const SCHEMA: &str = "
+pub(crate) const SCHEMA: &str = "
 CREATE TABLE thread (
     id TEXT PRIMARY KEY,
     parent TEXT,
@@ -119,5 +124,17 @@ CREATE TABLE reservation (
     amount_nanos INTEGER NOT NULL,
     actual_nanos INTEGER
 ) STRICT;
-PRAGMA user_version = 1;
+";
+
+/// What version 2 adds to version 1.
+const LEASES: &str = "
+CREATE TABLE lease (
+    thread TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    until_millis INTEGER NOT NULL,
+    epoch INTEGER NOT NULL
+) STRICT;
+CREATE INDEX unsettled ON reservation (thread) WHERE actual_nanos IS NULL;
+PRAGMA user_version = 2;
 ";

@@ -1,24 +1,38 @@
 //! The thin asynchronous shell around a [`Run`]: what it decides is done here, in the order that survives a crash.
 
+mod approve;
 mod ask;
 mod batch;
 mod call;
 mod fallback;
 mod finish;
 mod first;
+mod pending;
+mod recover;
+mod replay;
+mod resume;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rye_caps::Authority;
 
+use self::batch::Progress;
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
+pub use self::pending::pending_approval;
+pub use self::recover::ResumeError;
+use self::replay::Tape;
+pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
+pub use self::resume::{Resumed, resume};
 use crate::budget::{Balance, Ledger, LedgerError};
+use crate::cancel::Halt;
 use crate::transcript::{Event, Injected};
 use crate::{
-    Cancel, Clock, Delta, Failure, FailureKind, Journal, JournalError, Limit, LimitHit, Message,
-    Nanos, OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run, SpendLimit, Step, ThreadState,
+    ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Journal, JournalError,
+    Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run,
+    SpendLimit, Step, ThreadState,
 };
 
 /// Somebody who watches a thread while it runs.
@@ -55,6 +69,8 @@ pub struct DriveContext<'a> {
     pub clock: &'a dyn Clock,
     /// Who watches.
     pub observer: &'a dyn Observer,
+    /// Who is asked before a call that needs it.
+    pub approver: &'a dyn Approver,
     /// Who may stop it.
     pub cancel: &'a Cancel,
     /// What was composed into the opening, for the record.
@@ -72,24 +88,11 @@ pub struct DriveContext<'a> {
 /// thread with [`FailureKind::Storage`]. It needs a tokio runtime with its timer; requests and calls on their way
 /// when the time is used up are dropped. Transcript and ledger are written from the calling task, which blocks it for
 /// as long as the disk takes.
-pub async fn drive(mut run: Run, context: DriveContext<'_>) -> Outcome {
+pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if let Some(failure) = driven_before(&run, context.journal) {
         return finish::unrecorded(&run, failure);
     }
-    let mut driver = Driver::new(&run, context);
-    if let Err(stop) = driver.begin(&run) {
-        stop.end(&mut run);
-    }
-    loop {
-        let done = match run.step(driver.elapsed()) {
-            Step::CallModel(request) => driver.ask(&mut run, request).await,
-            Step::CallTools { calls, returns } => driver.answer(&mut run, &calls, &returns).await,
-            Step::Done(end) => return driver.finish(&run, end),
-        };
-        if let Err(stop) = done {
-            stop.end(&mut run);
-        }
-    }
+    Driver::new(&run, context).drive(run).await
 }
 
 /// A journal tells of one run from its beginning, so that a second one leaves it as it is.
@@ -99,19 +102,20 @@ fn driven_before(run: &Run, journal: &Journal) -> Option<Failure> {
     (!is_fresh).then(|| Failure::new(FailureKind::OutOfTurn, message))
 }
 
-/// Why a run cannot go on.
+/// Why a run cannot go on, for good or for now.
 enum Stop {
     Cancelled,
     Failed(Failure),
+    Interrupted,
+    Suspended(Box<ApprovalRequest>),
 }
 
-impl Stop {
-    /// A run that has ended already keeps its first end.
-    fn end(self, run: &mut Run) {
-        let _already_ended: Result<(), OutOfTurn> = match self {
-            Self::Cancelled => run.cancel(),
-            Self::Failed(failure) => run.fail(failure),
-        };
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Cancel => Self::Cancelled,
+            Halt::Interrupt => Self::Interrupted,
+        }
     }
 }
 
@@ -168,17 +172,63 @@ fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
 struct Driver<'a> {
     context: DriveContext<'a>,
     info: ProviderInfo,
+    /// What the clock showed when this driver began.
     started: Duration,
+    /// What the run had taken before that.
+    before: Duration,
+    /// How long somebody thought about an approval.
+    waited: Duration,
+    progress: Progress,
+    /// What calls came to before, in a replay.
+    tape: Option<Arc<Tape>>,
 }
 
 impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>) -> Self {
-        let started = context.clock.elapsed().saturating_sub(run.elapsed());
-        Self { info: context.provider.describe(), started, context }
+        let (started, before) = (context.clock.elapsed(), run.elapsed());
+        let (info, progress) = (context.provider.describe(), Progress::default());
+        Self { context, info, started, before, waited: Duration::ZERO, progress, tape: None }
+    }
+
+    /// Drives a run that has not begun.
+    async fn drive(mut self, mut run: Run) -> Outcome {
+        let begun = self.begin(&run);
+        match begun.err().and_then(|stop| self.stop(&mut run, stop)) {
+            Some(outcome) => outcome,
+            None => self.go(run).await,
+        }
+    }
+
+    /// Does what the run decides until it ends or cannot go on.
+    async fn go(mut self, mut run: Run) -> Outcome {
+        loop {
+            let done = match run.step(self.elapsed()) {
+                Step::AskApproval { index, call } => self.approve(&mut run, index, &call).await,
+                Step::CallModel(request) => self.ask(&mut run, request).await,
+                Step::CallTools { calls, returns } => self.answer(&mut run, &calls, &returns).await,
+                Step::Done(end) => return self.finish(&run, end),
+            };
+            let paused = done.err().and_then(|stop| self.stop(&mut run, stop));
+            if let Some(outcome) = paused {
+                return outcome;
+            }
+        }
+    }
+
+    /// Ends the run, or leaves it for somebody to resume; a run that has ended already keeps its first end.
+    fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
+        let _already_ended: Result<(), OutOfTurn> = match stop {
+            Stop::Cancelled => run.cancel(),
+            Stop::Failed(failure) => run.fail(failure),
+            Stop::Interrupted => return Some(self.pause(run, None)),
+            Stop::Suspended(request) => return Some(self.pause(run, Some(*request))),
+        };
+        None
     }
 
     fn elapsed(&self) -> Duration {
-        self.context.clock.elapsed().saturating_sub(self.started)
+        let driven = self.context.clock.elapsed().saturating_sub(self.started);
+        self.before.saturating_add(driven.saturating_sub(self.waited))
     }
 
     /// How long a request or a call that begins now may take.
@@ -196,20 +246,25 @@ impl<'a> Driver<'a> {
     }
 
     fn record_opening(&mut self, run: &Run) -> Result<(), Stop> {
+        self.opening(run).iter().try_for_each(|event| self.emit(event))
+    }
+
+    /// What is recorded before the first request.
+    fn opening(&self, run: &Run) -> Vec<Event> {
         let names = self.context.palette.names();
         let palette: BTreeMap<String, String> =
             names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
         let facts = self.context.journal.record().facts.clone();
         let (provider, limits, tools) =
             (self.info.clone(), run.limits().clone(), run.tools().to_vec());
-        self.emit(&Event::ThreadStart { provider, limits, tools, palette, facts })?;
-        if let Some(text) = run.system() {
-            self.emit(&Event::SystemPrompt { text: text.to_owned() })?;
-        }
-        for injected in self.context.injected {
-            self.emit(&Event::ContextInjected(injected.clone()))?;
-        }
-        self.record_user_text(run)
+        let start = Event::ThreadStart { provider, limits, tools, palette, facts };
+        let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
+        let injected = self.context.injected.iter().cloned().map(Event::ContextInjected);
+        let first = run.messages().iter().take(1).filter_map(|message| match message {
+            Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
+            _ => None,
+        });
+        std::iter::once(start).chain(system).chain(injected).chain(first).collect()
     }
 
     /// Records the last message, where it is the user's.
@@ -233,7 +288,7 @@ impl<'a> Driver<'a> {
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {
-        if self.context.cancel.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+        self.context.cancel.raised().map_or(Ok(()), |halt| Err(halt.into()))
     }
 }
 

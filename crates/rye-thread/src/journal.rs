@@ -5,54 +5,88 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rye_sign::SigningKey;
+use rye_sign::{PublicKey, SigningKey};
 
 use crate::record::sync_folder;
+use crate::store::{Claim, Store, StoreError};
 use crate::transcript::markdown;
-use crate::transcript::{Event, Transcript, TranscriptError};
+use crate::transcript::{Event, Reading, Transcript, TranscriptError};
 use crate::{
-    Failure, FailureKind, Moment, Outcome, ProviderInfo, RecordError, Registry, RegistryError,
-    ThreadId, ThreadRecord, ThreadState,
+    ApprovalRequest, Decision, Failure, FailureKind, Moment, Outcome, ProviderInfo, RecordError,
+    Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
 /// the registry.
 #[derive(Debug)]
 pub struct Journal {
-    folder: PathBuf,
+    place: Option<Place>,
     transcript: Transcript,
-    markdown: File,
     record: ThreadRecord,
     key: Arc<SigningKey>,
+}
+
+/// Where a journal is kept beside the store; a replay has no such place.
+#[derive(Debug)]
+struct Place {
+    folder: PathBuf,
+    markdown: File,
     registry: Arc<Registry>,
 }
 
 impl Journal {
-    /// Creates the thread's folder, which must be new, below `threads`, which is made where it is missing.
+    /// Creates the thread's folder, which must be new, below `threads`, which is made where it is missing, and takes
+    /// the right to drive the thread; it is given back when the thread ends, or the journal is dropped.
     ///
     /// # Errors
     ///
-    /// When the folder is there already or cannot be written.
+    /// When the folder is there already or cannot be written, or the store refuses.
     pub fn create(
         threads: &Path,
         record: ThreadRecord,
         key: Arc<SigningKey>,
         registry: Arc<Registry>,
+        store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
         let folder = threads.join(record.thread.as_str());
         create_folder(threads, &folder)
             .map_err(|source| JournalError::Folder { path: folder.clone(), source })?;
-        let transcript = Transcript::create(
-            &folder.join("transcript.jsonl"),
-            &record.thread,
-            &record.directive,
-        )?;
+        let lease = store.acquire(&record.thread, &claim(&record, record.created))?;
+        let transcript = Transcript::create(store, lease, &record.directive)?;
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create_new(true).open(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
-        let journal = Self { folder, transcript, markdown, record, key, registry };
+        let place = Some(Place { folder, markdown, registry });
+        let journal = Self { place, transcript, record, key };
         journal.save()?;
         Ok(journal)
+    }
+
+    /// Takes the right to drive a thread that is there, and verifies its transcript with `keys`; half a record at its end
+    /// is cut off. `record` is the verified one of its folder, with whatever the caller adds to its facts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`] while another program drives it; when the transcript is damaged anywhere but at its end, or
+    /// does not end where the record says, or cannot be read. Nothing is changed then.
+    pub fn open(
+        threads: &Path,
+        record: ThreadRecord,
+        keys: &[PublicKey],
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+        now: Moment,
+    ) -> Result<(Self, Reading), JournalError> {
+        let folder = threads.join(record.thread.as_str());
+        let lease = store.acquire(&record.thread, &claim(&record, now))?;
+        let end = record.transcript.as_ref();
+        let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, end)?;
+        let path = folder.join("transcript.md");
+        let markdown = OpenOptions::new().append(true).create(true).open(&path);
+        let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
+        let place = Some(Place { folder, markdown, registry });
+        Ok((Self { place, transcript, record, key }, reading))
     }
 
     /// The thread.
@@ -61,10 +95,22 @@ impl Journal {
         &self.record.thread
     }
 
+    /// A journal of which nothing outlives its store.
+    pub(crate) fn in_memory(
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+        store: Arc<dyn Store>,
+        now: Moment,
+    ) -> Result<Self, JournalError> {
+        let lease = store.acquire(&record.thread, &claim(&record, now))?;
+        let transcript = Transcript::create(store, lease, &record.directive)?;
+        Ok(Self { place: None, transcript, record, key })
+    }
+
     /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.place.as_ref().map_or(Path::new(""), |place| &place.folder)
     }
 
     /// How the thread stands.
@@ -84,6 +130,51 @@ impl Journal {
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()
+    }
+
+    /// Which opening of the thread this is, from 1.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.transcript.epoch()
+    }
+
+    /// Records what somebody said about the call that a suspended thread waits for; [`resume`](crate::resume) goes on.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be written.
+    pub fn decide(
+        mut self,
+        request: &ApprovalRequest,
+        decision: Decision,
+        at: Moment,
+    ) -> Result<(), JournalError> {
+        let (request, by) = (request.clone(), "command".to_owned());
+        self.reopen()?;
+        self.append(&Event::ApprovalDecided { request, decision, by }, at)?;
+        self.checkpoint(at)?;
+        self.record.transcript = Some(self.transcript_end());
+        self.record.updated = at;
+        self.save()?;
+        Ok(self.transcript.release()?)
+    }
+
+    /// Ends a thread that nobody drives.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be written.
+    pub fn cancel(mut self, at: Moment) -> Result<(), JournalError> {
+        let (state, turns, usage, cost) =
+            (ThreadState::Cancelled, self.record.turns, self.record.usage, self.record.cost);
+        self.reopen()?;
+        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at)?;
+        self.checkpoint(at)?;
+        self.record.state = state;
+        self.record.transcript = Some(self.transcript_end());
+        self.record.updated = at;
+        self.save()?;
+        Ok(self.transcript.release()?)
     }
 
     /// Appends an event to both transcripts.
@@ -111,12 +202,17 @@ impl Journal {
         self.record.state = ThreadState::Running;
         self.record.provider = Some(provider.provider.clone());
         self.record.model = Some(provider.model.clone());
+        self.record.transcript = None;
         self.record.updated = at;
         self.save()
     }
 
-    /// Notes how the thread ended.
+    /// Notes how the thread ended, or stands; who was taken over leaves that to the one who did.
     pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
+        if self.transcript.is_superseded() {
+            let thread = self.record.thread.clone();
+            return Err(StoreError::Stale { thread }.into());
+        }
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
         self.record.usage = outcome.usage;
@@ -125,6 +221,13 @@ impl Journal {
         self.record.failure.clone_from(&outcome.failure);
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
+        self.save()?;
+        Ok(self.transcript.release()?)
+    }
+
+    /// From now on the transcript grows beyond the end that the record may know.
+    fn reopen(&mut self) -> Result<(), JournalError> {
+        self.record.transcript = None;
         self.save()
     }
 
@@ -133,14 +236,16 @@ impl Journal {
     }
 
     fn save(&self) -> Result<(), JournalError> {
-        self.record.write(&self.folder, &self.key)?;
-        Ok(self.registry.enter(&self.record)?)
+        let Some(place) = &self.place else { return Ok(()) };
+        self.record.write(&place.folder, &self.key)?;
+        Ok(place.registry.enter(&self.record)?)
     }
 
     fn write_markdown(&mut self, event: &Event, at: Moment) -> Result<(), JournalError> {
+        let Some(place) = &mut self.place else { return Ok(()) };
         let text = markdown(event, at);
-        self.markdown.write_all(text.as_bytes()).map_err(|source| JournalError::Markdown {
-            path: self.folder.join("transcript.md"),
+        place.markdown.write_all(text.as_bytes()).map_err(|source| JournalError::Markdown {
+            path: place.folder.join("transcript.md"),
             source,
         })
     }
@@ -148,15 +253,23 @@ impl Journal {
 
 #[cfg(test)]
 impl Journal {
-    /// From now on no record can be written to the transcript.
-    pub(crate) fn fill_the_disk(&mut self) {
-        self.transcript = Transcript::full(&self.record.thread);
-    }
-
     pub(crate) fn public_key(&self) -> rye_sign::PublicKey {
         self.key.public()
     }
 }
+
+/// A claim for as long as the thread may still run, and some.
+///
+/// A thread ends by its limit on time, so that nobody needs to say in between that it is still there.
+fn claim(record: &ThreadRecord, now: Moment) -> Claim {
+    let lasts = record.limits.duration_seconds.saturating_add(GRACE_SECONDS);
+    let millis = i64::try_from(lasts.saturating_mul(1_000)).unwrap_or(i64::MAX);
+    let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(millis));
+    Claim::new(&format!("process {}", std::process::id()), now, until)
+}
+
+/// What a thread may take to write down its end.
+const GRACE_SECONDS: u64 = 60;
 
 fn create_folder(threads: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(threads)?;
@@ -190,6 +303,9 @@ pub enum JournalError {
     /// The registry cannot be written.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// Somebody else drives the thread, or the store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The transcript cannot be written.
     #[error(transparent)]
     Transcript(#[from] TranscriptError),

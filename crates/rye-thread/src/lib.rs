@@ -37,6 +37,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
 mod amount;
+mod approval;
 pub mod budget;
 mod cancel;
 mod clock;
@@ -54,17 +55,24 @@ mod provider;
 mod record;
 mod registry;
 mod run;
+pub mod store;
 mod tool;
 pub mod transcript;
 mod usage;
 
 pub use self::amount::{Nanos, NanosError, Prices};
+pub use self::approval::{
+    ApprovalReason, ApprovalRequest, Approver, Asking, Decision, DecisionError,
+};
 pub use self::cancel::Cancel;
 pub use self::clock::{Clock, Moment, MomentError};
 pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
-pub use self::drive::{DriveContext, Observer, drive, first_request};
+pub use self::drive::{
+    Divergence, DriveContext, Observer, ReplayContext, Replayed, ResumeError, Resumed, drive,
+    first_request, pending_approval, replay, resume,
+};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};

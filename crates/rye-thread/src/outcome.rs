@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rye_caps::Denied;
 use serde_json::{Map, Value};
 
-use crate::{LimitHit, Nanos, ProviderErrorClass, Usage};
+use crate::{ApprovalRequest, LimitHit, Nanos, ProviderErrorClass, Usage};
 
 /// Where a thread is in its life (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +22,29 @@ pub enum ThreadState {
     Created,
     /// It failed.
     Error,
-    /// It is under way, or its program was killed.
+    /// It is under way, or its program was stopped or killed in the middle and somebody may resume it.
     Running,
+    /// It waits for somebody to approve a call.
+    Suspended,
 }
 
 impl ThreadState {
+    /// All of them, sorted by name.
+    pub const ALL: [Self; 6] = [
+        Self::Cancelled,
+        Self::Completed,
+        Self::Created,
+        Self::Error,
+        Self::Running,
+        Self::Suspended,
+    ];
+
+    /// Whether nothing more will happen in it.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Completed | Self::Error)
+    }
+
     /// The lower case name that `thread.json` and the registry hold.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -36,6 +54,7 @@ impl ThreadState {
             Self::Created => "created",
             Self::Error => "error",
             Self::Running => "running",
+            Self::Suspended => "suspended",
         }
     }
 }
@@ -50,7 +69,7 @@ impl FromStr for ThreadState {
     type Err = ThreadStateError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Cancelled, Self::Completed, Self::Created, Self::Error, Self::Running]
+        Self::ALL
             .into_iter()
             .find(|state| state.as_str() == text)
             .ok_or_else(|| ThreadStateError { text: text.to_owned() })
@@ -61,7 +80,7 @@ impl FromStr for ThreadState {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(
-    "`{text}` is not a thread state; use `cancelled`, `completed`, `created`, `error` or `running`"
+    "`{text}` is not a thread state; use `cancelled`, `completed`, `created`, `error`, `running` or `suspended`"
 )]
 pub struct ThreadStateError {
     /// The word.
@@ -72,8 +91,11 @@ pub struct ThreadStateError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// `Completed`, `Error` or `Cancelled`.
+    /// `Completed`, `Error` or `Cancelled`; `Suspended` with an approval to decide on, and `Running` after an interruption,
+    /// when [`resume`](crate::resume) can go on.
     pub state: ThreadState,
+    /// The call that waits for somebody, exactly in state `Suspended`.
+    pub asked: Option<ApprovalRequest>,
     /// What was returned; `None` when nothing was, which is fine where nothing is required.
     pub outputs: Option<Map<String, Value>>,
     /// The last text that the model wrote, may be empty.

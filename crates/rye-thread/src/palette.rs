@@ -15,7 +15,7 @@ use serde_json::Value;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 pub use self::name::palette_name;
 pub(crate) use self::resolve::{Resolved, Unresolved};
-use crate::{DIRECTIVE_RETURN, Effect, OutputContract, Tool, ToolSpec};
+use crate::{Asking, DIRECTIVE_RETURN, Effect, OutputContract, Tool, ToolSpec};
 
 /// One tool to offer.
 #[derive(Clone)]
@@ -31,6 +31,8 @@ pub struct PaletteEntry {
     pub capability: Capability,
     /// What a second call would do.
     pub effect: Effect,
+    /// Whether somebody must approve each call.
+    pub asking: Asking,
     /// The tool itself.
     pub tool: Arc<dyn Tool>,
 }
@@ -45,7 +47,15 @@ impl PaletteEntry {
         effect: Effect,
         tool: Arc<dyn Tool>,
     ) -> Self {
-        Self { item_id: item_id.to_owned(), aliases: Vec::new(), spec, capability, effect, tool }
+        let (item_id, aliases, asking) = (item_id.to_owned(), Vec::new(), Asking::Never);
+        Self { item_id, aliases, spec, capability, effect, asking, tool }
+    }
+
+    /// The same tool, of which each call waits for somebody.
+    #[must_use]
+    pub fn with_asking(mut self, asking: Asking) -> Self {
+        self.asking = asking;
+        self
     }
 
     /// The same tool under further ids.
@@ -64,6 +74,7 @@ impl fmt::Debug for PaletteEntry {
             .field("spec", &self.spec)
             .field("capability", &self.capability)
             .field("effect", &self.effect)
+            .field("asking", &self.asking)
             .finish_non_exhaustive()
     }
 }

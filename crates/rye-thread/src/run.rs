@@ -4,14 +4,15 @@ mod decide;
 mod disk;
 mod end;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::disk::RunDiskError;
 pub use self::end::{End, OutOfTurn, Returned, Step};
 use crate::{
-    Failure, FailureKind, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply, Request,
-    ToolCall, ToolResult, ToolSpec, Usage,
+    Decision, Failure, FailureKind, Limits, Message, Nanos, Opening, OutputContract, Refusal,
+    Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
 };
 
 /// One conversation with a model, from its opening to its end, without any input or output.
@@ -32,6 +33,9 @@ use crate::{
 /// | `calling` | `step` | `calling`, yields [`Step::CallTools`] |
 /// | `calling` | results, a `directive_return` is accepted | `done`: completed |
 /// | `calling` | results | `ready` |
+/// | `calling` | `ask_approval` of one of the calls | `waiting` |
+/// | `waiting` | `step` | `waiting`, yields [`Step::AskApproval`] |
+/// | `waiting` | `decided` | `calling`, which knows the decision |
 /// | any but `done` | `fail` | `done`: failed |
 /// | any but `done` | `cancel` | `done`: cancelled |
 /// | `done` | `step` | `done`, yields [`Step::Done`] |
@@ -64,8 +68,27 @@ pub struct Run {
 enum Phase {
     Ready,
     Asked,
-    Calling { calls: Vec<ToolCall> },
+    Calling(Batch),
+    Waiting { batch: Batch, index: usize },
     Done(End),
+}
+
+/// The calls of one reply, and what somebody said about them by their place among those that are run.
+#[derive(Debug, Clone)]
+struct Batch {
+    calls: Vec<ToolCall>,
+    decisions: BTreeMap<usize, Decision>,
+}
+
+impl Batch {
+    const fn new(calls: Vec<ToolCall>) -> Self {
+        Self { calls, decisions: BTreeMap::new() }
+    }
+
+    /// The call that is run at this place; returning outputs is not.
+    fn call(&self, index: usize) -> Option<&ToolCall> {
+        self.calls.iter().filter(|call| !decide::is_return(call)).nth(index)
+    }
 }
 
 impl Phase {
@@ -73,7 +96,8 @@ impl Phase {
         match self {
             Self::Ready => "ready",
             Self::Asked => "asked",
-            Self::Calling { .. } => "calling",
+            Self::Calling(_) => "calling",
+            Self::Waiting { .. } => "waiting",
             Self::Done(_) => "done",
         }
     }
@@ -123,9 +147,14 @@ impl Run {
         self.elapsed = self.elapsed.max(elapsed);
         match &self.phase {
             Phase::Done(end) => Step::Done(end.clone()),
-            Phase::Calling { calls } => {
-                let (returns, calls) = calls.iter().cloned().partition(decide::is_return);
+            Phase::Calling(batch) => {
+                let (returns, calls) = batch.calls.iter().cloned().partition(decide::is_return);
                 Step::CallTools { calls, returns }
+            }
+            Phase::Waiting { batch, index } => {
+                let call = batch.call(*index).cloned();
+                let call = call.expect("because `ask_approval` found it");
+                Step::AskApproval { index: *index, call }
             }
             Phase::Ready | Phase::Asked => self.ask(),
         }
@@ -169,7 +198,7 @@ impl Run {
     fn enter(&mut self, next: decide::Next) {
         match next {
             decide::Next::Ask => self.phase = Phase::Ready,
-            decide::Next::Call(calls) => self.phase = Phase::Calling { calls },
+            decide::Next::Call(calls) => self.phase = Phase::Calling(Batch::new(calls)),
             decide::Next::Complete => {
                 self.phase = Phase::Done(End::Completed { outputs: None, text: self.text.clone() });
             }
@@ -193,10 +222,10 @@ impl Run {
         &mut self,
         returned: Vec<Returned>,
     ) -> Result<Vec<ToolResult>, OutOfTurn> {
-        let Phase::Calling { calls } = &self.phase else {
+        let Phase::Calling(batch) = &self.phase else {
             return Err(self.out_of_turn("tool results"));
         };
-        let answers = decide::after_calls(calls, returned, &self.contract)?;
+        let answers = decide::after_calls(&batch.calls, returned, &self.contract)?;
         self.refusals.extend(answers.refusals);
         self.messages.push(Message::ToolResults { results: answers.results });
         self.phase = match answers.outputs {
@@ -206,6 +235,45 @@ impl Run {
             None => Phase::Ready,
         };
         Ok(answers.own)
+    }
+
+    /// Waits for somebody to decide on one of the calls of [`Step::CallTools`], by its place among them.
+    ///
+    /// # Errors
+    ///
+    /// When no results are awaited, or there is no such call.
+    pub fn ask_approval(&mut self, index: usize) -> Result<(), OutOfTurn> {
+        match &self.phase {
+            Phase::Calling(batch) if batch.call(index).is_some() => {
+                self.phase = Phase::Waiting { batch: batch.clone(), index };
+                Ok(())
+            }
+            _ => Err(self.out_of_turn("a wish for approval")),
+        }
+    }
+
+    /// Takes the decision that [`Step::AskApproval`] waits for.
+    ///
+    /// # Errors
+    ///
+    /// When none is awaited.
+    pub fn decided(&mut self, decision: Decision) -> Result<(), OutOfTurn> {
+        let Phase::Waiting { batch, index } = &self.phase else {
+            return Err(self.out_of_turn("a decision"));
+        };
+        let mut batch = batch.clone();
+        batch.decisions.insert(*index, decision);
+        self.phase = Phase::Calling(batch);
+        Ok(())
+    }
+
+    /// What somebody said about the call at this place of [`Step::CallTools`].
+    #[must_use]
+    pub fn decision(&self, index: usize) -> Option<Decision> {
+        match &self.phase {
+            Phase::Calling(batch) => batch.decisions.get(&index).copied(),
+            _ => None,
+        }
     }
 
     /// Ends the conversation because something outside it failed.
@@ -234,6 +302,32 @@ impl Run {
         }
         self.phase = Phase::Done(End::Cancelled);
         Ok(())
+    }
+
+    /// As [`Run::step`] where a request was sent before, whatever the limits say by now.
+    pub(crate) fn asked_before(&mut self, elapsed: Duration) -> Result<(), OutOfTurn> {
+        let (Phase::Ready | Phase::Asked) = self.phase else {
+            return Err(self.out_of_turn("a request"));
+        };
+        self.elapsed = self.elapsed.max(elapsed);
+        self.phase = Phase::Asked;
+        Ok(())
+    }
+
+    /// Counts time that the run took before it was restored.
+    pub(crate) fn spent(&mut self, elapsed: Duration) {
+        self.elapsed = self.elapsed.max(elapsed);
+    }
+
+    /// Forgets the decision on a call that has begun: one decision is for one run of it.
+    pub(crate) fn begun(&mut self, index: usize) {
+        if let Phase::Calling(batch) = &mut self.phase {
+            batch.decisions.remove(&index);
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
     }
 
     fn end_failed(&mut self, failure: Failure) -> End {

@@ -7,9 +7,9 @@ mod read;
 mod record;
 mod wire;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rye_sign::chain::{Head, sign_checkpoint};
 use rye_sign::{PublicKey, SigningKey};
@@ -19,16 +19,16 @@ pub use self::markdown::markdown;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::RecordWire;
+pub(crate) use self::wire::payload as recorded_payload;
+use crate::store::{Lease, Store, StoreError};
 use crate::{Moment, ThreadId, read_plain};
 
-/// An append-only file of JSON lines, each of which carries the hash of all before it.
+/// An append-only journal of JSON lines, each of which carries the hash of all before it.
 ///
-/// After a write that failed nothing more is appended: what is on disk then may end in half a line.
+/// After a write that failed nothing more is appended: what is in the store then may end in half a line.
 #[derive(Debug)]
 pub struct Transcript {
-    path: PathBuf,
-    file: File,
-    thread: ThreadId,
+    held: Held,
     directive: String,
     head: Head,
     records: u64,
@@ -36,30 +36,63 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Creates the file, which must not be there yet; its folder must.
+    /// Begins the journal of the lease's thread, which must be empty.
     ///
     /// # Errors
     ///
-    /// When the file is there or cannot be created.
+    /// When it is not, or cannot be read.
     pub fn create(
-        path: &Path,
-        thread: &ThreadId,
+        store: Arc<dyn Store>,
+        lease: Lease,
         directive: &str,
     ) -> Result<Self, TranscriptError> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path);
-        Ok(Self {
-            file: file
-                .map_err(|source| TranscriptError::Create { path: path.to_owned(), source })?,
-            path: path.to_owned(),
-            thread: thread.clone(),
-            directive: directive.to_owned(),
-            head: Head::genesis(),
-            records: 0,
-            is_broken: false,
-        })
+        let held = Held { store, lease };
+        let failed = |source| TranscriptError::store(&held.lease, source);
+        if !held.store.journal(held.lease.thread()).map_err(failed)?.is_empty() {
+            return Err(TranscriptError::NotNew { thread: held.lease.thread().clone() });
+        }
+        // A thread that never begins has a journal too, which is empty.
+        held.store.append(&held.lease, b"").map_err(failed)?;
+        Ok(Self::after(held, directive, Head::genesis(), 0))
     }
 
-    /// Appends one record; it is with the operating system when this returns, and on disk after [`Transcript::sync`].
+    /// Goes on after what the journal of the lease's thread holds, once all of it is verified; half a record at its
+    /// end, which a killed program leaves, is cut off first and told in the [`Reading`].
+    ///
+    /// # Errors
+    ///
+    /// When the journal is damaged anywhere else, or does not end where `end` says, or cannot be read or cut. Nothing is
+    /// changed then.
+    pub fn open(
+        store: Arc<dyn Store>,
+        lease: Lease,
+        directive: &str,
+        keys: &[PublicKey],
+        end: Option<&(u64, String)>,
+    ) -> Result<(Self, Reading), TranscriptError> {
+        let held = Held { store, lease };
+        let (lease, thread) = (&held.lease, held.lease.thread());
+        let failed = |source| TranscriptError::store(lease, source);
+        let bytes = held.store.journal(thread).map_err(failed)?;
+        let reading = read(&bytes, thread, keys)
+            .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
+        let records = u64::try_from(reading.records.len()).unwrap_or(u64::MAX);
+        let found = (records, reading.head.to_string());
+        if end.is_some_and(|end| *end != found || reading.torn.is_some()) {
+            return Err(TranscriptError::Length { thread: thread.clone() });
+        }
+        if let Some(torn) = &reading.torn {
+            let whole = u64::try_from(torn.start).unwrap_or(u64::MAX);
+            held.store.cut(lease, whole).map_err(failed)?;
+        }
+        Ok((Self::after(held, directive, reading.head, records), reading))
+    }
+
+    fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
+        Self { held, directive: directive.to_owned(), head, records, is_broken: false }
+    }
+
+    /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
     ///
     /// # Errors
     ///
@@ -69,7 +102,7 @@ impl Transcript {
         let record = RecordWire {
             seq: self.records,
             ts: at.to_string(),
-            thread_id: self.thread.as_str(),
+            thread_id: self.held.lease.thread().as_str(),
             directive: &self.directive,
             event: event.name(),
             payload: &payload,
@@ -78,28 +111,29 @@ impl Transcript {
         let mut line = record.line();
         let head = self.head.link(line.as_bytes());
         line.push('\n');
-        self.guarded(|file| file.write_all(line.as_bytes()))?;
+        self.guarded(|held| held.store.append(&held.lease, line.as_bytes()))?;
         self.head = head;
         self.records += 1;
         Ok(())
     }
 
-    /// Puts everything appended so far on disk.
+    /// Makes everything appended so far durable.
     ///
     /// # Errors
     ///
-    /// When the disk refuses, and ever after.
+    /// When the store refuses, and ever after.
     pub fn sync(&mut self) -> Result<(), TranscriptError> {
-        self.guarded(|file| file.sync_data())
+        self.guarded(|held| held.store.sync(&held.lease))
     }
 
-    /// Signs the chain so far, appends the signature, and puts all of it on disk.
+    /// Signs the chain so far, appends the signature, and makes all of it durable.
     ///
     /// # Errors
     ///
     /// As [`Transcript::append`].
     pub fn checkpoint(&mut self, key: &SigningKey, at: Moment) -> Result<Event, TranscriptError> {
-        let checkpoint = sign_checkpoint(&self.head, self.records, self.thread.as_str(), key)
+        let thread = self.held.lease.thread().as_str();
+        let checkpoint = sign_checkpoint(&self.head, self.records, thread, key)
             .expect("because a thread id is one line of text");
         let event = Event::Checkpoint { checkpoint: checkpoint.to_json() };
         self.append(&event, at)?;
@@ -119,17 +153,55 @@ impl Transcript {
         self.records
     }
 
+    /// Which opening of the thread this is, from 1.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.held.lease.epoch()
+    }
+
+    /// Whether somebody else has taken the thread over, so that nothing of this one counts any more.
+    pub(crate) fn is_superseded(&self) -> bool {
+        let touched = self.held.store.append(&self.held.lease, b"");
+        matches!(touched, Err(StoreError::Stale { .. }))
+    }
+
+    /// Lets somebody else go on.
+    pub(crate) fn release(&self) -> Result<(), TranscriptError> {
+        let released = self.held.store.release(&self.held.lease);
+        released.map_err(|source| TranscriptError::store(&self.held.lease, source))
+    }
+
     fn guarded(
         &mut self,
-        write: impl FnOnce(&mut File) -> io::Result<()>,
+        write: impl FnOnce(&Held) -> Result<(), StoreError>,
     ) -> Result<(), TranscriptError> {
         if self.is_broken {
-            return Err(TranscriptError::Broken { path: self.path.clone() });
+            let thread = self.held.lease.thread().clone();
+            return Err(TranscriptError::Broken { thread });
         }
-        write(&mut self.file).map_err(|source| {
+        write(&self.held).map_err(|source| {
             self.is_broken = true;
-            TranscriptError::Write { path: self.path.clone(), source }
+            TranscriptError::store(&self.held.lease, source)
         })
+    }
+}
+
+/// The right to write, given back when it is dropped.
+struct Held {
+    store: Arc<dyn Store>,
+    lease: Lease,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Held").field(&self.lease).finish()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A lease that cannot be given back lapses.
+        drop(self.store.release(&self.lease));
     }
 }
 
@@ -138,18 +210,12 @@ impl Transcript {
 #[non_exhaustive]
 pub enum TranscriptError {
     /// A write failed before, so that the file may end in half a record.
-    #[error("transcript `{}` is not continued after a write that failed; start the directive again", .path.display())]
+    #[error(
+        "the transcript of `{thread}` is not continued after a write that failed; resume the thread"
+    )]
     Broken {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is there or cannot be created.
-    #[error("cannot create the transcript `{}`; a thread has a new folder of its own", .path.display())]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
+        /// The thread.
+        thread: ThreadId,
     },
     /// A record is not the one that was written.
     #[error("transcript `{}` is damaged; do not resume from it", .path.display())]
@@ -159,26 +225,54 @@ pub enum TranscriptError {
         /// Where and how.
         source: Damage,
     },
+    /// A record in the store is not the one that was written.
+    #[error("the transcript of `{thread}` is damaged; nothing is added to it")]
+    Journal {
+        /// The thread.
+        thread: ThreadId,
+        /// Where and how.
+        source: Damage,
+    },
+    /// It does not end where the record says.
+    #[error(
+        "the transcript of `{thread}` does not end where `thread.json` says: records are missing or were added"
+    )]
+    Length {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// Something was recorded for the thread before.
+    #[error("thread `{thread}` has a transcript already; every run is a new thread")]
+    NotNew {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// The file cannot be read.
     #[error("cannot read the transcript `{}`", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        source: std::io::Error,
     },
-    /// The system refused a write.
-    #[error("cannot write the transcript `{}`; free the disk and start the directive again", .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
+    /// The store refused.
+    #[error("the transcript of `{thread}` cannot be kept")]
+    Store {
+        /// The thread.
+        thread: ThreadId,
+        /// What the store said.
+        source: StoreError,
     },
 }
 
+impl TranscriptError {
+    fn store(lease: &Lease, source: StoreError) -> Self {
+        Self::Store { thread: lease.thread().clone(), source }
+    }
+}
+
 /// The longest transcript that is read, in bytes: it is held in memory, and no run writes as much.
-const MAX_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
 /// Reads and verifies a whole file, as [`read`] does for bytes.
 ///

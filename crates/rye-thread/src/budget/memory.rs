@@ -74,6 +74,17 @@ impl Ledger for MemoryLedger {
         accounts.balances.insert(thread, changed);
         Ok(changed)
     }
+
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        let accounts = self.accounts();
+        let open = accounts.open.iter().filter(|(_, (owner, _))| owner == thread);
+        let reservation = |(number, (thread, amount)): (&u64, &(ThreadId, Nanos))| Reservation {
+            thread: thread.clone(),
+            number: *number,
+            amount: *amount,
+        };
+        Ok(open.map(reservation).collect())
+    }
 }
 
 impl Accounts {

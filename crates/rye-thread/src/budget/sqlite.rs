@@ -96,6 +96,20 @@ impl Ledger for SqliteLedger {
             Ok(changed)
         })
     }
+
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        let connection = self.connection();
+        let mut statement = connection.prepare(
+            "SELECT number, amount_nanos FROM reservation
+             WHERE thread = ?1 AND actual_nanos IS NULL ORDER BY number",
+        )?;
+        let rows = statement.query_map([thread.as_str()], |row| {
+            let (number, amount): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (number, amount) = (number.unsigned_abs(), Nanos::new(amount.unsigned_abs()));
+            Ok(Reservation { thread: thread.clone(), number, amount })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
 }
 
 fn balance(connection: &Connection, thread: &ThreadId) -> Result<Balance, LedgerError> {

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 use super::first::affordable;
 use super::{Driver, Stop};
 use crate::budget::{LedgerError, Reservation};
+use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{
     Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos, Observer,
@@ -15,8 +16,8 @@ use crate::{
 
 /// How a request ended.
 enum Answer {
-    Cancelled,
     Failed(ProviderError),
+    Halted(Halt),
     OutOfTime,
     Replied(Reply),
 }
@@ -36,7 +37,9 @@ impl Driver<'_> {
         let reservation = self.reserve(run, &mut request)?;
         let reserved = reservation.as_ref().map_or(Nanos::ZERO, Reservation::amount);
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
-        let started = self.emit(&Event::StepStart { turn, reserved, max_output_tokens });
+        let number = reservation.as_ref().map(Reservation::number);
+        let started =
+            self.emit(&Event::StepStart { turn, reserved, reservation: number, max_output_tokens });
         if let Err(stop) = started {
             self.settle(reservation, Nanos::ZERO)?;
             return Err(stop);
@@ -53,9 +56,9 @@ impl Driver<'_> {
                 self.fall_back(run, &error)
             }
             // A request that was dropped may be charged in full, and nobody will say.
-            Answer::Cancelled => {
+            Answer::Halted(halt) => {
                 self.settle(reservation, reserved)?;
-                Err(Stop::Cancelled)
+                Err(halt.into())
             }
             Answer::OutOfTime => {
                 self.settle(reservation, reserved)?;
@@ -83,7 +86,7 @@ impl Driver<'_> {
         let replied = timeout(self.left(run), self.context.provider.stream(request, &deltas));
         tokio::select! {
             biased;
-            () = self.context.cancel.cancelled() => Answer::Cancelled,
+            halt = self.context.cancel.halted() => Answer::Halted(halt),
             replied = replied => match replied {
                 Ok(Ok(reply)) => Answer::Replied(reply),
                 Ok(Err(error)) => Answer::Failed(error),

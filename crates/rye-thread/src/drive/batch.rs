@@ -8,12 +8,24 @@ use serde_json::{Value, json};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::call::{Plan, Prepared, intent, returned};
-use super::{Driver, Stop};
+use super::{Driver, Stop, Tape};
+use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{Cancel, Returned, Run, Tool, ToolCall, ToolOutput};
 
 /// How many read-only calls run at once.
 const MOST_IN_PARALLEL: usize = 16;
+
+/// How far the calls of a turn have come: kept while somebody is asked, and restored from the transcript.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// What the first calls came to, each of which has its receipt.
+    pub(super) answers: Vec<Returned>,
+    /// How many calls have their intent on record; those that return outputs come after all others.
+    pub(super) intents: usize,
+    /// Whether it is on record that the next call waits for somebody.
+    pub(super) is_asked: bool,
+}
 
 impl Driver<'_> {
     pub(super) async fn answer(
@@ -22,66 +34,88 @@ impl Driver<'_> {
         calls: &[ToolCall],
         returns: &[ToolCall],
     ) -> Result<(), Stop> {
-        let mut prepared =
-            calls.iter().map(|call| self.prepare(call)).collect::<Vec<_>>().into_iter().peekable();
-        let mut answers = Vec::with_capacity(calls.len());
+        let left = calls.iter().enumerate().skip(self.progress.answers.len());
+        let prepared: Vec<Prepared<'_>> =
+            left.map(|(index, call)| self.prepare(run, index, call)).collect();
+        let mut prepared = prepared.into_iter().peekable();
         while let Some(first) = prepared.next() {
+            if first.asks.is_some() {
+                return Ok(run.ask_approval(first.index)?);
+            }
             let mut group = vec![first];
             while group.len() < MOST_IN_PARALLEL
                 && group.iter().all(|prepared| prepared.plan.is_read_only())
-                && let Some(next) = prepared.next_if(|prepared| prepared.plan.is_read_only())
+                && let Some(next) = prepared.next_if(Prepared::may_join)
             {
                 group.push(next);
             }
-            answers.extend(self.run_group(run, group).await?);
+            self.run_group(run, group).await?;
         }
-        self.answer_returns(run, answers, returns)
+        self.answer_returns(run, calls.len(), returns)
     }
 
     fn answer_returns(
         &mut self,
         run: &mut Run,
-        answers: Vec<Returned>,
+        called: usize,
         returns: &[ToolCall],
     ) -> Result<(), Stop> {
-        for call in returns {
+        let recorded = self.progress.intents.saturating_sub(called);
+        for call in returns.iter().skip(recorded) {
             self.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None))?;
         }
-        for result in run.tools_returned(answers)? {
+        if let Some(tape) = &self.tape {
+            tape.skip_receipts(returns.len());
+        }
+        let progress = std::mem::take(&mut self.progress);
+        for result in run.tools_returned(progress.answers)? {
             self.emit(&Event::ToolCallResult { result, refusal: None })?;
         }
         self.checkpoint()
     }
 
     /// Runs calls that may run together, each between its intent and its receipt.
-    async fn run_group(
-        &mut self,
-        run: &Run,
-        group: Vec<Prepared<'_>>,
-    ) -> Result<Vec<Returned>, Stop> {
+    async fn run_group(&mut self, run: &Run, group: Vec<Prepared<'_>>) -> Result<(), Stop> {
         self.check_cancelled()?;
         if self.left(run).is_zero() {
             return Err(Stop::Failed(self.out_of_time(run)));
         }
         for prepared in &group {
-            self.emit(&prepared.intent)?;
+            // A call that is run again has its intent on record.
+            if self.progress.intents <= prepared.index {
+                self.emit(&prepared.intent)?;
+                self.progress.intents = prepared.index + 1;
+            }
         }
         self.context.journal.sync()?;
-        let (answers, interrupted) = run_all(group, self.context.cancel, self.left(run)).await;
-        for Returned { result, refusal } in &answers {
-            self.emit(&Event::ToolCallResult { result: result.clone(), refusal: refusal.clone() })?;
+        let (answers, interrupted) = match &self.tape {
+            Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
+            None => run_all(group, self.context.cancel, self.left(run)).await,
+        };
+        for answer in answers {
+            let Returned { result, refusal } = answer.clone();
+            self.emit(&Event::ToolCallResult { result, refusal })?;
+            self.progress.answers.push(answer);
         }
         match interrupted {
-            None => Ok(answers),
-            Some(Interruption::Cancelled) => Err(Stop::Cancelled),
+            None => Ok(()),
+            Some(Interruption::Halted(halt)) => Err(halt.into()),
             Some(Interruption::OutOfTime) => Err(Stop::Failed(self.out_of_time(run))),
         }
     }
 }
 
+/// What the call came to when it was run; what is decided without running it is decided anew.
+fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
+    match prepared.plan {
+        Plan::Answer(answer) => tape.receipt(prepared.call, Some(answer)),
+        Plan::Run { .. } => tape.receipt(prepared.call, None),
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Interruption {
-    Cancelled,
+    Halted(Halt),
     OutOfTime,
 }
 
@@ -107,7 +141,7 @@ async fn run_all(
     let interrupted = loop {
         tokio::select! {
             biased;
-            () = cancel.cancelled(), if !tasks.is_empty() => break Some(Interruption::Cancelled),
+            halt = cancel.halted(), if !tasks.is_empty() => break Some(Interruption::Halted(halt)),
             joined = tasks.join_next_with_id() => match joined {
                 None => break None,
                 Some(joined) => place(joined, &mut slots),
@@ -115,7 +149,14 @@ async fn run_all(
             () = &mut deadline => break Some(Interruption::OutOfTime),
         }
     };
-    (slots.into_iter().map(Slot::close).collect(), interrupted)
+    let answers = match interrupted {
+        // Who goes on is to know which calls were cut off: they get no receipt, nor do those after them.
+        Some(Interruption::Halted(Halt::Interrupt)) => {
+            slots.into_iter().map_while(|slot| slot.answer).collect()
+        }
+        _ => slots.into_iter().map(Slot::close).collect(),
+    };
+    (answers, interrupted)
 }
 
 fn start<'a>(prepared: Prepared<'a>, tasks: &mut JoinSet<ToolOutput>) -> Slot<'a> {

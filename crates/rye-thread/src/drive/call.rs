@@ -7,11 +7,18 @@ use super::Driver;
 use crate::palette::{Offered, Resolved, Unresolved};
 use crate::transcript::Event;
 use crate::transcript::Target;
-use crate::{Effect, Refusal, Returned, ToolCall, ToolOutput, ToolResult, ToolStatus};
+use crate::{
+    ApprovalReason, ApprovalRequest, Asking, Decision, Effect, PaletteEntry, Refusal, Returned,
+    Run, ToolCall, ToolOutput, ToolResult, ToolStatus,
+};
 
 /// A call before anything runs.
 pub(super) struct Prepared<'a> {
+    /// Its place among the calls of the turn that are run.
+    pub(super) index: usize,
     pub(super) call: &'a ToolCall,
+    /// What somebody must approve first.
+    pub(super) asks: Option<ApprovalRequest>,
     pub(super) intent: Event,
     pub(super) plan: Plan<'a>,
 }
@@ -23,6 +30,13 @@ pub(super) enum Plan<'a> {
     Run { offered: &'a Offered, permit: Permit, arguments: Value },
 }
 
+impl Prepared<'_> {
+    /// Whether it may run beside other calls that only read.
+    pub(super) fn may_join(&self) -> bool {
+        self.asks.is_none() && self.plan.is_read_only()
+    }
+}
+
 impl Plan<'_> {
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self, Self::Run { offered, .. } if offered.entry.effect == Effect::ReadOnly)
@@ -30,15 +44,34 @@ impl Plan<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// Resolve, then authorise, then validate.
-    pub(super) fn prepare<'b>(&self, call: &'b ToolCall) -> Prepared<'b>
+    /// Resolve, then authorise, then validate; then see whether somebody must be asked, or has decided.
+    pub(super) fn prepare<'b>(&self, run: &Run, index: usize, call: &'b ToolCall) -> Prepared<'b>
+    where
+        'a: 'b,
+    {
+        let prepared = self.resolved(index, call);
+        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return prepared };
+        let is_again = index < self.progress.intents;
+        let (asks, plan) = match (reason(&offered.entry, is_again), run.decision(index)) {
+            (Some(reason), None) => {
+                let thread = self.context.journal.thread();
+                let id = &offered.entry.item_id;
+                (Some(ApprovalRequest::new(thread, &call.id, id, arguments, reason)), None)
+            }
+            (Some(_), Some(Decision::Denied)) => (None, Some(denied(call, offered, is_again))),
+            _ => (None, None),
+        };
+        Prepared { asks, plan: plan.map_or(prepared.plan, Plan::Answer), ..prepared }
+    }
+
+    fn resolved<'b>(&self, index: usize, call: &'b ToolCall) -> Prepared<'b>
     where
         'a: 'b,
     {
         let palette: &'a crate::Palette = self.context.palette;
         let resolved = match palette.resolve(call) {
             Ok(resolved) => resolved,
-            Err(unresolved) => return self.prepare_unresolved(call, unresolved),
+            Err(unresolved) => return self.prepare_unresolved(index, call, unresolved),
         };
         let Resolved { offered, arguments } = resolved;
         let entry = &offered.entry;
@@ -53,11 +86,16 @@ impl<'a> Driver<'a> {
                 }
             },
         };
-        Prepared { call, intent, plan }
+        Prepared { index, call, asks: None, intent, plan }
     }
 
     /// A tool that is not in the palette is refused when the authority would, so that the model learns why.
-    fn prepare_unresolved<'b>(&self, call: &'b ToolCall, unresolved: Unresolved) -> Prepared<'b> {
+    fn prepare_unresolved<'b>(
+        &self,
+        index: usize,
+        call: &'b ToolCall,
+        unresolved: Unresolved,
+    ) -> Prepared<'b> {
         let given = call.arguments.clone().unwrap_or(Value::Null);
         let (arguments, returned) = match unresolved {
             Unresolved::Unreadable(problems) => {
@@ -66,7 +104,8 @@ impl<'a> Driver<'a> {
             Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
             Unresolved::UnknownId { id, arguments } => (arguments, self.unknown_id(call, &id)),
         };
-        Prepared { call, intent: intent(call, arguments, None), plan: Plan::Answer(returned) }
+        let (intent, plan) = (intent(call, arguments, None), Plan::Answer(returned));
+        Prepared { index, call, asks: None, intent, plan }
     }
 
     fn unknown_id(&self, call: &ToolCall, id: &str) -> Returned {
@@ -89,6 +128,25 @@ impl<'a> Driver<'a> {
             &[],
         )
     }
+}
+
+/// Why somebody must be asked; `is_again` when the call began before and its program was killed.
+fn reason(entry: &PaletteEntry, is_again: bool) -> Option<ApprovalReason> {
+    match (is_again, entry.effect, entry.asking) {
+        (true, Effect::Once, _) => Some(ApprovalReason::Interrupted),
+        (false, _, Asking::Always) => Some(ApprovalReason::Configured),
+        _ => None,
+    }
+}
+
+fn denied(call: &ToolCall, offered: &Offered, is_again: bool) -> Returned {
+    if is_again {
+        let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
+        return failed(call, message, &[]);
+    }
+    let (capability, layer) = (offered.entry.capability.to_string(), "approval".to_owned());
+    let message = format!("the operator did not approve this call of `{}`", offered.entry.item_id);
+    refused(call, Refusal { capability, layer, pattern: None, message })
 }
 
 /// What a call of a tool comes to.

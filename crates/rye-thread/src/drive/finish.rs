@@ -2,14 +2,37 @@
 
 use super::{Driver, Stop};
 use crate::transcript::Event;
-use crate::{End, Failure, Nanos, Outcome, Run, ThreadState};
+use crate::{ApprovalRequest, End, Failure, Nanos, Outcome, Run, Step, ThreadState};
 
 impl Driver<'_> {
     /// Records the end; where that fails, the failure to record is the end.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
         let outcome = self.outcome(run, end);
         let recorded = self.emit(&event(&outcome)).and_then(|()| self.checkpoint());
-        let outcome = unless(outcome, recorded);
+        self.saved(unless(outcome, recorded))
+    }
+
+    /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.
+    pub(super) fn close(&mut self, run: &Run, state: ThreadState) -> Outcome {
+        let end = match run.clone().step(run.elapsed()) {
+            Step::Done(end) => end,
+            _ => End::Cancelled,
+        };
+        let outcome = Outcome { state, ..self.outcome(run, end) };
+        let recorded = self.checkpoint();
+        self.saved(unless(outcome, recorded))
+    }
+
+    /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
+    pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
+        let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
+        // What waits for somebody was signed when it began to.
+        let recorded = if asked.is_some() { Ok(()) } else { self.checkpoint() };
+        let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
+        self.saved(unless(outcome, recorded))
+    }
+
+    fn saved(&mut self, outcome: Outcome) -> Outcome {
         let now = self.context.clock.now();
         let saved = self.context.journal.finish(&outcome, now);
         unless(outcome, saved.map_err(Stop::from))
@@ -23,6 +46,7 @@ impl Driver<'_> {
         };
         Outcome {
             state,
+            asked: None,
             outputs,
             text: run.text().to_owned(),
             turns: run.turns(),
@@ -43,7 +67,8 @@ impl Driver<'_> {
 fn unless(outcome: Outcome, recorded: Result<(), Stop>) -> Outcome {
     match recorded {
         Err(Stop::Failed(failure)) if outcome.failure.is_none() => {
-            Outcome { state: ThreadState::Error, outputs: None, failure: Some(failure), ..outcome }
+            let (state, failure) = (ThreadState::Error, Some(failure));
+            Outcome { state, asked: None, outputs: None, failure, ..outcome }
         }
         _ => outcome,
     }
@@ -53,6 +78,7 @@ fn unless(outcome: Outcome, recorded: Result<(), Stop>) -> Outcome {
 pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
     Outcome {
         state: ThreadState::Error,
+        asked: None,
         outputs: None,
         text: run.text().to_owned(),
         turns: run.turns(),
@@ -63,7 +89,7 @@ pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
 }
 
 fn event(outcome: &Outcome) -> Event {
-    let Outcome { state, outputs, text, turns, usage, cost, failure } = outcome.clone();
+    let Outcome { state, outputs, text, turns, usage, cost, failure, asked: _ } = outcome.clone();
     match state {
         ThreadState::Completed => Event::ThreadComplete { outputs, text, turns, usage, cost },
         _ => Event::ThreadError { state, failure, turns, usage, cost },

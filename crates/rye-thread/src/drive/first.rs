@@ -23,7 +23,7 @@ pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failu
     let (mut request, input) = match run.step(Duration::ZERO) {
         Step::CallModel(request) => (request, run.input_bound()),
         Step::Done(End::Failed(failure)) => return Err(failure),
-        Step::CallTools { .. } | Step::Done(_) => {
+        Step::AskApproval { .. } | Step::CallTools { .. } | Step::Done(_) => {
             return Err(Failure::new(FailureKind::OutOfTurn, begun));
         }
     };

@@ -87,7 +87,7 @@ impl ReplyDisk {
         }
     }
 
-    fn into_reply(self) -> Reply {
+    pub(crate) fn into_reply(self) -> Reply {
         let stop: Result<StopReason, Infallible> = self.stop.parse();
         let Ok(stop) = stop;
         let mut reply = Reply::new(self.raw, stop);
@@ -144,7 +144,11 @@ impl ResultDisk {
         Self { call_id, name, content, is_error }
     }
 
-    fn into_result(self) -> ToolResult {
+    pub(crate) fn new(call_id: String, name: String, content: Value, is_error: bool) -> Self {
+        Self { call_id, name, content, is_error }
+    }
+
+    pub(crate) fn into_result(self) -> ToolResult {
         let Self { call_id, name, content, is_error } = self;
         ToolResult { call_id, name, content, is_error }
     }

@@ -53,7 +53,7 @@ fn a_row_that_nobody_wrote_is_an_error() {
     assert_eq!(
         registry.list().unwrap_err().to_string(),
         "registry holds a thread that cannot be read: `dreaming` is not a thread state; use `cancelled`, `completed`, \
-         `created`, `error` or `running`; restore `registry.db`"
+         `created`, `error`, `running` or `suspended`; restore `registry.db`"
     );
 }
 

@@ -1,11 +1,12 @@
 //! The saved form of a run: tagged, versioned, and apart from the types that it saves.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{End, Measured, Phase, Run};
+use super::{Batch, End, Measured, Phase, Run};
 use crate::message::disk::{CallDisk, MessageDisk, UsageDisk};
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
@@ -194,10 +195,40 @@ struct MeasuredDisk {
 enum PhaseDisk {
     Ready,
     Asked,
-    Calling { calls: Vec<CallDisk> },
+    Calling(BatchDisk),
+    Waiting { batch: BatchDisk, index: usize },
     Cancelled,
     Completed { outputs: Option<Map<String, Value>>, text: String },
     Failed(FailureDisk),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchDisk {
+    calls: Vec<CallDisk>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    decisions: BTreeMap<usize, String>,
+}
+
+impl BatchDisk {
+    fn of(batch: &Batch) -> Self {
+        let decisions = batch.decisions.iter().map(|(index, it)| (*index, it.to_string()));
+        Self {
+            calls: batch.calls.iter().map(CallDisk::of).collect(),
+            decisions: decisions.collect(),
+        }
+    }
+
+    fn into_batch(self) -> Result<Batch, String> {
+        let read = |(index, text): (usize, String)| match text.parse() {
+            Ok(decision) => Ok((index, decision)),
+            Err(error) => Err(format!("{error}")),
+        };
+        Ok(Batch {
+            calls: self.calls.into_iter().map(CallDisk::into_call).collect(),
+            decisions: self.decisions.into_iter().map(read).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl PhaseDisk {
@@ -205,8 +236,9 @@ impl PhaseDisk {
         match phase {
             Phase::Ready => Self::Ready,
             Phase::Asked => Self::Asked,
-            Phase::Calling { calls } => {
-                Self::Calling { calls: calls.iter().map(CallDisk::of).collect() }
+            Phase::Calling(batch) => Self::Calling(BatchDisk::of(batch)),
+            Phase::Waiting { batch, index } => {
+                Self::Waiting { batch: BatchDisk::of(batch), index: *index }
             }
             Phase::Done(End::Cancelled) => Self::Cancelled,
             Phase::Done(End::Completed { outputs, text }) => {
@@ -220,8 +252,13 @@ impl PhaseDisk {
         Ok(match self {
             Self::Ready => Phase::Ready,
             Self::Asked => Phase::Asked,
-            Self::Calling { calls } => {
-                Phase::Calling { calls: calls.into_iter().map(CallDisk::into_call).collect() }
+            Self::Calling(batch) => Phase::Calling(batch.into_batch()?),
+            Self::Waiting { batch, index } => {
+                let batch = batch.into_batch()?;
+                if batch.call(index).is_none() {
+                    return Err(format!("no call {index} waits"));
+                }
+                Phase::Waiting { batch, index }
             }
             Self::Cancelled => Phase::Done(End::Cancelled),
             Self::Completed { outputs, text } => Phase::Done(End::Completed { outputs, text }),

@@ -8,6 +8,13 @@ use crate::{Failure, Refusal, Request, ToolCall, ToolResult};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Step {
+    /// Have somebody decide on the call and report to [`Run::decided`](crate::Run::decided).
+    AskApproval {
+        /// Its place among the calls of [`Step::CallTools`].
+        index: usize,
+        /// The call.
+        call: ToolCall,
+    },
     /// Send the request and report the answer to [`Run::model_replied`](crate::Run::model_replied).
     CallModel(Request),
     /// Run the calls and report to [`Run::tools_returned`](crate::Run::tools_returned).

@@ -9,6 +9,7 @@ use crate::{
 };
 
 mod saving;
+mod transitions;
 
 const START: Duration = Duration::ZERO;
 
@@ -68,6 +69,7 @@ fn exchange(run: &mut Run, reply: Reply) {
 
 fn phase(step: &Step) -> String {
     match step {
+        Step::AskApproval { index, call } => format!("ask approval of {} at {index}", call.id),
         Step::CallModel(_) => "call model".to_owned(),
         Step::CallTools { calls, returns } => {
             format!("call {} tools, {} returns", calls.len(), returns.len())

@@ -6,14 +6,25 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    Effect, Failure, Limits, Nanos, ProviderInfo, Refusal, Reply, ThreadState, ToolResult,
-    ToolSpec, Usage,
+    ApprovalRequest, Decision, Effect, Failure, Limits, Nanos, ProviderInfo, Refusal, Reply,
+    ThreadState, ToolResult, ToolSpec, Usage,
 };
 
 /// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
+    /// Somebody decided on a call, or nobody could.
+    ApprovalDecided {
+        /// The call, with the hash of its arguments.
+        request: ApprovalRequest,
+        /// What they said.
+        decision: Decision,
+        /// How they were asked, such as `terminal` or `command`.
+        by: String,
+    },
+    /// A call waits for somebody.
+    ApprovalRequested(ApprovalRequest),
     /// The readable reasoning of an answer.
     AssistantReasoning {
         /// The text.
@@ -53,6 +64,8 @@ pub enum Event {
         turn: u64,
         /// How much money is set aside for it.
         reserved: Nanos,
+        /// The number of that reservation in the ledger, where there is one.
+        reservation: Option<u64>,
         /// The most tokens that the answer may have.
         max_output_tokens: u64,
     },
@@ -98,6 +111,15 @@ pub enum Event {
         /// Palette name to item id (SPEC 5.4).
         palette: BTreeMap<String, String>,
         /// The facts of the thread record.
+        facts: Map<String, Value>,
+    },
+    /// The thread goes on after its program was stopped or killed, or after it was suspended.
+    ThreadResumed {
+        /// Which opening of the thread this is, from 1.
+        epoch: u64,
+        /// How many bytes of half a record were cut off the end of the transcript.
+        cut_bytes: u64,
+        /// What the caller knows of this opening, such as its token.
         facts: Map<String, Value>,
     },
     /// What a call came to: the receipt.
@@ -172,6 +194,8 @@ impl Event {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
+            Self::ApprovalDecided { .. } => "approval_decided",
+            Self::ApprovalRequested(_) => "approval_requested",
             Self::AssistantReasoning { .. } => "assistant_reasoning",
             Self::AssistantText { .. } => "assistant_text",
             Self::Checkpoint { .. } => "checkpoint",
@@ -182,6 +206,7 @@ impl Event {
             Self::SystemPrompt { .. } => "system_prompt",
             Self::ThreadComplete { .. } => "thread_complete",
             Self::ThreadError { .. } => "thread_error",
+            Self::ThreadResumed { .. } => "thread_resumed",
             Self::ThreadStart { .. } => "thread_start",
             Self::ToolCallResult { .. } => "tool_call_result",
             Self::ToolCallStart { .. } => "tool_call_start",

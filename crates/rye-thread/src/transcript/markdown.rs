@@ -9,6 +9,13 @@ use crate::{Failure, Moment};
 #[must_use]
 pub fn markdown(event: &Event, at: Moment) -> String {
     match event {
+        Event::ApprovalDecided { request, decision, by } => {
+            format!("Call of `{}` {decision} by {by}\n\n", request.item_id)
+        }
+        Event::ApprovalRequested(request) => section(
+            &format!("Waiting for approval: `{}`", request.item_id),
+            &fenced("json", &pretty(&request.arguments)),
+        ),
         Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
         Event::AssistantText { text } => section("Assistant", text),
         Event::Checkpoint { .. } | Event::StepStart { .. } => String::new(),
@@ -46,6 +53,7 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         Event::ThreadStart { provider, .. } => {
             format!("# Thread\n\n{at}, `{}` at `{}`\n\n", provider.model, provider.provider)
         }
+        Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
         Event::ToolCallResult { result, .. } => {
             let title = if result.is_error { "Failed" } else { "Result" };
             section(

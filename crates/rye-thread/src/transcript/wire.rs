@@ -49,7 +49,7 @@ struct StepFinishWire {
     cost_nanos: u64,
 }
 
-pub(super) fn payload(event: &Event) -> Box<RawValue> {
+pub(crate) fn payload(event: &Event) -> Box<RawValue> {
     let raw = match event {
         Event::StepFinish { turn, reply, cost } => to_raw_value(&StepFinishWire {
             turn: *turn,
@@ -68,6 +68,19 @@ fn value(event: &Event) -> Value {
         | Event::UserMessage { text } => {
             json!({ "text": text })
         }
+        Event::ApprovalDecided { request, decision, by } => json!({
+            "call_id": request.call_id,
+            "arguments_sha256": request.sha256,
+            "decision": decision.as_str(),
+            "by": by,
+        }),
+        Event::ApprovalRequested(request) => json!({
+            "call_id": request.call_id,
+            "item_id": request.item_id,
+            "arguments": request.arguments,
+            "arguments_sha256": request.sha256,
+            "reason": request.reason.as_str(),
+        }),
         Event::Checkpoint { checkpoint } => checkpoint.clone(),
         Event::ContextInjected(injected) => json!({
             "item_id": injected.item_id,
@@ -80,12 +93,18 @@ fn value(event: &Event) -> Value {
             value
         }
         Event::StepFinish { .. } => Value::Null,
-        Event::StepStart { turn, reserved, max_output_tokens } => json!({
+        Event::StepStart { turn, reserved, reservation, max_output_tokens } => json!({
             "turn": turn,
             "reserved_nanos": reserved.get(),
+            "reservation": reservation,
             "max_output_tokens": max_output_tokens,
         }),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
+        Event::ThreadResumed { epoch, cut_bytes, facts } => json!({
+            "epoch": epoch,
+            "cut_bytes": cut_bytes,
+            "facts": facts,
+        }),
         Event::ThreadStart { .. } => start(event),
         Event::ThreadComplete { .. } | Event::ThreadError { .. } => end(event),
         Event::ToolCallResult { .. } | Event::ToolCallStart { .. } => call(event),

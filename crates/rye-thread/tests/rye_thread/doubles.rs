@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger, MemoryLedger};
+use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
     Cancel, Clock, Delta, DeltaSink, DriveContext, Effect, Journal, Limits, Moment, Nanos,
@@ -256,6 +257,7 @@ impl Thread {
     pub(crate) async fn drive(self) -> Driven {
         let key = Arc::new(SigningKey::generate().unwrap());
         let registry = Arc::new(Registry::open(&self.place.path().join("registry.db")).unwrap());
+        let store = Arc::new(LocalStore::open(&self.place.path().join("threads")).unwrap());
         let palette = Palette::new(self.entries).unwrap();
         let opening = Opening {
             system: Some("Be brief.".to_owned()),
@@ -277,6 +279,7 @@ impl Thread {
             record,
             Arc::clone(&key),
             Arc::clone(&registry),
+            store,
         )
         .unwrap();
         let context = DriveContext {
@@ -287,6 +290,7 @@ impl Thread {
             journal: &mut journal,
             clock: &*self.clock,
             observer: &watching,
+            approver: &(),
             cancel: &self.cancel,
             injected: &self.injected,
         };

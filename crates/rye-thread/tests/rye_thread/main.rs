@@ -9,5 +9,6 @@ mod calling;
 mod failing;
 mod finishing;
 mod recording;
+mod resuming;
 mod spending;
 mod stopping;

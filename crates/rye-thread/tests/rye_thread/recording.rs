@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use rye_sign::SigningKey;
+use rye_thread::store::MemoryStore;
 use rye_thread::transcript::Injected;
 use rye_thread::{
     Effect, FailureKind, Journal, Limits, Moment, RecordError, Registry, ThreadRecord, ThreadState,
@@ -148,9 +149,14 @@ fn journal(place: &std::path::Path, key: &Arc<SigningKey>) -> (Journal, Arc<Regi
     let at = Moment::from_unix_millis(1_000);
     let mut record = ThreadRecord::new(&thread_id(), "test/greet", &Limits::default(), at);
     record.facts.insert("inputs".to_owned(), json!({"name": "World"}));
-    let journal =
-        Journal::create(&place.join("threads"), record, Arc::clone(key), Arc::clone(&registry))
-            .unwrap();
+    let journal = Journal::create(
+        &place.join("threads"),
+        record,
+        Arc::clone(key),
+        Arc::clone(&registry),
+        Arc::new(MemoryStore::new()),
+    )
+    .unwrap();
     (journal, registry)
 }
 
@@ -183,7 +189,9 @@ fn a_thread_has_a_new_folder() {
     let key = Arc::new(SigningKey::generate().unwrap());
     let (journal, registry) = journal(place.path(), &key);
     let record = journal.record().clone();
-    let error = Journal::create(&place.path().join("threads"), record, key, registry).unwrap_err();
+    let store = Arc::new(MemoryStore::new());
+    let error =
+        Journal::create(&place.path().join("threads"), record, key, registry, store).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(

@@ -75,6 +75,20 @@ fn the_raw_answer_is_kept_to_the_byte() {
     assert_eq!(reply.raw().get(), raw.replace('\n', " "));
 }
 
+proptest::proptest! {
+    /// A history that was saved is sent with the same bytes, whatever a tool gave back.
+    #[test]
+    fn every_number_of_a_result_is_kept(number in proptest::num::f64::NORMAL, text in ".*") {
+        let mut run = run(OutputContract::default());
+        exchange(&mut run, calls(vec![tool("1")]));
+        let content = json!({"number": number, "text": text, "of": [number / 3.0, {"n": number * 1e-7}]});
+        run.tools_returned(vec![Returned::ran(ToolResult::ok(&tool("1"), content.clone()))]).unwrap();
+        let run = restored(&run);
+        let Some(Message::ToolResults { results }) = run.messages().last() else { panic!("no result") };
+        proptest::prop_assert_eq!(results[0].content.to_string(), content.to_string());
+    }
+}
+
 #[test]
 fn what_is_no_saved_run_is_refused() {
     let saved = run(OutputContract::default()).to_json();

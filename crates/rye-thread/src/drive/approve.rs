@@ -1,0 +1,39 @@
+//! One approval: asked for, waited for, decided.
+
+use super::{Driver, Stop};
+use crate::transcript::Event;
+use crate::{Decision, Run, ToolCall};
+
+impl Driver<'_> {
+    /// Has somebody decide on the call, which is on record before they are asked and after they answered.
+    pub(super) async fn approve(
+        &mut self,
+        run: &mut Run,
+        index: usize,
+        call: &ToolCall,
+    ) -> Result<(), Stop> {
+        self.check_cancelled()?;
+        // The tool may have ceased to need it since the thread was suspended.
+        let Some(request) = self.prepare(run, index, call).asks else {
+            return Ok(run.decided(Decision::Approved)?);
+        };
+        if !self.progress.is_asked {
+            self.emit(&Event::ApprovalRequested(request.clone()))?;
+            self.checkpoint()?;
+            self.progress.is_asked = true;
+        }
+        let began = self.context.clock.elapsed();
+        let decision = tokio::select! {
+            biased;
+            halt = self.context.cancel.halted() => return Err(halt.into()),
+            decision = self.context.approver.decide(&request) => decision,
+        };
+        self.waited += self.context.clock.elapsed().saturating_sub(began);
+        let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
+        let by = "prompt".to_owned();
+        self.emit(&Event::ApprovalDecided { request, decision, by })?;
+        self.checkpoint()?;
+        self.progress.is_asked = false;
+        Ok(run.decided(decision)?)
+    }
+}

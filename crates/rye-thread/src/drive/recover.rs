@@ -1,0 +1,322 @@
+//! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
+
+mod wire;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::wire::EndWire;
+pub(super) use self::wire::Recorded;
+use super::batch::Progress;
+use crate::budget::LedgerError;
+use crate::message::disk::ResultDisk;
+use crate::transcript::{Event, Reading, Record, recorded_payload};
+use crate::{
+    Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadState, ToolCall,
+    ToolResult,
+};
+
+/// Why a thread cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// What the thread began with is not what it would begin with now.
+    #[error(
+        "the thread cannot go on as it began, because this changed since: {}; undo the change, or start the directive again",
+        .changes.join(", ")
+    )]
+    Changed {
+        /// What changed, in words.
+        changes: Vec<String>,
+    },
+    /// The records are whole, and no run leads from one to the next.
+    #[error("record {record} of the transcript does not follow from those before it: {problem}")]
+    Contradiction {
+        /// The record, from 0.
+        record: u64,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The thread has ended already.
+    #[error("thread is `{state}`, and nothing more will happen in it; start the directive again")]
+    Ended {
+        /// How.
+        state: ThreadState,
+    },
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Where a thread stands.
+#[derive(Debug)]
+pub(super) struct Recovered {
+    pub(super) run: Run,
+    pub(super) progress: Progress,
+    /// What the run had come to and the transcript does not hold yet.
+    pub(super) missing: Vec<Event>,
+    /// What the answered requests cost, by the number of their reservation.
+    pub(super) costs: BTreeMap<u64, Nanos>,
+    /// Set when the transcript holds the end of the thread.
+    pub(super) ended: Option<ThreadState>,
+}
+
+/// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
+pub(super) fn recover(
+    run: Run,
+    opening: Vec<Event>,
+    reading: &Reading,
+) -> Result<Recovered, ResumeError> {
+    let mut fold = Fold::new(run, opening);
+    for record in &reading.records {
+        fold.clock(record);
+        fold.take(record)
+            .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;
+    }
+    if !fold.changes.is_empty() {
+        return Err(ResumeError::Changed { changes: fold.changes });
+    }
+    Ok(fold.recovered())
+}
+
+struct Fold {
+    run: Run,
+    opening: VecDeque<Event>,
+    changes: Vec<String>,
+    progress: Progress,
+    costs: BTreeMap<u64, Nanos>,
+    /// The reservation of the request that is not answered yet.
+    reservation: Option<u64>,
+    /// Whether the run ended its history with a text of its own that is not recorded yet.
+    text_due: bool,
+    /// The run's own answers that are not recorded yet.
+    own_due: VecDeque<ToolResult>,
+    elapsed: Duration,
+    last: Option<Moment>,
+    ended: Option<ThreadState>,
+}
+
+impl Fold {
+    fn new(run: Run, opening: Vec<Event>) -> Self {
+        Self {
+            run,
+            opening: opening.into(),
+            changes: Vec::new(),
+            progress: Progress::default(),
+            costs: BTreeMap::new(),
+            reservation: None,
+            text_due: false,
+            own_due: VecDeque::new(),
+            elapsed: Duration::ZERO,
+            last: None,
+            ended: None,
+        }
+    }
+
+    /// Counts the time that the thread took, without the time in which nobody drove it or somebody was asked.
+    fn clock(&mut self, record: &Record) {
+        let is_pause = matches!(record.event.as_str(), "thread_resumed" | "approval_decided");
+        if let Some(last) = self.last.filter(|_| !is_pause) {
+            let millis = record.at.as_unix_millis().saturating_sub(last.as_unix_millis());
+            self.elapsed += Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        }
+        self.last = Some(record.at);
+    }
+
+    fn take(&mut self, record: &Record) -> Result<(), String> {
+        if self.ended.is_some() && record.event != "checkpoint" {
+            return Err("it comes after the end of the thread".to_owned());
+        }
+        match Recorded::read(record)? {
+            Recorded::Nothing => Ok(()),
+            Recorded::Opening(payload) => self.begin(&record.event, &payload),
+            Recorded::UserMessage { text } => self.user_message(&record.event, &text),
+            Recorded::StepStart { reservation } => self.step_start(reservation),
+            Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
+            Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
+            Recorded::CallResult { result, refusal } => self.call_result(result, refusal),
+            Recorded::Asked { call_id } => self.asked(&call_id),
+            Recorded::Decided { decision } => self.decided(decision),
+            Recorded::End(end) => self.end(end),
+        }
+    }
+
+    /// Holds a record of the opening against what would be recorded now.
+    fn begin(&mut self, event: &str, payload: &Value) -> Result<(), String> {
+        let Some(expected) = self.opening.pop_front() else {
+            return Err(format!("`{event}` is no part of the opening"));
+        };
+        let now: Value = serde_json::from_str(recorded_payload(&expected).get())
+            .map_err(|error| error.to_string())?;
+        if expected.name() == event {
+            self.changes.extend(differences(&expected, payload, &now));
+        } else {
+            self.opening.clear();
+            self.changes.push("its context".to_owned());
+        }
+        Ok(())
+    }
+
+    fn user_message(&mut self, event: &str, text: &str) -> Result<(), String> {
+        if !self.opening.is_empty() {
+            return self.begin(event, &serde_json::json!({ "text": text }));
+        }
+        match self.run.messages().last() {
+            Some(Message::User { text: own }) if self.text_due && own == text => {
+                self.text_due = false;
+                Ok(())
+            }
+            // What follows a changed opening is not looked at more closely.
+            _ if !self.changes.is_empty() => Ok(()),
+            _ => Err("the run has no such text".to_owned()),
+        }
+    }
+
+    fn step_start(&mut self, reservation: Option<u64>) -> Result<(), String> {
+        self.reservation = reservation;
+        self.run.asked_before(self.elapsed).map_err(text)
+    }
+
+    fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
+        self.run.model_replied(reply, cost).map_err(text)?;
+        self.costs.extend(self.reservation.take().map(|number| (number, cost)));
+        self.text_due = matches!(self.run.messages().last(), Some(Message::User { .. }));
+        Ok(())
+    }
+
+    /// The calls that are run, and those that return outputs.
+    fn calls(&mut self) -> Result<(Vec<ToolCall>, Vec<ToolCall>), String> {
+        match self.run.step(self.elapsed) {
+            Step::CallTools { calls, returns } => Ok((calls, returns)),
+            _ => Err("no call is under way".to_owned()),
+        }
+    }
+
+    fn call_start(&mut self, call_id: &str, name: &str) -> Result<(), String> {
+        let (calls, returns) = self.calls()?;
+        let own = self.progress.intents.checked_sub(calls.len());
+        let call = own.map_or_else(|| calls.get(self.progress.intents), |own| returns.get(own));
+        match call {
+            Some(call) if call.id == call_id && call.name == name => {
+                self.run.begun(self.progress.intents);
+                self.progress.intents += 1;
+                Ok(())
+            }
+            _ => Err(format!("call `{call_id}` of `{name}` was not next")),
+        }
+    }
+
+    fn call_result(
+        &mut self,
+        result: ResultDisk,
+        refusal: Option<crate::outcome::disk::RefusalDisk>,
+    ) -> Result<(), String> {
+        let result = result.into_result();
+        if let Some(own) = self.own_due.pop_front() {
+            return if own == result {
+                Ok(())
+            } else {
+                Err("the run answered otherwise".to_owned())
+            };
+        }
+        let (calls, returns) = self.calls()?;
+        if self.progress.answers.len() == calls.len() {
+            self.finish_batch()?;
+            return match self.own_due.pop_front() {
+                Some(own) if own == result => Ok(()),
+                _ => Err("the run answered otherwise".to_owned()),
+            };
+        }
+        if self.progress.intents <= self.progress.answers.len() {
+            return Err("no call has begun".to_owned());
+        }
+        let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
+        self.progress.answers.push(Returned { result, refusal });
+        let is_last = self.progress.answers.len() == calls.len() && returns.is_empty();
+        if is_last { self.finish_batch() } else { Ok(()) }
+    }
+
+    fn finish_batch(&mut self) -> Result<(), String> {
+        let progress = std::mem::take(&mut self.progress);
+        self.own_due = self.run.tools_returned(progress.answers).map_err(text)?.into();
+        Ok(())
+    }
+
+    fn asked(&mut self, call_id: &str) -> Result<(), String> {
+        let (calls, _) = self.calls()?;
+        let index = self.progress.answers.len();
+        if calls.get(index).is_none_or(|call| call.id != call_id) {
+            return Err(format!("call `{call_id}` was not next"));
+        }
+        self.progress.is_asked = true;
+        self.run.ask_approval(index).map_err(text)
+    }
+
+    fn decided(&mut self, decision: Decision) -> Result<(), String> {
+        self.progress.is_asked = false;
+        self.run.decided(decision).map_err(text)
+    }
+
+    fn end(&mut self, end: EndWire) -> Result<(), String> {
+        let state = end.state()?;
+        let ended = match (state, end.failure()?) {
+            (ThreadState::Completed, _) if self.run.has_ended() => Ok(()),
+            (ThreadState::Completed, _) => return Err("the run had more to do".to_owned()),
+            (ThreadState::Cancelled, _) => self.run.cancel(),
+            (_, Some(_)) if self.run.has_ended() => Ok(()),
+            (_, Some(failure)) => self.run.fail(failure),
+            (_, None) => return Err("a failure without a reason".to_owned()),
+        };
+        self.ended = Some(state);
+        ended.map_err(text)
+    }
+
+    fn recovered(self) -> Recovered {
+        let Self { run, opening, progress, costs, text_due, own_due, ended, .. } = self;
+        let mut missing: Vec<Event> = opening.into();
+        if let (true, Some(Message::User { text })) = (text_due, run.messages().last()) {
+            missing.push(Event::UserMessage { text: text.clone() });
+        }
+        missing.extend(
+            own_due.into_iter().map(|result| Event::ToolCallResult { result, refusal: None }),
+        );
+        let mut run = run;
+        run.spent(self.elapsed);
+        Recovered { run, progress, missing, costs, ended }
+    }
+}
+
+/// What of the opening is not as it was.
+fn differences(expected: &Event, then: &Value, now: &Value) -> Vec<String> {
+    match expected {
+        Event::ThreadStart { .. } => {
+            let members =
+                ["provider", "model", "nanos_per_million_tokens", "limits", "tools", "palette"];
+            let names = [
+                "its provider",
+                "its model",
+                "the price of its model",
+                "its limits",
+                "its tools",
+                "its palette",
+            ];
+            let differs = |member: &str| then.get(member) != now.get(member);
+            let pairs = members.into_iter().zip(names);
+            pairs.filter(|(member, _)| differs(member)).map(|(_, name)| name.to_owned()).collect()
+        }
+        _ if then == now => Vec::new(),
+        Event::SystemPrompt { .. } => vec!["its system prompt".to_owned()],
+        Event::UserMessage { .. } => vec!["its first message".to_owned()],
+        _ => vec!["its context".to_owned()],
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where `map_err` wants a function")]
+fn text(error: crate::OutOfTurn) -> String {
+    error.to_string()
+}

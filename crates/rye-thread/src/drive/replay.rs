@@ -1,0 +1,160 @@
+//! The real loop over recorded answers: nothing is requested, nothing happens (SPEC 10.12).
+
+mod tape;
+mod visible;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rye_caps::Authority;
+use rye_sign::SigningKey;
+
+pub(super) use self::tape::Tape;
+use self::visible::{Seen, digest, visible};
+use super::{DriveContext, Driver};
+use crate::budget::MemoryLedger;
+use crate::store::{MemoryStore, Store};
+use crate::transcript::{Injected, Reading, read};
+use crate::{
+    Cancel, Clock, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
+    ThreadRecord,
+};
+
+/// What a replay needs of the world, which is much less than a run.
+#[expect(clippy::exhaustive_structs, reason = "a replay that lacks one of these must not compile")]
+#[derive(Debug)]
+pub struct ReplayContext<'a> {
+    /// Who answered, with the prices and limits that count now.
+    pub info: &'a ProviderInfo,
+    /// The tools whose specifications the run was made with; none of them is called.
+    pub palette: &'a Palette,
+    /// Who allows the calls.
+    pub authority: &'a Authority,
+    /// What was composed into the opening.
+    pub injected: &'a [Injected],
+    /// The thread's record.
+    pub record: &'a ThreadRecord,
+}
+
+/// What a replay came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// How many answers were taken from the record.
+    pub turns: u64,
+    /// The SHA-256, in hex, over everything recorded that the model saw or said.
+    pub recorded: String,
+    /// The same over the replay.
+    pub replayed: String,
+    /// The first place where the two differ.
+    pub divergence: Option<Divergence>,
+}
+
+/// The first thing that a replay did otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Divergence {
+    /// What it is, such as `the system prompt` or `the result of call 3 of turn 2`.
+    pub what: String,
+    /// The recorded text; empty where nothing was recorded.
+    pub recorded: String,
+    /// The text of the replay; empty where it has none.
+    pub replayed: String,
+}
+
+/// Leads a run that has not begun through the recorded answers, with the receipts in place of all effects, and compares
+/// what a model would see with what it saw.
+///
+/// A thread that was cut off, failed or waits is compared as far as it came.
+///
+/// # Errors
+///
+/// When the thread's record cannot be kept in memory, which is a defect of this crate.
+pub async fn replay(
+    run: Run,
+    reading: &Reading,
+    context: ReplayContext<'_>,
+) -> Result<Replayed, JournalError> {
+    let tape = Arc::new(Tape::of(reading));
+    let recorded = visible(&reading.records);
+    let (store, key) = (Arc::new(MemoryStore::new()), key()?);
+    let mut record = context.record.clone();
+    record.state = crate::ThreadState::Created;
+    record.transcript = None;
+    let kept: Arc<dyn Store> = Arc::clone(&store) as _;
+    let mut journal = Journal::in_memory(record, Arc::clone(&key), kept, NOW)?;
+    let voice = Voice { info: context.info.clone(), tape: Arc::clone(&tape) };
+    let driver = DriveContext {
+        provider: &voice,
+        palette: context.palette,
+        authority: context.authority,
+        ledger: &MemoryLedger::new(),
+        journal: &mut journal,
+        clock: &Still,
+        observer: &(),
+        approver: &*tape,
+        cancel: &Cancel::new(),
+        injected: context.injected,
+    };
+    Driver { tape: Some(Arc::clone(&tape)), ..Driver::new(&run, driver) }.drive(run).await;
+    let thread = &context.record.thread;
+    let bytes = store.journal(thread)?;
+    // A record of its own is whole, and signed by its own key.
+    let replayed = read(&bytes, thread, &[key.public()]).map(|reading| visible(&reading.records));
+    Ok(compared(&tape, &recorded, &replayed.unwrap_or_default()))
+}
+
+fn compared(tape: &Tape, recorded: &[Seen], replayed: &[Seen]) -> Replayed {
+    // What the replay does after the record ends without an end was not recorded, and proves nothing.
+    let length =
+        if tape.is_complete() { replayed.len() } else { replayed.len().min(recorded.len()) };
+    let replayed = replayed.get(..length).unwrap_or(replayed);
+    let places = 0..recorded.len().max(replayed.len());
+    let divergence = places.into_iter().find_map(|place| {
+        let (then, now) = (recorded.get(place), replayed.get(place));
+        (then != now).then(|| Divergence {
+            what: then.or(now).map(|seen| seen.what.clone()).unwrap_or_default(),
+            recorded: then.map(|seen| seen.text.clone()).unwrap_or_default(),
+            replayed: now.map(|seen| seen.text.clone()).unwrap_or_default(),
+        })
+    });
+    let (recorded, replayed) = (digest(recorded), digest(replayed));
+    Replayed { turns: tape.turns(), recorded, replayed, divergence }
+}
+
+fn key() -> Result<Arc<SigningKey>, JournalError> {
+    let failed = |error| crate::store::StoreError::Database { source: Box::new(error) };
+    Ok(Arc::new(SigningKey::generate().map_err(failed)?))
+}
+
+/// The time of a replay, in which none passes.
+struct Still;
+
+const NOW: Moment = Moment::from_unix_millis(0);
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        NOW
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Answers what was answered.
+struct Voice {
+    info: ProviderInfo,
+    tape: Arc<Tape>,
+}
+
+#[async_trait::async_trait]
+impl Provider for Voice {
+    fn describe(&self) -> ProviderInfo {
+        self.info.clone()
+    }
+
+    async fn complete(&self, _: &crate::Request) -> Result<crate::Reply, crate::ProviderError> {
+        self.tape.reply()
+    }
+}

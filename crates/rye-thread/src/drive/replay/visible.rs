@@ -1,0 +1,87 @@
+//! What a model saw and said, out of everything that was recorded.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::transcript::Record;
+
+/// One thing that a model saw or said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) what: String,
+    pub(super) text: String,
+}
+
+/// All of it, in order.
+pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
+    let (mut turn, mut calls, mut results) = (0_u64, 0_u64, 0_u64);
+    let mut seen = Vec::new();
+    for record in records {
+        let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+        let (what, text) = match record.event.as_str() {
+            "thread_start" => ("the tools".to_owned(), pretty(&payload["tools"])),
+            "system_prompt" => ("the system prompt".to_owned(), words(&payload["text"])),
+            "user_message" if turn == 0 => {
+                ("the first message".to_owned(), words(&payload["text"]))
+            }
+            "user_message" => (format!("the message after turn {turn}"), words(&payload["text"])),
+            "step_finish" => {
+                (turn, calls, results) = (turn + 1, 0, 0);
+                (format!("the answer of turn {turn}"), answer(record, &payload))
+            }
+            "tool_call_start" => {
+                calls += 1;
+                (format!("call {calls} of turn {turn}"), call(&payload))
+            }
+            "tool_call_result" => {
+                results += 1;
+                (format!("the result of call {results} of turn {turn}"), result(&payload))
+            }
+            "thread_complete" => ("the end".to_owned(), end(&payload)),
+            _ => continue,
+        };
+        seen.push(Seen { what, text });
+    }
+    seen
+}
+
+/// The SHA-256 over all of it, in hex.
+pub(super) fn digest(seen: &[Seen]) -> String {
+    let mut hasher = Sha256::new();
+    for Seen { what, text } in seen {
+        hasher.update(format!("{what}\n{}\n{text}\n", text.len()));
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The answer as received, with the view of it that the run reads.
+fn answer(record: &Record, payload: &Value) -> String {
+    let reply = &payload["reply"];
+    let raw = record.payload.get();
+    let exact = raw.find(r#""reply":{"raw":"#).and_then(|at| raw.get(at..)).unwrap_or(raw);
+    let digest: String =
+        Sha256::digest(exact).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}\n{}\nexact: {digest}", words(&reply["text"]), pretty(&reply["calls"]))
+}
+
+fn call(payload: &Value) -> String {
+    let arguments = pretty(&payload["arguments"]);
+    format!("{} ({})\n{arguments}", words(&payload["name"]), words(&payload["target"]["item_id"]))
+}
+
+fn result(payload: &Value) -> String {
+    let sort = if payload["is_error"] == true { "error" } else { "ok" };
+    format!("{} {sort}\n{}", words(&payload["name"]), pretty(&payload["content"]))
+}
+
+fn end(payload: &Value) -> String {
+    format!("{}\n{}", words(&payload["text"]), pretty(&payload["outputs"]))
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(String::new, str::to_owned)
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}")
+}

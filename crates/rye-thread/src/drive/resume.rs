@@ -1,0 +1,94 @@
+//! Going on with a thread whose program was stopped or killed, or that waited for somebody.
+
+use serde_json::{Map, Value};
+
+use super::recover::{Recovered, ResumeError, recover};
+use super::{DriveContext, Driver, Stop};
+use crate::transcript::{Event, Reading};
+use crate::{Nanos, Outcome, Run};
+
+/// What was found when a thread was opened again.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Resumed<'a> {
+    /// The verified transcript, as [`Journal::open`](crate::Journal::open) gives it.
+    pub reading: &'a Reading,
+    /// What the caller wants on record of this opening.
+    pub facts: Map<String, Value>,
+}
+
+impl<'a> Resumed<'a> {
+    /// An opening of which nothing more is recorded.
+    #[must_use]
+    pub fn new(reading: &'a Reading) -> Self {
+        Self { reading, facts: Map::new() }
+    }
+}
+
+/// Goes on with a thread from what its transcript holds, as [`drive`](crate::drive) would have done.
+///
+/// `run` is the run that the thread began with, made anew; it is led through the recorded answers and receipts, so that
+/// the history is the recorded one byte for byte. A request that has no answer is sent again, its money counted as
+/// spent. A call that has a receipt is not run again; one that has an intent alone is run again when that changes
+/// nothing ([`Effect`](crate::Effect)), and else waits for somebody to decide.
+///
+/// # Errors
+///
+/// Before anything is done: when what the thread began with changed, or the records contradict each other, or the
+/// ledger fails.
+pub async fn resume(
+    run: Run,
+    resumed: Resumed<'_>,
+    context: DriveContext<'_>,
+) -> Result<Outcome, ResumeError> {
+    let state = context.journal.record().state;
+    if state.is_final() {
+        return Err(ResumeError::Ended { state });
+    }
+    let driver = Driver::new(&run, context);
+    let opening = driver.opening(&run);
+    let recovered = recover(run, opening, resumed.reading)?;
+    let mut driver = Driver { before: recovered.run.elapsed(), ..driver };
+    driver.settle_left(&recovered)?;
+    let Recovered { mut run, progress, missing, ended, .. } = recovered;
+    driver.progress = progress;
+    if let Some(state) = ended {
+        return Ok(driver.close(&run, state));
+    }
+    match driver.reopen(&missing, resumed) {
+        Ok(()) => Ok(driver.go(run).await),
+        Err(stop) => Ok(match driver.stop(&mut run, stop) {
+            Some(outcome) => outcome,
+            None => driver.go(run).await,
+        }),
+    }
+}
+
+impl Driver<'_> {
+    /// Settles what the program before this one set aside: what an answered request cost, and for one without an answer
+    /// the worst case, because it may have been charged.
+    fn settle_left(&self, recovered: &Recovered) -> Result<(), ResumeError> {
+        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+        ledger.open(thread, recovered.run.limits().spend)?;
+        for left in ledger.unsettled(thread)? {
+            let cost = recovered.costs.get(&left.number()).copied();
+            let cost: Nanos = cost.unwrap_or_else(|| left.amount());
+            ledger.settle(left, cost)?;
+        }
+        Ok(())
+    }
+
+    /// Completes what the program before this one was about to record, and records that this one goes on.
+    fn reopen(&mut self, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
+        let now = self.context.clock.now();
+        self.context.journal.begin(&self.info, now)?;
+        missing.iter().try_for_each(|event| self.emit(event))?;
+        let cut = resumed.reading.torn.as_ref().map_or(0, std::ops::Range::len);
+        self.emit(&Event::ThreadResumed {
+            epoch: self.context.journal.epoch(),
+            cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
+            facts: resumed.facts,
+        })?;
+        self.checkpoint()
+    }
+}

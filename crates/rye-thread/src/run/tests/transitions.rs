@@ -1,0 +1,178 @@
+//! The transition table of [`Run`], one row each, and everything that is not in it.
+
+use super::*;
+use crate::Decision;
+
+/// What a driver can do to a run.
+#[derive(Debug, Clone, Copy)]
+enum Input {
+    Step,
+    StepAtTheLimit,
+    Text,
+    Pause,
+    Refused,
+    Cut,
+    LostCalls,
+    Calls,
+    Results,
+    Return,
+    AskApproval,
+    AskApprovalOfNone,
+    Decide,
+    Fail,
+    Cancel,
+}
+
+use Input::*;
+
+const ALL: [Input; 15] = [
+    Step,
+    StepAtTheLimit,
+    Text,
+    Pause,
+    Refused,
+    Cut,
+    LostCalls,
+    Calls,
+    Results,
+    Return,
+    AskApproval,
+    AskApprovalOfNone,
+    Decide,
+    Fail,
+    Cancel,
+];
+
+/// Whether the run took it.
+fn give(run: &mut Run, input: Input) -> bool {
+    let answer = |run: &mut Run, reply| run.model_replied(reply, Nanos::ZERO).is_ok();
+    match input {
+        Step => drop(run.step(START)),
+        StepAtTheLimit => drop(run.step(Duration::from_secs(600))),
+        Text => return answer(run, text("Hi.")),
+        Pause => return answer(run, reply("So far", Vec::new(), StopReason::Pause)),
+        Refused => return answer(run, reply("", Vec::new(), StopReason::Refusal)),
+        Cut => return answer(run, reply("", Vec::new(), StopReason::MaxTokens)),
+        LostCalls => return answer(run, reply("", Vec::new(), StopReason::ToolUse)),
+        Calls => return answer(run, calls(vec![tool("1")])),
+        Results => return run.tools_returned(vec![ok("1")]).is_ok(),
+        Return => {
+            let reply = calls(vec![direct_return("1", json!({"score": 1}))]);
+            return answer(run, reply) && run.tools_returned(Vec::new()).is_ok();
+        }
+        AskApproval => return run.ask_approval(0).is_ok(),
+        AskApprovalOfNone => return run.ask_approval(1).is_ok(),
+        Decide => return run.decided(Decision::Approved).is_ok(),
+        Fail => return run.fail(Failure::new(FailureKind::Storage, "x")).is_ok(),
+        Cancel => return run.cancel().is_ok(),
+    }
+    true
+}
+
+/// Where a run stands, and what it would do next.
+fn place(run: &Run) -> String {
+    let state = run.phase.name();
+    if state == "done" {
+        phase(&run.clone().step(START)).split(':').next().unwrap().to_owned()
+    } else {
+        state.to_owned()
+    }
+}
+
+/// From the beginning by these inputs, then by one more, to a state.
+const ROWS: &[(bool, &[Input], Input, &str)] = &[
+    (false, &[], Step, "asked"),
+    (false, &[], StepAtTheLimit, "failed"),
+    (false, &[Step], Step, "asked"),
+    (false, &[Step], StepAtTheLimit, "failed"),
+    (false, &[Step], Refused, "failed"),
+    (false, &[Step], Cut, "failed"),
+    (false, &[Step], LostCalls, "failed"),
+    (false, &[Step], Calls, "calling"),
+    (false, &[Step], Pause, "ready"),
+    (false, &[Step], Text, "completed"),
+    (true, &[Step], Text, "ready"),
+    (true, &[Step, Text, Step], Text, "failed"),
+    (false, &[Step, Calls], Step, "calling"),
+    (false, &[Step, Calls], StepAtTheLimit, "calling"),
+    (false, &[Step, Calls], Results, "ready"),
+    (true, &[Step], Return, "completed"),
+    (false, &[Step, Calls], AskApproval, "waiting"),
+    (false, &[Step, Calls, AskApproval], Step, "waiting"),
+    (false, &[Step, Calls, AskApproval], StepAtTheLimit, "waiting"),
+    (false, &[Step, Calls, AskApproval], Decide, "calling"),
+    (false, &[Step, Calls, AskApproval, Decide], Results, "ready"),
+    (false, &[], Fail, "failed"),
+    (false, &[Step], Fail, "failed"),
+    (false, &[Step, Calls], Fail, "failed"),
+    (false, &[Step, Calls, AskApproval], Fail, "failed"),
+    (false, &[], Cancel, "cancelled"),
+    (false, &[Step], Cancel, "cancelled"),
+    (false, &[Step, Calls], Cancel, "cancelled"),
+    (false, &[Step, Calls, AskApproval], Cancel, "cancelled"),
+    (false, &[Cancel], Step, "cancelled"),
+    (false, &[Cancel], StepAtTheLimit, "cancelled"),
+];
+
+fn after(is_contracted: bool, inputs: &[Input]) -> Run {
+    let mut run = run(if is_contracted { required() } else { OutputContract::default() });
+    for input in inputs {
+        assert!(give(&mut run, *input), "{inputs:?}");
+    }
+    run
+}
+
+#[test]
+fn every_transition_leads_where_the_table_says() {
+    for (is_contracted, path, input, expected) in ROWS {
+        let mut run = after(*is_contracted, path);
+        assert!(give(&mut run, *input), "{path:?} {input:?}");
+        assert_eq!(place(&run), *expected, "{path:?} {input:?}");
+        let restored = Run::from_json(&run.to_json()).unwrap();
+        assert_eq!(restored.to_json(), run.to_json(), "{path:?} {input:?}");
+    }
+}
+
+/// Whatever is not in the table is refused and leaves no trace.
+#[test]
+fn no_other_input_changes_anything() {
+    let states: [(&str, &[Input]); 5] = [
+        ("ready", &[]),
+        ("asked", &[Step]),
+        ("calling", &[Step, Calls]),
+        ("waiting", &[Step, Calls, AskApproval]),
+        ("done", &[Cancel]),
+    ];
+    for (state, path) in states {
+        for input in ALL {
+            let mut run = after(false, path);
+            assert_eq!(run.phase.name(), state);
+            let is_in_the_table = ROWS.iter().any(|(is_contracted, listed, by, _)| {
+                !is_contracted && after(false, listed).phase.name() == state && same(*by, input)
+            });
+            let before = run.to_json();
+            if is_in_the_table || same(input, Return) && state == "asked" {
+                assert!(give(&mut run, input), "{state} {input:?}");
+            } else {
+                assert!(!give(&mut run, input), "{state} {input:?}");
+                assert_eq!(run.to_json(), before, "{state} {input:?}");
+            }
+        }
+    }
+}
+
+fn same(a: Input, b: Input) -> bool {
+    std::mem::discriminant(&a) == std::mem::discriminant(&b)
+}
+
+#[test]
+fn a_decision_is_known_until_its_call_begins() {
+    let mut run = after(false, &[Step, Calls, AskApproval]);
+    assert_eq!(run.decision(0), None);
+    assert_eq!(phase(&run.step(START)), "ask approval of 1 at 0");
+    run.decided(Decision::Denied).unwrap();
+    assert_eq!((run.decision(0), run.decision(1)), (Some(Decision::Denied), None));
+    assert_eq!(Run::from_json(&run.to_json()).unwrap().decision(0), Some(Decision::Denied));
+    run.begun(0);
+    assert_eq!(run.decision(0), None);
+}

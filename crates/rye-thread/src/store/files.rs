@@ -1,0 +1,87 @@
+//! The journals of a local store: one file for each thread, in the folder of the thread.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::StoreError;
+use crate::transcript::MAX_BYTES;
+use crate::{ThreadId, read_plain};
+
+/// The folder of all threads, and the files that are open.
+#[derive(Debug)]
+pub(super) struct Files {
+    threads: PathBuf,
+    open: Mutex<BTreeMap<ThreadId, Arc<File>>>,
+}
+
+impl Files {
+    pub(super) fn new(threads: &Path) -> Self {
+        Self { threads: threads.to_owned(), open: Mutex::default() }
+    }
+
+    pub(super) fn append(&self, thread: &ThreadId, lines: &[u8]) -> Result<(), StoreError> {
+        let file = self.file(thread)?;
+        (&*file).write_all(lines).map_err(|source| self.failed(thread, source))
+    }
+
+    pub(super) fn sync(&self, thread: &ThreadId) -> Result<(), StoreError> {
+        let file = self.file(thread)?;
+        file.sync_data().map_err(|source| self.failed(thread, source))
+    }
+
+    pub(super) fn cut(&self, thread: &ThreadId, length: u64) -> Result<(), StoreError> {
+        let file = self.file(thread)?;
+        let cut = file.set_len(length).and_then(|()| file.sync_data());
+        cut.map_err(|source| self.failed(thread, source))
+    }
+
+    pub(super) fn read(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        let path = self.own_path(thread)?;
+        match read_plain(&path, MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(self.failed(thread, source)),
+            Ok(bytes) => Ok(bytes),
+        }
+    }
+
+    pub(super) fn close(&self, thread: &ThreadId) {
+        self.open().remove(thread);
+    }
+
+    fn file(&self, thread: &ThreadId) -> Result<Arc<File>, StoreError> {
+        if let Some(file) = self.open().get(thread) {
+            return Ok(Arc::clone(file));
+        }
+        let path = self.own_path(thread)?;
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = Arc::new(file.map_err(|source| self.failed(thread, source))?);
+        self.open().insert(thread.clone(), Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// The file, which is no link and stands in no folder that is one: whoever wrote the project may have laid it.
+    fn own_path(&self, thread: &ThreadId) -> Result<PathBuf, StoreError> {
+        let path = self.path(thread);
+        let folder = path.parent().map(Path::to_owned);
+        let is_link = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+        match folder.into_iter().chain([path.clone()]).find(is_link) {
+            Some(path) => Err(StoreError::Linked { path }),
+            None => Ok(path),
+        }
+    }
+
+    fn path(&self, thread: &ThreadId) -> PathBuf {
+        self.threads.join(thread.as_str()).join("transcript.jsonl")
+    }
+
+    fn failed(&self, thread: &ThreadId, source: io::Error) -> StoreError {
+        StoreError::File { path: self.path(thread), source }
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Arc<File>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,196 @@
+//! The store of a project: leases and money in `registry.db`, each journal in the folder of its thread.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::files::Files;
+use super::owner::{Owner, lives};
+use super::{Claim, Lease, Store, StoreError};
+use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
+use crate::database::{self, DatabaseError};
+use crate::{Moment, Nanos, SpendLimit, ThreadId};
+
+/// Threads below one folder of one machine, shared by any number of programs there.
+///
+/// A line is appended while the database is locked against other leases, so that a program which was taken over cannot
+/// write even where it looked just before. The lease of a program that has died is free at once, on systems with file
+/// locks; elsewhere it lapses by its time.
+pub struct LocalStore {
+    connection: Mutex<Connection>,
+    ledger: SqliteLedger,
+    files: Files,
+    owner: Owner,
+    threads: PathBuf,
+}
+
+impl LocalStore {
+    /// Opens the folder of all threads, which is made where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or its `registry.db` cannot be used, or is of another version.
+    pub fn open(threads: &Path) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::File { path: threads.to_owned(), source };
+        fs::create_dir_all(threads).map_err(failed)?;
+        let database = threads.join("registry.db");
+        Ok(Self {
+            connection: Mutex::new(database::open(&database)?),
+            ledger: SqliteLedger::open_file(&database)
+                .map_err(|error| StoreError::Database { source: Box::new(error) })?,
+            files: Files::new(threads),
+            owner: Owner::enter(threads).map_err(failed)?,
+            threads: threads.to_owned(),
+        })
+    }
+
+    /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something while nobody can take the thread over.
+    fn held<T>(
+        &self,
+        lease: &Lease,
+        action: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        database::write(&mut self.connection(), |connection| {
+            check(connection, lease)?;
+            action()
+        })
+    }
+
+    /// Whether the lease keeps others away: its time is not up, and its program lives.
+    fn is_in_the_way(&self, row: &Row, now: Moment) -> bool {
+        let is_ours = row.holder == self.owner.name();
+        now < row.until && (is_ours || lives(&self.threads, &row.holder))
+    }
+}
+
+impl fmt::Debug for LocalStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalStore").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl Store for LocalStore {
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        database::write(&mut self.connection(), |connection| {
+            let row = row(connection, thread)?;
+            if let Some(row) = row.as_ref().filter(|row| self.is_in_the_way(row, claim.now)) {
+                let (thread, owner, until) = (thread.clone(), row.owner.clone(), row.until);
+                return Err(StoreError::Held { thread, owner, until });
+            }
+            let epoch = row.map_or(0, |row| row.epoch) + 1;
+            connection.execute(
+                "INSERT INTO lease VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (thread) DO UPDATE SET owner = ?2, holder = ?3, until_millis = ?4, epoch = ?5",
+                params![
+                    thread.as_str(),
+                    claim.owner,
+                    self.owner.name(),
+                    claim.until.as_unix_millis(),
+                    epoch.cast_signed(),
+                ],
+            )?;
+            // A file of an earlier lease may stand for a folder that is gone.
+            self.files.close(thread);
+            Ok(Lease::new(thread.clone(), epoch))
+        })
+    }
+
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let freed = database::write(&mut self.connection(), |connection| {
+            connection
+                .execute(
+                    "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
+                    params![lease.thread().as_str(), lease.epoch().cast_signed(), i64::MIN],
+                )
+                .map_err(StoreError::from)
+        })?;
+        if freed == 1 {
+            self.files.close(lease.thread());
+        }
+        Ok(())
+    }
+
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.held(lease, || self.files.append(lease.thread(), lines))
+    }
+
+    /// The disk is waited for without the database, which others need meanwhile.
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.held(lease, || Ok(()))?;
+        self.files.sync(lease.thread())
+    }
+
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.held(lease, || self.files.cut(lease.thread(), length))
+    }
+
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.files.read(thread)
+    }
+}
+
+impl Ledger for LocalStore {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.ledger.open(thread, cap)
+    }
+
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.ledger.reserve(thread, amount)
+    }
+
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.ledger.settle(reservation, actual)
+    }
+
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.ledger.unsettled(thread)
+    }
+}
+
+struct Row {
+    owner: String,
+    holder: String,
+    until: Moment,
+    epoch: u64,
+}
+
+fn row(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Option<Row>> {
+    let mut statement = connection
+        .prepare_cached("SELECT owner, holder, until_millis, epoch FROM lease WHERE thread = ?1")?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Row {
+            owner: row.get(0)?,
+            holder: row.get(1)?,
+            until: Moment::from_unix_millis(row.get(2)?),
+            epoch: row.get::<_, i64>(3)?.unsigned_abs(),
+        })
+    };
+    statement.query_row([thread.as_str()], read).optional()
+}
+
+fn check(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
+    match row(connection, lease.thread())? {
+        Some(row) if row.epoch == lease.epoch() && !row.holder.is_empty() => Ok(()),
+        _ => Err(StoreError::Stale { thread: lease.thread().clone() }),
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database { source: Box::new(error) }
+    }
+}
+
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database { source: Box::new(error) }
+    }
+}
