@@ -164,6 +164,7 @@ impl Scratch {
             clock: &StoppedClock,
             secrets: &TestKey,
             observer: &(),
+            approver: &(),
             cancel: &cancel,
             random: Arc::new(|| 7),
             signing_key: None,

@@ -1,5 +1,6 @@
 //! Configuration files as they are written: one struct per file, from which the JSON schema is made.
 
+mod approval;
 mod hooks;
 mod provider;
 mod read;
@@ -8,6 +9,7 @@ mod risk;
 mod schema;
 mod trust;
 
+pub(crate) use self::approval::{FILE as APPROVAL_FILE, asked};
 pub(crate) use self::hooks::{FILE as HOOKS_FILE, is_hooks};
 pub(crate) use self::provider::{PROVIDERS, is_provider};
 pub use self::read::ConfigError;

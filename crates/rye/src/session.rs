@@ -10,16 +10,18 @@ mod plan;
 mod prepare;
 mod prompting;
 mod provider;
+mod recorded;
+mod reopen;
+mod replay;
 mod request;
 mod tools;
 mod typing;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::SqliteLedger;
+use rye_thread::store::LocalStore;
 use rye_thread::{
     DriveContext, Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, Run,
     ThreadId, ThreadRecord, drive,
@@ -34,6 +36,8 @@ pub(crate) use self::plan::{Plan, plan, refuse_hooks};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer};
+pub use self::reopen::ReopenError;
+pub use self::replay::divergence_diff;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
@@ -131,17 +135,17 @@ impl Rye {
         let store = Store::open(&threads)?;
         let max_output = provider.describe().max_output;
         let run = begun(opening, &palette, contract, record.limits.clone(), max_output);
-        let mut journal =
-            Journal::create(&threads, record, key, Arc::clone(&store.registry)).map_err(stored)?;
+        let mut journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
         let context = DriveContext {
             provider: provider.as_ref(),
             palette: &palette,
             authority: &authority,
-            ledger: &store.ledger,
+            ledger: &*store.threads,
             journal: &mut journal,
             clock: host.clock,
             observer: host.observer,
+            approver: host.approver,
             cancel: host.cancel,
             injected: &injected,
         };
@@ -206,7 +210,7 @@ fn leave_failed(
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
-    let journal = Journal::create(threads, record, key, store.registry).map_err(stored)?;
+    let journal = store.journal(threads, record, key)?;
     journal.fail(reason, now).map_err(stored)
 }
 
@@ -221,18 +225,27 @@ pub(crate) fn begun(
     Run::new(opening, palette.specs(&contract), contract, limits, max_output)
 }
 
-/// The registry and the ledger of a project, which share one database.
+/// The registry of a project and the store of its threads, which share one database.
 struct Store {
     registry: Arc<Registry>,
-    ledger: SqliteLedger,
+    threads: Arc<LocalStore>,
 }
 
 impl Store {
     fn open(threads: &Path) -> Result<Self, RunError> {
-        fs::create_dir_all(threads).map_err(stored)?;
-        let path = threads.join("registry.db");
-        let registry = Arc::new(Registry::open(&path).map_err(stored)?);
-        Ok(Self { registry, ledger: SqliteLedger::open_file(&path).map_err(stored)? })
+        let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
+        let registry = Arc::new(Registry::open(&threads.join("registry.db")).map_err(stored)?);
+        Ok(Self { registry, threads: store })
+    }
+
+    fn journal(
+        &self,
+        threads: &Path,
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+    ) -> Result<Journal, RunError> {
+        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.threads));
+        Journal::create(threads, record, key, registry, store).map_err(stored)
     }
 }
 

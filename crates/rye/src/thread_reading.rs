@@ -137,6 +137,15 @@ impl Rye {
         threads: &Path,
         thread: &ThreadId,
     ) -> Result<ThreadReading, ThreadReadError> {
+        self.found(threads, thread).map(|found| found.reading)
+    }
+
+    /// The same, with the keys that may have signed its transcript.
+    pub(crate) fn found(
+        &self,
+        threads: &Path,
+        thread: &ThreadId,
+    ) -> Result<Found, ThreadReadError> {
         let folder = threads.join(thread.as_str());
         // An expired key vouches for what it signed before; a revoked one for nothing.
         let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
@@ -144,8 +153,9 @@ impl Rye {
         let (record, keys, vouched_by) = match ThreadRecord::read(&folder, &trusted) {
             Ok(record) => (record, trusted, Voucher::TrustedKey),
             Err(error @ RecordError::Unverified { .. }) => {
-                let keys = vec![own_key(&folder)?.ok_or(error)?];
-                (ThreadRecord::read(&folder, &keys)?, keys, Voucher::Thread)
+                let keys = own_keys(&folder)?;
+                let own = keys.first().cloned().ok_or(error)?;
+                (ThreadRecord::read(&folder, &[own])?, keys, Voucher::Thread)
             }
             Err(error) => return Err(error.into()),
         };
@@ -154,8 +164,15 @@ impl Rye {
         }
         let transcript = transcript(&folder, &record, &keys)?;
         let token = token(&record, &keys)?;
-        Ok(ThreadReading { folder, record, transcript, token, vouched_by })
+        let reading = ThreadReading { folder, record, transcript, token, vouched_by };
+        Ok(Found { reading, keys })
     }
+}
+
+/// A thread as its folder holds it, with the keys that may have signed its transcript.
+pub(crate) struct Found {
+    pub(crate) reading: ThreadReading,
+    pub(crate) keys: Vec<PublicKey>,
 }
 
 fn transcript(
@@ -208,12 +225,16 @@ pub fn covers(patterns: &[String], pattern: &str) -> bool {
 /// As much as a record is read of elsewhere.
 const MAX_RECORD_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The key that an unverified record says it was signed with.
-fn own_key(folder: &Path) -> Result<Option<PublicKey>, ThreadReadError> {
+/// The keys that an unverified record says it was signed with, the last one first: each opening of a thread without an
+/// operator's key has one of its own.
+fn own_keys(folder: &Path) -> Result<Vec<PublicKey>, ThreadReadError> {
     let path = folder.join("thread.json");
     let bytes = read_plain(&path, MAX_RECORD_BYTES)
         .map_err(|source| ThreadReadError::Read { path, source })?;
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let pem = value.pointer("/facts/signed_by/public_key").and_then(Value::as_str);
-    pem.map(PublicKey::from_pem).transpose().map_err(ThreadReadError::Key)
+    let signed_by = value.pointer("/facts/signed_by");
+    let last = signed_by.and_then(|it| it.get("public_key"));
+    let earlier = signed_by.and_then(|it| it.get("earlier")).and_then(Value::as_array);
+    let pems = last.into_iter().chain(earlier.into_iter().flatten()).filter_map(Value::as_str);
+    pems.map(PublicKey::from_pem).collect::<Result<_, _>>().map_err(ThreadReadError::Key)
 }

@@ -64,6 +64,8 @@ pub(super) struct Recovered {
     pub(super) costs: BTreeMap<u64, Nanos>,
     /// Set when the transcript holds the end of the thread.
     pub(super) ended: Option<ThreadState>,
+    /// Whether the thread was handed to the provider's fallback.
+    pub(super) has_fallen_back: bool,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -99,6 +101,7 @@ struct Fold {
     elapsed: Duration,
     last: Option<Moment>,
     ended: Option<ThreadState>,
+    has_fallen_back: bool,
 }
 
 impl Fold {
@@ -115,6 +118,7 @@ impl Fold {
             elapsed: Duration::ZERO,
             last: None,
             ended: None,
+            has_fallen_back: false,
         }
     }
 
@@ -134,6 +138,10 @@ impl Fold {
         }
         match Recorded::read(record)? {
             Recorded::Nothing => Ok(()),
+            Recorded::Fallback => {
+                self.has_fallen_back = true;
+                Ok(())
+            }
             Recorded::Opening(payload) => self.begin(&record.event, &payload),
             Recorded::UserMessage { text } => self.user_message(&record.event, &text),
             Recorded::StepStart { reservation } => self.step_start(reservation),
@@ -277,7 +285,9 @@ impl Fold {
     }
 
     fn recovered(self) -> Recovered {
-        let Self { run, opening, progress, costs, text_due, own_due, ended, .. } = self;
+        let Self {
+            run, opening, progress, costs, text_due, own_due, ended, has_fallen_back, ..
+        } = self;
         let mut missing: Vec<Event> = opening.into();
         if let (true, Some(Message::User { text })) = (text_due, run.messages().last()) {
             missing.push(Event::UserMessage { text: text.clone() });
@@ -287,7 +297,7 @@ impl Fold {
         );
         let mut run = run;
         run.spent(self.elapsed);
-        Recovered { run, progress, missing, costs, ended }
+        Recovered { run, progress, missing, costs, ended, has_fallen_back }
     }
 }
 

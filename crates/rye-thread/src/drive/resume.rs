@@ -49,6 +49,12 @@ pub async fn resume(
     let opening = driver.opening(&run);
     let recovered = recover(run, opening, resumed.reading)?;
     let mut driver = Driver { before: recovered.run.elapsed(), ..driver };
+    if recovered.has_fallen_back
+        && let Some(next) = driver.context.provider.fallback()
+    {
+        driver.context.provider = next;
+        driver.info = next.describe();
+    }
     driver.settle_left(&recovered)?;
     let Recovered { mut run, progress, missing, ended, .. } = recovered;
     driver.progress = progress;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{hooks, provider, resilience, risk, trust};
+use super::{approval, hooks, provider, resilience, risk, trust};
 
 /// The schema of one sort of file.
 #[derive(Debug)]
@@ -26,6 +26,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
         value: schema.to_value(),
     };
     vec![
+        row(
+            approval::APPROVAL,
+            "config/agent/approval.yaml",
+            schemars::schema_for!(approval::Approval),
+        ),
         row(
             risk::CAPABILITY_RISK,
             "config/agent/capability_risk.yaml",
@@ -55,6 +60,7 @@ pub fn schema(name: &str) -> Option<&'static Schema> {
 /// The schema of the configuration file `name`, such as `agent/resilience`; other files are free in form.
 pub(crate) fn of_file(name: &str) -> Option<&'static str> {
     match name {
+        approval::FILE => Some(approval::APPROVAL),
         "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
         "agent/resilience" => Some(resilience::RESILIENCE),
         "trust" => Some(trust::TRUST),

@@ -20,7 +20,7 @@ use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
 use super::tools::{Offer, offer};
 use crate::Rye;
-use crate::config::{HOOKS_FILE, policy_layers, risk_table};
+use crate::config::{APPROVAL_FILE, HOOKS_FILE, asked, policy_layers, risk_table};
 
 /// A directive with all that decides how its thread begins, except who answers.
 #[derive(Debug)]
@@ -52,11 +52,12 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let findings = assess(risk.as_ref(), &composed.chain)?;
     let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
         .map_err(PrepareError::Project)?;
-    let offer = offer(library, &policy, &authority, &root)?;
+    let approval = library.config(APPROVAL_FILE)?;
+    let offer = offer(library, &policy, &authority, &root, &asked(approval.as_ref())?)?;
     let resilience = library.config("agent/resilience")?;
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
     let (hooks, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let configs = [rye.trust_config.clone(), risk, resilience, hooks_files];
+    let configs = [rye.trust_config.clone(), approval, risk, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
     Ok(Plan { composed, contract, authority, findings, lessened, offer, limits, hooks, configs })
 }

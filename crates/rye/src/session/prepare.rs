@@ -13,6 +13,7 @@ use rye_thread::{Opening, OutputContract, Palette, Provider, ThreadRecord};
 use super::error::PrepareError;
 use super::facts::{facts, injected, warnings};
 use super::plan::plan;
+use super::recorded;
 use super::request::{Host, PlanRequest, RunRequest};
 use crate::Rye;
 
@@ -51,6 +52,7 @@ pub(crate) fn prepare(
     notices.extend(warnings(composed, &vouched, rye));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
+    record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
     let injected = injected(composed);
     Ok(Prepared {
         threads,

@@ -8,7 +8,7 @@ use rye_providers::{
     StepsProvider, connect,
 };
 use rye_resolve::{Item, ItemId, ItemKind, Library};
-use rye_thread::{OutputContract, Provider};
+use rye_thread::{OutputContract, Provider, ProviderInfo};
 
 use super::authority::of_signer;
 use super::contract::contract;
@@ -61,6 +61,14 @@ impl Answerer {
         match self {
             Self::Model(model) => model.config.system_template(),
             Self::Steps(_) => None,
+        }
+    }
+
+    /// Which model it is and what it costs.
+    pub(crate) fn describe(&self) -> ProviderInfo {
+        match self {
+            Self::Model(model) => model.choice.describe(&model.name),
+            Self::Steps(provider) => provider.describe(),
         }
     }
 

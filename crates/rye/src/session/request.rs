@@ -8,7 +8,7 @@ use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
-use rye_thread::{Cancel, Clock, Observer, SpendLimit, ThreadId};
+use rye_thread::{Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
 use serde_json::Value;
 
 /// One run of one directive.
@@ -144,6 +144,8 @@ pub struct Host<'a> {
     pub secrets: &'a dyn Secrets,
     /// Who watches.
     pub observer: &'a dyn Observer,
+    /// Who is asked before a call that the configuration marks.
+    pub approver: &'a dyn Approver,
     /// Who may stop it.
     pub cancel: &'a Cancel,
     /// Bits that spread the waits between attempts.

@@ -1,9 +1,9 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
-use rye_caps::{Authority, Capability, Kind, Layer, Primary};
+use rye_caps::{Authority, Capability, Grant, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library};
-use rye_thread::{DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
+use rye_thread::{Asking, DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
 use rye_tools::{builtin, effect, fs::Root};
 
 use super::authority::{of_signer, return_capability};
@@ -20,7 +20,8 @@ pub(crate) struct Offer {
     pub(crate) items: Vec<Item<ToolManifest>>,
 }
 
-/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root`.
+/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root`; calls of those that `asked`
+/// covers wait for somebody.
 ///
 /// # Errors
 ///
@@ -30,6 +31,7 @@ pub(crate) fn offer(
     policy: &[Layer],
     authority: &Authority,
     root: &Root,
+    asked: &Grant,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     let mut items = Vec::new();
@@ -45,7 +47,8 @@ pub(crate) fn offer(
         match library.tool(&listed.id) {
             Ok(item) => match entry(&item, policy, capability, root) {
                 Ok(entry) => {
-                    entries.push(entry);
+                    let asking = asking(&entry, asked);
+                    entries.push(entry.with_asking(asking));
                     items.push(item);
                 }
                 Err(reason) => withheld
@@ -58,6 +61,10 @@ pub(crate) fn offer(
         Some(error) => Err(error),
         None => Ok(Offer { palette: Palette::new(entries)?, items, withheld }),
     }
+}
+
+fn asking(entry: &PaletteEntry, asked: &Grant) -> Asking {
+    if asked.allows(&entry.capability) { Asking::Always } else { Asking::Never }
 }
 
 /// The capability of running the tool, when it is one and the authority covers it.

@@ -51,6 +51,8 @@ impl Session {
             "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
             word => word.to_owned(),
         });
+        let words: Vec<String> =
+            words.map(|word| if word == "THREAD" { self.thread() } else { word }).collect();
         let output = Command::new(env!("CARGO_BIN_EXE_rye"))
             .args(words)
             .current_dir(self.project())
@@ -63,6 +65,37 @@ impl Session {
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         let code = output.status.code().unwrap();
         self.steady(&format!("$ rye {arguments}\n{out}--- standard error\n{err}--- exit {code}"))
+    }
+
+    /// The trust document of the examples' key.
+    pub(crate) fn trust(&self) -> String {
+        examples().join("keys/example-trust.toml").display().to_string()
+    }
+
+    /// How long the transcript of the one thread is by now.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.threads().next().map_or(0, |thread| {
+            fs::metadata(thread.join("transcript.jsonl")).map_or(0, |found| found.len())
+        })
+    }
+
+    /// Whether a thread has got as far as to have a record.
+    pub(crate) fn has_record(&self) -> bool {
+        self.threads().any(|thread| thread.join("thread.json").is_file())
+    }
+
+    fn threads(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(self.project().join(".ai/threads")).ok();
+        let paths = entries.into_iter().flatten().filter_map(|it| it.ok().map(|it| it.path()));
+        paths.filter(|path| path.is_dir())
+    }
+
+    /// The one thread that has run here.
+    pub(crate) fn thread(&self) -> String {
+        let threads = fs::read_dir(self.project().join(".ai/threads")).unwrap();
+        let is_folder = |entry: &fs::DirEntry| entry.path().is_dir();
+        let folder = threads.map(Result::unwrap).find(is_folder).unwrap();
+        folder.file_name().into_string().unwrap()
     }
 
     /// Replaces what differs from run to run by a name for it.

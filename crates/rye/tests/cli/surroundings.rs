@@ -149,7 +149,7 @@ fn values_make_no_reference_to_a_step() {
 /// The program is told to end, by the terminal or by the system, while a model takes its time.
 #[cfg(unix)]
 #[test]
-fn a_signal_closes_the_record() {
+fn a_signal_leaves_a_thread_that_can_go_on() {
     let session = Session::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -173,9 +173,10 @@ fn a_signal_closes_the_record() {
         let output = child.wait_with_output().unwrap();
         drop(connection);
         let shown = String::from_utf8(output.stdout).unwrap();
-        assert!(shown.contains("\"state\": \"cancelled\""), "{signal}: {shown}");
+        assert!(shown.contains("\"state\": \"running\""), "{signal}: {shown}");
         assert_eq!(output.status.code(), Some(1));
-        assert!(session.rye("threads show").contains("state      cancelled"));
+        assert!(session.rye("threads show").contains("state      running"));
+        assert!(session.rye("threads verify").starts_with("$ rye threads verify\nok "));
     }
 }
 

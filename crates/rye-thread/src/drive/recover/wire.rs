@@ -26,6 +26,8 @@ pub(in crate::drive) enum Recorded {
         decision: Decision,
     },
     End(EndWire),
+    /// The thread was handed to another model.
+    Fallback,
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
@@ -49,6 +51,7 @@ impl Recorded {
                 let DecidedWire { decision } = payload(record)?;
                 Self::Decided { decision: decision.parse().map_err(|error| format!("{error}"))? }
             }
+            "model_fallback" => Self::Fallback,
             "step_start" => {
                 let StartWire { reservation } = payload(record)?;
                 Self::StepStart { reservation }

@@ -68,6 +68,11 @@ fn switch(text: &str) -> Result<bool, String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(commands::run::Arguments),
+    Resume(commands::reopen::Resume),
+    Approve(commands::reopen::Approve),
+    Deny(commands::reopen::Deny),
+    Cancel(commands::reopen::End),
+    Replay(commands::replay::Arguments),
     Render(commands::render::Arguments),
     Explain(commands::explain::Arguments),
     Diff(commands::diff::Arguments),

@@ -11,6 +11,8 @@ pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod new;
 pub(crate) mod render;
+pub(crate) mod reopen;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod search;

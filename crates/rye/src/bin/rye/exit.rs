@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// Trust or permission stands against it.
     Refused,
+    /// A call waits for somebody to approve it.
+    Suspended,
     /// A limit or a budget was reached.
     Limit,
 }
@@ -24,6 +26,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Refused => 3,
+            Self::Suspended => 4,
             Self::Limit => 5,
         }
     }

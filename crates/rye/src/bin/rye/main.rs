@@ -53,6 +53,11 @@ fn main() -> ExitCode {
 fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(arguments, environment),
+        Command::Resume(arguments) => commands::reopen::resume(&arguments, environment),
+        Command::Approve(arguments) => commands::reopen::approve(&arguments, environment),
+        Command::Deny(arguments) => commands::reopen::deny(&arguments, environment),
+        Command::Cancel(arguments) => commands::reopen::cancel(&arguments, environment),
+        Command::Replay(arguments) => commands::replay::run(&arguments, environment),
         Command::Render(arguments) => commands::render::run(&arguments, environment),
         Command::Explain(arguments) => commands::explain::run(&arguments, environment),
         Command::Diff(arguments) => commands::diff::run(&arguments, environment),

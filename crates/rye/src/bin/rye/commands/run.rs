@@ -1,12 +1,17 @@
 //! `rye run ID`.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use clap::Args;
 use rye::prompt::ReturnStyle;
 use rye::providers::ApiKey;
 use rye::resolve::ItemId;
-use rye::thread::{Cancel, FailureKind, SpendLimit, ThreadId, ThreadState};
+use rye::thread::{
+    ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, SpendLimit, ThreadId,
+    ThreadState,
+};
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets, record_failure};
 use serde_json::{Value, json};
 
@@ -22,8 +27,9 @@ use crate::progress::Progress;
 /// Run a directive to its end and print its outputs
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exits with 3 when the run fails because trust or permission stood against it, and with 5 when a limit or \
-                        the budget ended it.\n\n\
+    after_help = "Exits with 3 when the run fails because trust or permission stood against it, with 4 when a call waits for \
+                        approval and nobody is there to ask, and with 5 when a limit or the budget ended it. Ctrl-C stops the \
+                        thread so that `rye resume` goes on with it.\n\n\
                         Examples:\n  rye run notes/index --input folder=notes --provider steps\n  \
                         rye run notes/index --model claude-haiku-4-5 --turns 5 --json"
 )]
@@ -61,6 +67,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let project = environment.project()?;
     let progress = Progress::new(arguments.quiet, environment.colors());
+    let prompt = Prompt::new(environment, arguments.quiet);
     let request = request(arguments)?;
     let (signing_key, opened) = match signing_key_if_any(environment) {
         Ok(key) => (key.map(Arc::new), environment.rye()),
@@ -72,6 +79,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         clock: &clock,
         secrets: &Variables,
         observer: &progress,
+        approver: &prompt,
         cancel: &cancel,
         random: Arc::new(random),
         signing_key,
@@ -80,13 +88,18 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         let recorded = record_failure(project, &request, &host, &failure.to_string());
         failure.of_thread(&request.thread, recorded)
     })?;
+    let report = with_signals(&cancel, rye.run(request, host))??;
+    Ok(tell(&report, environment))
+}
+
+/// Runs to the end, or until a signal stops the thread.
+pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let report = runtime.block_on(async {
-        tokio::spawn(cancel_on_signal(cancel.clone()));
-        rye.run(request, host).await
-    })?;
-    Ok(tell(&report, environment))
+    Ok(runtime.block_on(async {
+        tokio::spawn(interrupt_on_signal(cancel.clone()));
+        run.await
+    }))
 }
 
 fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
@@ -108,7 +121,7 @@ fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
 }
 
 /// The keys of providers, from the variables that their configurations name.
-struct Variables;
+pub(super) struct Variables;
 
 impl Secrets for Variables {
     fn api_key(&self, name: &str) -> Option<ApiKey> {
@@ -116,15 +129,57 @@ impl Secrets for Variables {
     }
 }
 
-fn random() -> u64 {
+/// Asks on the terminal, where there is one and somebody reads along.
+pub(super) struct Prompt {
+    is_shown: bool,
+}
+
+impl Prompt {
+    pub(super) fn new(environment: &Environment, is_quiet: bool) -> Self {
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        Self { is_shown: is_terminal && !is_quiet && !environment.json() }
+    }
+}
+
+#[async_trait]
+impl Approver for Prompt {
+    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
+        if !self.is_shown {
+            return None;
+        }
+        let arguments = output::visible(&format!("{:#}", request.arguments));
+        let why = match request.reason {
+            ApprovalReason::Interrupted => "It began before and may have happened. ",
+            _ => "",
+        };
+        eprint!(
+            "`{}` with {arguments}\n{why}Run it? [y]es, [n]o, anything else: later: ",
+            request.item_id
+        );
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        // A thread of its own, because nothing can be read from a terminal without waiting.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = std::io::stdin().read_line(&mut line);
+            drop(answer.send(read.map(|_| line)));
+        });
+        match answered.await.ok()?.ok()?.trim() {
+            "y" | "yes" => Some(Decision::Approved),
+            "n" | "no" => Some(Decision::Denied),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn random() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high ^ low
 }
 
-/// The first signal asks the thread to stop, so that its record is closed; a second one ends the program at once.
-async fn cancel_on_signal(cancel: Cancel) {
+/// The first signal stops the thread where somebody can go on with it; a second one ends the program at once.
+async fn interrupt_on_signal(cancel: Cancel) {
     told_to_stop().await;
-    cancel.cancel();
+    cancel.interrupt();
     told_to_stop().await;
     #[expect(clippy::exit, reason = "the operator insists")]
     std::process::exit(130);
@@ -157,7 +212,7 @@ async fn terminated() {
     std::future::pending().await
 }
 
-fn tell(report: &RunReport, environment: &Environment) -> Exit {
+pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
     let outcome = &report.outcome;
     output::warnings(&report.warnings);
     if environment.json() {
@@ -179,8 +234,26 @@ fn tell(report: &RunReport, environment: &Environment) -> Exit {
             "thread {} {} ({} turns, {})",
             report.thread, outcome.state, outcome.turns, outcome.cost
         );
+        if let Some(next) = next(report) {
+            eprintln!("{next}");
+        }
     }
     exit(report)
+}
+
+/// What somebody can do about a thread that has not ended.
+fn next(report: &RunReport) -> Option<String> {
+    let thread = &report.thread;
+    match (report.outcome.state, &report.outcome.asked) {
+        (ThreadState::Suspended, Some(request)) => Some(format!(
+            "waits for approval: `{}` with {}; decide with `rye approve {thread}` or `rye deny {thread}`, then `rye resume \
+             {thread}`",
+            request.item_id,
+            output::visible(&request.arguments.to_string()),
+        )),
+        (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
+        _ => None,
+    }
 }
 
 fn row(report: &RunReport) -> Value {
@@ -194,6 +267,13 @@ fn row(report: &RunReport) -> Value {
         "turns": outcome.turns,
         "tokens": outcome.usage.total(),
         "cost_nanos": outcome.cost.get(),
+        "waits_for": outcome.asked.as_ref().map(|request| json!({
+            "call_id": request.call_id,
+            "item_id": request.item_id,
+            "arguments": request.arguments,
+            "arguments_sha256": request.sha256,
+            "reason": request.reason.as_str(),
+        })),
         "failure": outcome.failure.as_ref().map(|failure| json!({
             "kind": failure.kind.as_str(),
             "message": failure.message,
@@ -205,6 +285,7 @@ fn row(report: &RunReport) -> Value {
 fn exit(report: &RunReport) -> Exit {
     match report.outcome.failure.as_ref().map(|failure| &failure.kind) {
         None if report.outcome.state == ThreadState::Completed => Exit::Fine,
+        None if report.outcome.state == ThreadState::Suspended => Exit::Suspended,
         Some(FailureKind::Refused) => Exit::Refused,
         Some(FailureKind::Limit(_)) => Exit::Limit,
         _ => Exit::Failed,

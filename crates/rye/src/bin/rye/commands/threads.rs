@@ -1,11 +1,12 @@
 //! `rye threads …`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use rye::thread::transcript::Record;
 use rye::thread::{Registry, ThreadId, ThreadSummary};
-use rye::{ThreadReading, refuse_linked_threads};
+use rye::{ThreadReadError, ThreadReading, refuse_linked_threads};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -25,6 +26,23 @@ pub(crate) enum Command {
                             Examples:\n  rye threads show\n  rye threads show index-019a0000-0000-7000-8000-000000000000 --json"
     )]
     Show(Show),
+    /// Print what happens in one thread while it happens, until it ends or waits
+    #[command(after_help = "Each record is verified before it is printed.\n\n\
+                            Examples:\n  rye threads tail\n  rye threads tail index-019a0000-0000-7000-8000-000000000000")]
+    Tail(Show),
+    /// List the threads below those that started them
+    #[command(after_help = "Example:\n  rye threads tree")]
+    Tree,
+    /// Verify the records and transcripts of all threads, or of one
+    #[command(after_help = "Exits with 3 when one was changed, and says where.\n\n\
+                            Examples:\n  rye threads verify\n  rye threads verify index-019a0000-0000-7000-8000-000000000000 --json")]
+    Verify(Verify),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The thread; default: all of them
+    thread: Option<ThreadId>,
 }
 
 #[derive(Debug, Args)]
@@ -38,7 +56,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
     let registry = threads.join("registry.db");
     if !registry.exists() {
-        if let Command::List = command {
+        if let Command::List | Command::Tree = command {
             return Ok(list(&[], environment));
         }
         return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
@@ -48,7 +66,140 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     match command {
         Command::List => Ok(list(&summaries, environment)),
         Command::Show(arguments) => show(arguments, &threads, &summaries, environment),
+        Command::Tail(arguments) => tail(arguments, &threads, &summaries, environment),
+        Command::Tree => Ok(tree(&summaries, environment)),
+        Command::Verify(arguments) => verify(arguments, &threads, &summaries, environment),
     }
+}
+
+fn read(
+    thread: &ThreadId,
+    threads: &Path,
+    environment: &Environment,
+) -> Result<ThreadReading, Failure> {
+    environment.rye()?.thread(threads, thread).map_err(|error| {
+        Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
+    })
+}
+
+fn tail(
+    arguments: &Show,
+    threads: &Path,
+    summaries: &[ThreadSummary],
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let thread = named_or_newest(arguments, summaries)?;
+    let mut told = 0;
+    loop {
+        let reading = read(thread, threads, environment)?;
+        for record in reading.transcript.records.iter().skip(told) {
+            if environment.json() {
+                println!("{}", event(record));
+            } else {
+                println!("{}", line(record));
+            }
+        }
+        told = reading.transcript.records.len();
+        // A thread that is under way has no last record yet.
+        if reading.record.transcript.is_some() {
+            return Ok(Exit::Fine);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// How long to wait before looking again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+fn tree(summaries: &[ThreadSummary], environment: &Environment) -> Exit {
+    if environment.json() {
+        return list(summaries, environment);
+    }
+    let is_known = |id: &ThreadId| summaries.iter().any(|summary| summary.thread == *id);
+    for root in summaries.iter().filter(|it| !it.parent.as_ref().is_some_and(is_known)) {
+        branch(root, summaries, 0);
+    }
+    Exit::Fine
+}
+
+fn branch(thread: &ThreadSummary, summaries: &[ThreadSummary], depth: usize) {
+    let lead = "  ".repeat(depth);
+    println!("{lead}{}  {}  {}", thread.thread, thread.state, thread.cost);
+    // A row of the registry is nobody's word: one that names itself as its parent must not lead in circles.
+    if depth < MOST_LEVELS {
+        let children = summaries.iter().filter(|it| it.parent.as_ref() == Some(&thread.thread));
+        children.for_each(|child| branch(child, summaries, depth + 1));
+    }
+}
+
+const MOST_LEVELS: usize = 16;
+
+fn verify(
+    arguments: &Verify,
+    threads: &Path,
+    summaries: &[ThreadSummary],
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let rye = environment.rye()?;
+    let all = summaries.iter().map(|summary| &summary.thread);
+    let asked = arguments.thread.as_ref();
+    let (mut rows, mut exit) = (Vec::new(), Exit::Fine);
+    for thread in all.filter(|_| asked.is_none()).chain(asked) {
+        let verified = rye.thread(threads, thread);
+        if let Err(error) = &verified {
+            let is_worse = error.is_tampering();
+            exit = if is_worse || exit == Exit::Refused { Exit::Refused } else { Exit::Failed };
+        }
+        rows.push((thread, verified));
+    }
+    if environment.json() {
+        output::json(&rows.iter().map(|(thread, verified)| verdict(thread, verified)).collect());
+    } else {
+        rows.iter().for_each(|(thread, verified)| println!("{}", sentence(thread, verified)));
+    }
+    Ok(exit)
+}
+
+type Verified = Result<ThreadReading, ThreadReadError>;
+
+fn verdict(thread: &ThreadId, verified: &Verified) -> Value {
+    match verified {
+        Ok(reading) => json!({
+            "thread": thread.as_str(),
+            "verified": true,
+            "vouched_by": reading.vouched_by.as_str(),
+            "records": reading.transcript.records.len(),
+            "signed_records": reading.transcript.signed,
+            "torn_bytes": reading.transcript.torn.as_ref().map_or(0, std::ops::Range::len),
+        }),
+        Err(error) => json!({
+            "thread": thread.as_str(),
+            "verified": false,
+            "problem": Failure::of(error, Exit::Failed).to_string(),
+        }),
+    }
+}
+
+fn sentence(thread: &ThreadId, verified: &Verified) -> String {
+    match verified {
+        Ok(reading) => format!(
+            "ok       {thread}: {} records, {} under a checkpoint, signed by {}",
+            reading.transcript.records.len(),
+            reading.transcript.signed,
+            reading.vouched_by.as_str()
+        ),
+        Err(error) => format!("REFUSED  {thread}: {}", Failure::of(error, Exit::Failed)),
+    }
+}
+
+fn named_or_newest<'a>(
+    arguments: &'a Show,
+    summaries: &'a [ThreadSummary],
+) -> Result<&'a ThreadId, Failure> {
+    let newest = summaries.first().map(|summary| &summary.thread);
+    arguments.thread.as_ref().or(newest).ok_or_else(|| {
+        Failure::failed("no thread has run in this project yet; `rye run` starts one")
+    })
 }
 
 fn list(summaries: &[ThreadSummary], environment: &Environment) -> Exit {
@@ -80,13 +231,7 @@ fn show(
     summaries: &[ThreadSummary],
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let newest = summaries.first().map(|summary| &summary.thread);
-    let Some(thread) = arguments.thread.as_ref().or(newest) else {
-        return Err(Failure::failed("no thread has run in this project yet; `rye run` starts one"));
-    };
-    let reading = environment.rye()?.thread(threads, thread).map_err(|error| {
-        Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
-    })?;
+    let reading = read(named_or_newest(arguments, summaries)?, threads, environment)?;
     if environment.json() {
         output::json(&whole(&reading));
     } else {
@@ -131,6 +276,9 @@ fn print(reading: &ThreadReading) {
 fn line(record: &Record) -> String {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
     let about = match record.event.as_str() {
+        "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
+        "approval_decided" => payload["decision"].as_str().map(str::to_owned),
+        "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
         "tool_call_start" => {
             payload["target"]["item_id"].as_str().or(payload["name"].as_str()).map(str::to_owned)
         }

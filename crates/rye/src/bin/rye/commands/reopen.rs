@@ -1,0 +1,148 @@
+//! `rye resume`, `rye approve`, `rye deny` and `rye cancel`.
+
+use clap::Args;
+use rye::thread::{Cancel, Decision, ThreadId};
+use rye::{Host, ReopenError};
+use serde_json::json;
+
+
+use super::run::{Prompt, Variables, random, tell, with_signals};
+use crate::clock::SystemClock;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::signing_key_if_any;
+use crate::output;
+use crate::progress::Progress;
+
+/// Go on with a thread that was stopped, killed or suspended
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Everything that the thread rests on is verified again and must be what it was; what was answered and done is \
+                        taken from its transcript, so that nothing is asked or done twice. A call that may have happened and \
+                        cannot be repeated waits for `rye approve` or `rye deny`.\n\n\
+                        Exits with 3 when something changed since or the transcript was changed, and with 4 when a call waits.\n\n\
+                        Example:\n  rye resume index-019a0000-0000-7000-8000-000000000000"
+)]
+pub(crate) struct Resume {
+    /// The thread
+    thread: ThreadId,
+    /// Say nothing on standard error while it runs
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Approve the call that a thread waits with
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The call may run once, with just these arguments; their hash is recorded. `rye resume` goes on.\n\n\
+                        Example:\n  rye approve index-019a0000-0000-7000-8000-000000000000"
+)]
+pub(crate) struct Approve {
+    /// The thread
+    thread: ThreadId,
+}
+
+/// Deny the call that a thread waits with
+#[derive(Debug, Args)]
+#[command(after_help = "The call does not run, and the model is told. `rye resume` goes on.\n\n\
+                        Example:\n  rye deny index-019a0000-0000-7000-8000-000000000000")]
+pub(crate) struct Deny {
+    /// The thread
+    thread: ThreadId,
+}
+
+/// End a thread for good
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A thread that runs in another program is taken over: that program stops where it next records something. \
+                        To stop a thread so that it can go on, press Ctrl-C where it runs.\n\n\
+                        Example:\n  rye cancel index-019a0000-0000-7000-8000-000000000000"
+)]
+pub(crate) struct End {
+    /// The thread
+    thread: ThreadId,
+}
+
+pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
+    environment.project()?;
+    let progress = Progress::new(arguments.quiet, environment.colors());
+    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let prompt = Prompt::new(environment, arguments.quiet);
+    let rye = environment.rye()?;
+    let host =
+        Host { observer: &progress, approver: &prompt, ..host(&clock, &cancel, environment)? };
+    let report = with_signals(&cancel, rye.resume(&arguments.thread, host))??;
+    Ok(tell(&report, environment))
+}
+
+pub(crate) fn approve(arguments: &Approve, environment: &Environment) -> Result<Exit, Failure> {
+    decide(&arguments.thread, Decision::Approved, environment)
+}
+
+pub(crate) fn deny(arguments: &Deny, environment: &Environment) -> Result<Exit, Failure> {
+    decide(&arguments.thread, Decision::Denied, environment)
+}
+
+fn decide(
+    thread: &ThreadId,
+    decision: Decision,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    environment.project()?;
+    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let host = host(&clock, &cancel, environment)?;
+    let request = environment.rye()?.decide(thread, decision, &host)?;
+    if environment.json() {
+        output::json(&json!({
+            "thread": thread.as_str(),
+            "decision": decision.as_str(),
+            "call_id": request.call_id,
+            "item_id": request.item_id,
+            "arguments": request.arguments,
+            "arguments_sha256": request.sha256,
+        }));
+    } else {
+        let arguments = output::text(&request.arguments);
+        println!("{decision}: `{}` with {arguments}", request.item_id);
+        eprintln!("go on with `rye resume {thread}`");
+    }
+    Ok(Exit::Fine)
+}
+
+pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
+    environment.project()?;
+    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let host = host(&clock, &cancel, environment)?;
+    environment.rye()?.cancel(&arguments.thread, &host)?;
+    if environment.json() {
+        output::json(&json!({ "thread": arguments.thread.as_str(), "state": "cancelled" }));
+    } else {
+        eprintln!("thread {} cancelled", arguments.thread);
+    }
+    Ok(Exit::Fine)
+}
+
+fn host<'a>(
+    clock: &'a SystemClock,
+    cancel: &'a Cancel,
+    environment: &Environment,
+) -> Result<Host<'a>, Failure> {
+    let signing_key = signing_key_if_any(environment)?.map(std::sync::Arc::new);
+    let random = std::sync::Arc::new(random);
+    Ok(Host {
+        clock,
+        secrets: &Variables,
+        observer: &(),
+        approver: &(),
+        cancel,
+        random,
+        signing_key,
+    })
+}
+
+impl From<ReopenError> for Failure {
+    fn from(error: ReopenError) -> Self {
+        Self::of(&error, error.class().into())
+    }
+}

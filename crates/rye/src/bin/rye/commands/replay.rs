@@ -1,0 +1,68 @@
+//! `rye replay`.
+
+use clap::Args;
+use rye::divergence_diff;
+use rye::thread::{Divergence, Replayed, ThreadId};
+use serde_json::json;
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Hold a directive against a thread that it ran: same loop, recorded answers, no request and no effect
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The directive as it is now runs over the answers and receipts of the thread, so that a transcript is a test. \
+                        The first thing that differs from what was recorded is shown as a diff, and the exit code is 1; it is 3 \
+                        when the transcript was changed.\n\n\
+                        Example:\n  rye replay index-019a0000-0000-7000-8000-000000000000"
+)]
+pub(crate) struct Arguments {
+    /// The thread
+    thread: ThreadId,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    environment.project()?;
+    let rye = environment.rye()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let replayed = runtime.block_on(rye.replay(&arguments.thread))?;
+    if environment.json() {
+        tell_programs(&arguments.thread, &replayed);
+    } else {
+        tell_people(&arguments.thread, &replayed);
+    }
+    Ok(if replayed.divergence.is_none() { Exit::Fine } else { Exit::Failed })
+}
+
+fn tell_programs(thread: &ThreadId, replayed: &Replayed) {
+    let divergence = replayed.divergence.as_ref().map(|divergence| {
+        let Divergence { what, recorded, replayed, .. } = divergence;
+        json!({ "what": what, "recorded": recorded, "replayed": replayed })
+    });
+    output::json(&json!({
+        "thread": thread.as_str(),
+        "turns": replayed.turns,
+        "recorded_sha256": replayed.recorded,
+        "replayed_sha256": replayed.replayed,
+        "divergence": divergence,
+    }));
+}
+
+fn tell_people(thread: &ThreadId, replayed: &Replayed) {
+    match &replayed.divergence {
+        None => {
+            let turns = output::counted(usize::try_from(replayed.turns).unwrap_or(0), "turn");
+            println!("thread {thread} replayed: {turns}, no difference");
+            println!("digest {}", replayed.replayed);
+        }
+        Some(divergence) => {
+            println!("thread {thread} diverges: {}", divergence.what);
+            print!("{}", output::for_people(&divergence_diff(divergence)));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `config/agent/approval.yaml`: which calls wait for somebody (SPEC 10.11).
+
+use rye_caps::{Grant, Pattern};
+use rye_resolve::Config;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read::{ConfigError, read};
+
+pub(crate) const APPROVAL: &str = "approval";
+
+/// The configuration that says it.
+pub(crate) const FILE: &str = "agent/approval";
+
+/// Which calls wait until somebody has approved them, whatever the directive may do.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "approval")]
+pub(crate) struct Approval {
+    /// Capability patterns, such as `rye.execute.tool.rye.file-system.write`; every file adds to those of the others.
+    #[serde(default)]
+    ask: Vec<String>,
+}
+
+/// What the layers of `agent/approval` mark, together: no file takes away what another one marks.
+///
+/// # Errors
+///
+/// When a layer breaks the schema or lists what is no pattern.
+pub(crate) fn asked(config: Option<&Config>) -> Result<Grant, ConfigError> {
+    let mut asked = Grant::nothing();
+    for layer in config.map_or(&[][..], Config::layers) {
+        let file: Approval = read(APPROVAL, layer)?;
+        for text in &file.ask {
+            let pattern: Pattern = text.parse().map_err(|error| ConfigError {
+                location: layer.location.to_string(),
+                schema: APPROVAL,
+                problems: vec![format!("at `/ask`: {error}")],
+            })?;
+            asked = asked.with(pattern);
+        }
+    }
+    Ok(asked)
+}

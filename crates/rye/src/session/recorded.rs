@@ -1,0 +1,135 @@
+//! How a thread was started, in the words of its record, so that it can be prepared again.
+
+use std::collections::BTreeMap;
+
+use rye_thread::{Nanos, SpendLimit, ThreadRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::request::{LimitOptions, ProviderChoice, RunRequest};
+
+/// The fact that holds it.
+pub(super) const REQUEST: &str = "request";
+
+/// The choices of a request, apart from the directive and the inputs, which have facts of their own.
+pub(super) fn choices(request: &RunRequest) -> Value {
+    let LimitOptions { turns, tokens, spend, duration_seconds } = request.limits;
+    let disk = RequestDisk {
+        provider: match &request.provider {
+            ProviderChoice::Directive => None,
+            ProviderChoice::Named(name) => Some(name.clone()),
+            ProviderChoice::Steps => Some("steps".to_owned()),
+        },
+        model: request.model.clone(),
+        returns: request.returns.map(|style| style.to_string()),
+        turns,
+        tokens,
+        spend: spend.map(SpendDisk::of),
+        duration_seconds,
+    };
+    serde_json::to_value(disk).expect("because every part of it is plain JSON")
+}
+
+/// The request that a thread was started with.
+///
+/// # Errors
+///
+/// What the record lacks, as it does when another version wrote it.
+pub(super) fn recorded_request(record: &ThreadRecord) -> Result<RunRequest, String> {
+    let lacks = |name: &str| format!("it has no `{name}`");
+    let choices = record.facts.get(REQUEST).ok_or_else(|| lacks(REQUEST))?;
+    let disk = RequestDisk::deserialize(choices).map_err(|error| error.to_string())?;
+    let inputs = record.facts.get("inputs").ok_or_else(|| lacks("inputs"))?;
+    let inputs: BTreeMap<String, Value> =
+        Deserialize::deserialize(inputs).map_err(|error| format!("`inputs`: {error}"))?;
+    let directive = record.directive.parse().map_err(|error| format!("`directive`: {error}"))?;
+    let mut request = RunRequest::new(directive, record.thread.clone());
+    request.inputs = inputs;
+    request.provider = disk.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
+    request.model = disk.model;
+    request.returns = match disk.returns {
+        Some(style) => Some(style.parse().map_err(|error| format!("`returns`: {error}"))?),
+        None => None,
+    };
+    request.limits.turns = disk.turns;
+    request.limits.tokens = disk.tokens;
+    request.limits.spend = disk.spend.map(SpendDisk::into_limit);
+    request.limits.duration_seconds = disk.duration_seconds;
+    Ok(request)
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestDisk {
+    provider: Option<String>,
+    model: Option<String>,
+    returns: Option<String>,
+    turns: Option<u64>,
+    tokens: Option<u64>,
+    spend: Option<SpendDisk>,
+    duration_seconds: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SpendDisk {
+    AtMostNanos(u64),
+    Unlimited,
+}
+
+impl SpendDisk {
+    fn of(limit: SpendLimit) -> Self {
+        match limit {
+            SpendLimit::AtMost(cap) => Self::AtMostNanos(cap.get()),
+            SpendLimit::Unlimited => Self::Unlimited,
+        }
+    }
+
+    fn into_limit(self) -> SpendLimit {
+        match self {
+            Self::AtMostNanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
+            Self::Unlimited => SpendLimit::Unlimited,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rye_thread::{Limits, Moment, ThreadId};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_recorded() {
+        let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        let mut request = RunRequest::new("test/greet".parse().unwrap(), thread.clone());
+        for change in 0..4 {
+            match change {
+                0 => {}
+                1 => request.provider = ProviderChoice::Steps,
+                2 => request.provider = ProviderChoice::Named("local".to_owned()),
+                _ => {
+                    request.model = Some("m".to_owned());
+                    request.returns = Some("block".parse().unwrap());
+                    request.limits.turns = Some(3);
+                    request.limits.spend = Some(SpendLimit::AtMost(Nanos::new(5)));
+                }
+            }
+            let at = Moment::from_unix_millis(0);
+            let mut record = ThreadRecord::new(&thread, "test/greet", &Limits::default(), at);
+            record.facts.insert(REQUEST.to_owned(), choices(&request));
+            record.facts.insert("inputs".to_owned(), json!({}));
+            let read = recorded_request(&record).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{request:?}"));
+        }
+    }
+
+    #[test]
+    fn a_record_without_it_is_told() {
+        let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        let at = Moment::from_unix_millis(0);
+        let record = ThreadRecord::new(&thread, "test/greet", &Limits::default(), at);
+        assert_eq!(recorded_request(&record).unwrap_err(), "it has no `request`");
+    }
+}

@@ -1,0 +1,54 @@
+//! A thread's record held against what a run would do with it now (SPEC 10.12).
+
+use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
+use similar::TextDiff;
+
+use super::facts::injected;
+use super::plan::plan;
+use super::recorded::recorded_request;
+use super::request::PlanRequest;
+use super::{ReopenError, begun, refuse_linked_threads};
+use crate::Rye;
+use crate::thread_reading::Found;
+
+impl Rye {
+    /// Runs the directive of a thread as it is now over what was recorded: the answers are the recorded ones, the tools
+    /// answer from their receipts, and no key is needed. Nothing is requested, done or recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the record was changed, or the directive can no longer be prepared.
+    pub async fn replay(&self, thread: &ThreadId) -> Result<Replayed, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        refuse_linked_threads(&threads)?;
+        let Found { reading, .. } = self.found(&threads, thread)?;
+        let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
+        let request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        let request = PlanRequest::from(&request);
+        let prepare =
+            |source| ReopenError::Prepare { thread: thread.clone(), source: Box::new(source) };
+        let plan = plan(self, &request).map_err(prepare)?;
+        plan.refusal().map_err(prepare)?;
+        let answerer = plan.answerer(self, &request).map_err(prepare)?;
+        let opening = plan.opening(Some(&answerer), &request).map_err(prepare)?;
+        let info = answerer.describe();
+        let (palette, limits) = (&plan.offer.palette, plan.limits.limits.clone());
+        let run = begun(opening, palette, plan.contract.clone(), limits, info.max_output);
+        let injected = injected(&plan.composed);
+        let (authority, record) = (&plan.authority, &reading.record);
+        let context =
+            ReplayContext { info: &info, palette, authority, injected: &injected, record };
+        Ok(replay(run, &reading.transcript, context).await?)
+    }
+}
+
+/// A divergence as a diff of what was recorded and what comes out now.
+#[must_use]
+pub fn divergence_diff(divergence: &Divergence) -> String {
+    let Divergence { recorded, replayed, .. } = divergence;
+    let ends =
+        |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end()) };
+    let (recorded, replayed) = (ends(recorded), ends(replayed));
+    let diff = TextDiff::from_lines(&recorded, &replayed);
+    diff.unified_diff().context_radius(3).header("recorded", "replayed").to_string()
+}
