@@ -5,7 +5,6 @@ use rye::thread::{Cancel, Decision, ThreadId};
 use rye::{Host, ReopenError};
 use serde_json::json;
 
-
 use super::run::{Prompt, Variables, random, tell, with_signals};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
