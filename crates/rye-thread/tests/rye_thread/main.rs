@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 
 mod doubles;
+mod world;
 
 mod answering;
 mod calling;
 mod failing;
 mod finishing;
 mod recording;
+mod replaying;
 mod resuming;
 mod spending;
 mod stopping;

@@ -1,0 +1,295 @@
+//! A thread of twenty turns, and the world around it, which outlives the programs that drive it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use async_trait::async_trait;
+use rye_caps::{Authority, Grant, Layer, LayerName};
+use rye_sign::SigningKey;
+use rye_thread::store::{Claim, MemoryStore, Store};
+use rye_thread::transcript::{Reading, read};
+use rye_thread::{
+    ApprovalRequest, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Journal,
+    Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
+    ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run,
+    SpendLimit, StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
+};
+use serde_json::{Value, json};
+
+use crate::doubles::{
+    FakeClock, Function, PRICES, call, execute, reply, returns, score, thread_id, tool,
+};
+
+/// Answers from the history alone, as a model would, so that it does not matter who asks.
+pub(crate) struct Model {
+    turns: Vec<Vec<ToolCall>>,
+    pub(crate) asked: AtomicU64,
+}
+
+#[async_trait]
+impl Provider for Model {
+    fn describe(&self) -> ProviderInfo {
+        let mut info = ProviderInfo::new("scripted", "model-1", 100_000, 2_000);
+        info.prices = Some(PRICES);
+        info
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
+        let turn = request.messages.iter().filter(is_answer).count();
+        let calls = self.turns.get(turn).cloned().unwrap_or_default();
+        let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+        // A text of its own in some turns, and a number that only exact reading keeps.
+        let text = if turn.is_multiple_of(3) {
+            format!("Turn {turn}: 0.1 + 0.2 = 0.30000000000000004")
+        } else {
+            String::new()
+        };
+        Ok(reply(&text, calls, stop))
+    }
+}
+
+/// Built with `RYE_EVERY_BYTE` in the environment, the tests cut at every byte and at every use of the store.
+pub(crate) const EVERY: bool = option_env!("RYE_EVERY_BYTE").is_some();
+
+/// Twenty turns: calls of every effect, alone and together, one that is refused, a text without outputs, and the outputs.
+pub(crate) fn turns() -> Vec<Vec<ToolCall>> {
+    let mut turns: Vec<Vec<ToolCall>> = (0..18)
+        .map(|turn| {
+            let n = json!({"n": turn});
+            let id = |letter: &str| format!("{letter}{turn}");
+            match turn % 6 {
+                0 => vec![
+                    call(&id("a"), "a_read", n.clone()),
+                    call(&id("b"), "a_read", n.clone()),
+                    call(&id("c"), "a_set", n),
+                ],
+                1 => vec![call(&id("a"), "a_once", n)],
+                2 => vec![execute(&id("a"), "a/once", &n), call(&id("a"), "a_set", n)],
+                3 => vec![call(&id("a"), "a_gone", n.clone()), call(&id("b"), "a_read", n)],
+                4 => vec![
+                    call(&id("a"), "a_once", json!({"n": "no number"})),
+                    returns(&id("r"), json!({"score": "x"})),
+                ],
+                _ => vec![call(&id("a"), "a_set", n.clone()), call(&id("b"), "a_once", n)],
+            }
+        })
+        .collect();
+    turns.push(Vec::new());
+    turns.push(vec![returns("last", json!({"score": 7}))]);
+    turns
+}
+
+/// Every run of a tool, by tool and argument.
+pub(crate) type Effects = Arc<Mutex<Vec<String>>>;
+
+pub(crate) fn entries(effects: &Effects, asking: Asking) -> Vec<PaletteEntry> {
+    let rows =
+        [("a/read", Effect::ReadOnly), ("a/set", Effect::Idempotent), ("a/once", Effect::Once)];
+    let entry = |(id, effect): (&'static str, Effect)| {
+        let effects = Arc::clone(effects);
+        let function = Function(move |arguments: Value| {
+            effects.lock().unwrap().push(format!("{id} {arguments}"));
+            async move { ToolOutput::ok(json!({"did": arguments, "x": 0.1, "big": 1e300})) }
+        });
+        let asking = if effect == Effect::Once { asking } else { Asking::Never };
+        tool(id, effect, function).with_asking(asking)
+    };
+    rows.into_iter().map(entry).collect()
+}
+
+pub(crate) struct Answers(Option<Decision>);
+
+#[async_trait]
+impl Approver for Answers {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
+        self.0
+    }
+}
+
+/// The world around a thread, which outlives the programs that drive it.
+pub(crate) struct World {
+    pub(crate) place: tempfile::TempDir,
+    pub(crate) key: Arc<SigningKey>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) effects: Effects,
+    pub(crate) clock: FakeClock,
+    pub(crate) limits: Limits,
+    pub(crate) asking: Asking,
+    pub(crate) approves: Option<Decision>,
+    pub(crate) model: Model,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mut limits = Limits::default();
+        limits.turns = 40;
+        limits.spend = SpendLimit::AtMost(Nanos::new(2_000_000_000));
+        Self {
+            place: tempfile::tempdir().unwrap(),
+            key: Arc::new(SigningKey::generate().unwrap()),
+            store: Arc::default(),
+            effects: Effects::default(),
+            clock: FakeClock::default(),
+            limits,
+            asking: Asking::Never,
+            approves: Some(Decision::Approved),
+            model: Model { turns: turns(), asked: AtomicU64::new(0) },
+        }
+    }
+
+    pub(crate) fn record(&self) -> ThreadRecord {
+        ThreadRecord::new(&thread_id(), "test/greet", &self.limits, self.clock.now())
+    }
+
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        static SHARED: LazyLock<(tempfile::TempDir, Arc<Registry>)> = LazyLock::new(|| {
+            let place = tempfile::tempdir().unwrap();
+            let registry = Registry::open(&place.path().join("registry.db")).unwrap();
+            (place, Arc::new(registry))
+        });
+        Arc::clone(&SHARED.1)
+    }
+
+    pub(crate) fn run(&self, palette: &Palette, first: &str) -> Run {
+        let opening =
+            Opening { system: Some("Be brief.".to_owned()), first_user_message: first.to_owned() };
+        Run::new(opening, palette.specs(&score()), score(), self.limits.clone(), 2_000)
+    }
+
+    /// Drives from the beginning, on this store.
+    pub(crate) async fn begin(&self, store: Arc<dyn Store>, cancel: &Cancel) -> Option<Outcome> {
+        let key = Arc::clone(&self.key);
+        let journal = Journal::create(
+            self.place.path(),
+            self.record(),
+            key,
+            self.registry(),
+            Arc::clone(&store),
+        );
+        let mut journal = journal.ok()?;
+        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let run = self.run(&palette, "Begin.");
+        Some(
+            self.with(&palette, &*store, &mut journal, cancel, |context| drive(run, context)).await,
+        )
+    }
+
+    pub(crate) fn open(&self, store: &Arc<dyn Store>) -> Result<(Journal, Reading), String> {
+        std::fs::create_dir_all(self.place.path().join(thread_id().as_str())).unwrap();
+        let mut record = self.record();
+        record.state = ThreadState::Running;
+        let (keys, key) = ([self.key.public()], Arc::clone(&self.key));
+        let (registry, store) = (self.registry(), Arc::clone(store));
+        Journal::open(self.place.path(), record, &keys, key, registry, store, self.clock.now())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Goes on from what the store holds.
+    pub(crate) async fn resume(&self, first: &str) -> Result<Outcome, ResumeError> {
+        let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
+        let (mut journal, reading) = self.open(&store).unwrap();
+        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let run = self.run(&palette, first);
+        let resumed = Resumed::new(&reading);
+        let cancel = Cancel::new();
+        self.with(&palette, &*store, &mut journal, &cancel, |context| resume(run, resumed, context))
+            .await
+    }
+
+    async fn with<'a, T, F: Future<Output = T> + 'a>(
+        &'a self,
+        palette: &'a Palette,
+        store: &'a dyn Store,
+        journal: &'a mut Journal,
+        cancel: &'a Cancel,
+        action: impl FnOnce(DriveContext<'a>) -> F,
+    ) -> T
+    where
+        T: 'a,
+    {
+        let authority = Box::leak(Box::new(Authority::new(Layer::new(
+            LayerName::Operator,
+            Grant::everything(),
+        ))));
+        let approver = Box::leak(Box::new(Answers(self.approves)));
+        action(DriveContext {
+            provider: &self.model,
+            palette,
+            authority,
+            ledger: store,
+            journal,
+            clock: &self.clock,
+            observer: &(),
+            approver,
+            cancel,
+            injected: &[],
+        })
+        .await
+    }
+
+    /// The real loop over what the store holds, with one text in it put for another first.
+    pub(crate) async fn replay(&self, from: &str, to: &str) -> Replayed {
+        let mut reading = self.reading();
+        for record in &mut reading.records {
+            let text = record.payload.get().replace(from, to);
+            record.payload = serde_json::value::RawValue::from_string(text).unwrap();
+        }
+        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
+        let context = ReplayContext {
+            info: &self.model.describe(),
+            palette: &palette,
+            authority: &authority,
+            injected: &[],
+            record: &self.record(),
+        };
+        replay(self.run(&palette, "Begin."), &reading, context).await.unwrap()
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.store.journal(&thread_id()).unwrap()
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        read(&self.bytes(), &thread_id(), &[self.key.public()]).unwrap()
+    }
+
+    /// The same world with the first bytes of a transcript in it.
+    pub(crate) fn cut(&self, bytes: &[u8]) -> Self {
+        let cut = Self {
+            key: Arc::clone(&self.key),
+            asking: self.asking,
+            approves: self.approves,
+            ..Self::new()
+        };
+        let lease = cut
+            .store
+            .acquire(&thread_id(), &Claim::new("cut", cut.clock.now(), cut.clock.now()))
+            .unwrap();
+        cut.store.append(&lease, bytes).unwrap();
+        cut.store.release(&lease).unwrap();
+        cut
+    }
+
+    pub(crate) fn effects(&self) -> Vec<String> {
+        self.effects.lock().unwrap().clone()
+    }
+}
+
+/// What a model saw and said, in order: what a resumed thread must have in common with one that was not interrupted.
+pub(crate) fn visible(reading: &Reading) -> Vec<String> {
+    let kept = ["system_prompt", "user_message", "step_finish", "tool_call_result"];
+    let records = reading.records.iter().filter(|record| kept.contains(&record.event.as_str()));
+    records.map(|record| format!("{} {}", record.event, record.payload.get())).collect()
+}
+
+pub(crate) fn count(reading: &Reading, event: &str) -> usize {
+    reading.records.iter().filter(|record| record.event == event).count()
+}
+
+pub(crate) fn outcome(outcome: &Outcome) -> String {
+    let Outcome { state, outputs, text, turns, usage, failure, .. } = outcome;
+    format!("{state} {} {text} {turns} {usage:?} {failure:?}", json!(outputs))
+}
