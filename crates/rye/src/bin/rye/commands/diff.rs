@@ -18,7 +18,7 @@ use crate::side::{Side, side};
                   something that no permission of the other side covers, however it is written. Inputs are not needed: \
                   placeholders stay as written.\n\n\
                   Exits with 0, or with --exit-code with 1 when there is a difference.\n\n\
-                  Examples:\n  rye diff notes/index notes/index-all\n  \
+                  Examples:\n  rye diff notes/index notes/base\n  \
                   rye diff ../main/.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
                   rye diff HEAD~1:.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
                   rye diff --rev HEAD~1 notes/index\n  \

@@ -16,7 +16,7 @@ use crate::{output, refused};
     after_help = "A word is found as it is written, as the start of a longer one, or with a typo when it is nowhere as written.\n\
                   Put a phrase between double quotes, inside single ones for the shell; `word*` asks for the start of a word.\n\
                   Every result is verified; what is refused is not searched, and told on standard error.\n\n\
-                  Examples:\n  rye search index notes\n  rye search '\"one line\"' --kind knowledge --json\n  rye search deploy --tag ops --limit 5"
+                  Examples:\n  rye search index notes\n  rye search '\"each note\"' --kind knowledge --json\n  rye search deploy --tag ops --limit 5"
 )]
 pub(crate) struct Arguments {
     /// What to look for

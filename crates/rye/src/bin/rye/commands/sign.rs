@@ -20,7 +20,7 @@ use crate::{files, output};
     after_help = "One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole\n\
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard\n\
                   links, keep the unsigned text.\n\n\
-                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/**/*.md'"
+                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'"
 )]
 pub(crate) struct Arguments {
     /// Files, folders or patterns
