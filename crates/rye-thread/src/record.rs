@@ -53,6 +53,9 @@ pub struct ThreadRecord {
 }
 
 impl ThreadRecord {
+    /// The longest `thread.json` that is read, in bytes: far more than inputs and outputs make of one.
+    pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
     /// A thread that has just been made.
     #[must_use]
     pub fn new(thread: &ThreadId, directive: &str, limits: &Limits, created: Moment) -> Self {
@@ -97,7 +100,7 @@ impl ThreadRecord {
     /// When it cannot be read, is not signed by one of the keys as it stands, or is of another version.
     pub fn read(folder: &Path, keys: &[PublicKey]) -> Result<Self, RecordError> {
         let path = folder.join(FILE);
-        let bytes = match read_plain(&path, MAX_BYTES) {
+        let bytes = match read_plain(&path, Self::MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(source) => return Err(RecordError::Read { path, source }),
         };
@@ -151,9 +154,6 @@ pub enum RecordError {
 }
 
 const FILE: &str = "thread.json";
-
-/// Far more than inputs and outputs make of a record.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Temporary file in the same folder, on disk, renamed, and the name on disk.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -222,14 +222,11 @@ pub fn covers(patterns: &[String], pattern: &str) -> bool {
     grant(parsed).covers(&grant(vec![pattern])).is_ok()
 }
 
-/// As much as a record is read of elsewhere.
-const MAX_RECORD_BYTES: u64 = 64 * 1024 * 1024;
-
 /// The keys that an unverified record says it was signed with, the last one first: each opening of a thread without an
 /// operator's key has one of its own.
 fn own_keys(folder: &Path) -> Result<Vec<PublicKey>, ThreadReadError> {
     let path = folder.join("thread.json");
-    let bytes = read_plain(&path, MAX_RECORD_BYTES)
+    let bytes = read_plain(&path, ThreadRecord::MAX_BYTES)
         .map_err(|source| ThreadReadError::Read { path, source })?;
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let signed_by = value.pointer("/facts/signed_by");
