@@ -93,12 +93,22 @@ impl Privileges {
         let redundant = self.redundant.iter().map(|(inner, outer)| {
             format!("`{inner}` is included in `{outer}`, so that it grants nothing more")
         });
-        let denied = self.denied_needs().map(denied);
+        let denied = self.denials();
         let unjudged = self
             .unjudged
             .iter()
             .map(|reason| format!("{reason}, so that it cannot be judged by its steps"));
         refusal.chain(redundant).chain(self.unused()).chain(denied).chain(unjudged).collect()
+    }
+
+    /// The [`denied_needs`](Self::denied_needs), each as a sentence that names who needs it.
+    #[must_use]
+    pub fn denials(&self) -> Vec<String> {
+        let denial = |need: &Need| {
+            let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
+            format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))
+        };
+        self.denied_needs().map(denial).collect()
     }
 
     fn unused(&self) -> Vec<String> {
@@ -125,11 +135,6 @@ impl Privileges {
             })
             .collect()
     }
-}
-
-fn denied(need: &Need) -> String {
-    let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
-    format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))
 }
 
 fn title(layer: &LayerPrivileges) -> String {

@@ -170,13 +170,10 @@ fn tell_uses(privileges: &Privileges, tightened: &Tightened) {
     for known in &tightened.needless {
         eprintln!("dropped   the acknowledgement of `{}`", known.risk());
     }
-    let denied = privileges.denied_needs().map(|need| {
-        let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
-        format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))
-    });
     let unjudged = privileges.unjudged.iter().map(|reason| {
         format!("{reason}, so that what it needs is known from threads alone; give some with `--transcript`")
     });
+    let denied = privileges.denials().into_iter();
     output::warnings(&denied.chain(unjudged).chain(inherited(privileges)).collect::<Vec<_>>());
 }
 
