@@ -78,6 +78,10 @@ mod tests {
         );
         let read = rye_parse::directive(&source).unwrap().permissions.unwrap().value;
         assert!(rye_resolve::permission_problems(&read).is_empty());
+        let granted =
+            read.entries.iter().map(|entry| rye_resolve::permission_grant(&entry.value).unwrap());
+        let granted = granted.fold(Grant::nothing(), |grant, more| grant.union(&more));
+        assert_eq!(granted, grant);
         let back: Vec<_> = read
             .acknowledged
             .iter()
