@@ -21,7 +21,7 @@ pub struct RenderRequest {
     pub directive: ItemId,
     /// The given inputs by name.
     pub inputs: BTreeMap<String, Value>,
-    /// How outputs are asked for.
+    /// How outputs are asked for; `None` is the provider's way.
     pub returns: Option<ReturnStyle>,
 }
 

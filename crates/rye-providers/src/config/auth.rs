@@ -14,7 +14,8 @@ use super::{Protocol, Section};
 pub struct Auth {
     /// The environment variable that holds the key; only the program reads it.
     pub env: String,
-    /// The header, lowercase, by default the one of the protocol's own clients; `authorization` carries `Bearer KEY`, any other the key alone.
+    /// The header, lowercase, by default the one of the protocol's own clients; `authorization` carries `Bearer KEY`, any
+    /// other the key alone.
     pub header: String,
 }
 
