@@ -30,6 +30,27 @@ fn a_key_is_imported_once_and_trusted() {
     assert!(shown.contains("fingerprint  ca42e4682097f974"), "{shown}");
 }
 
+/// What the operator said of a key before it was moved here holds on, under whichever of its names.
+#[test]
+fn a_key_that_is_imported_again_has_the_limits_that_it_had() {
+    for name in ["56dbf7b2d9ce86ed", FINGERPRINT] {
+        let session = Session::new();
+        let folder = session.home().join(".ai/config/keys/trusted");
+        session.rye("trust add TRUST --yes --grants rye.load.*");
+        session.rye("trust revoke 56dbf7b2d9ce86ed");
+        let path = folder.join(format!("{name}.toml"));
+        fs::rename(folder.join("56dbf7b2d9ce86ed.toml"), &path).unwrap();
+        let output = session.rye("keys import KEY");
+        assert!(output.contains(&format!("trusted/{name}.toml\n")), "{output}");
+        let warning = "warning: the key `56dbf7b2d9ce86ed` was revoked at ";
+        assert!(output.contains(warning) && output.ends_with("--- exit 0\n"), "{output}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        assert!(session.rye("trust list").contains("may grant    rye.load.*"));
+    }
+}
+
+const FINGERPRINT: &str = "ca42e4682097f974a5070f2dd88fd4df092502d87c5e67e1f7ef49afab031276";
+
 #[test]
 fn a_key_comes_from_a_variable_and_is_not_shown() {
     let session = Session::new();

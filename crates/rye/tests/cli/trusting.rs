@@ -216,6 +216,26 @@ fn what_is_unsigned_is_rendered_and_run_with_a_warning() {
 const UNSIGNED: &str =
     "# U\n\n```xml\n<directive name=\"unsigned\" version=\"1.0.0\" />\n```\n\nDo it.\n";
 
+/// Another's signature does not go unseen, and a key that ended signs nothing that counts.
+#[test]
+fn whose_signature_is_replaced_and_what_the_new_one_is_worth_is_told() {
+    let session = Session::new();
+    let made = session.rye("keys generate");
+    let own = made.lines().find_map(|line| line.strip_prefix("key id       ")).unwrap();
+    let file = ".ai/directives/notes/index.md";
+    let told = "in place of the signature by `56dbf7b2d9ce86ed`";
+    let output = session.rye(&format!("sign {file}"));
+    assert!(output.contains(told) && output.ends_with("--- exit 0\n"), "{output}");
+    let again = session.rye(&format!("sign {file}"));
+    assert!(!again.contains("in place of"), "{again}");
+    let other = session.rye(&format!("sign {file} --key KEY --json"));
+    assert!(other.contains(&format!("\"replaced\": \"{own}\"")), "{other}");
+    assert!(!other.contains("warning"), "{other}");
+    session.rye(&format!("trust revoke {own}"));
+    let ended = session.rye(&format!("sign {file}"));
+    assert!(ended.contains(&format!("warning: the key `{own}` was revoked at ")), "{ended}");
+}
+
 /// A thread is not vouched for by a key that no longer vouches for anything.
 #[test]
 fn a_revoked_key_vouches_for_no_thread() {

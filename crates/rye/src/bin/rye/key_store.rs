@@ -4,11 +4,13 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rye::sign::{CommentStyle, SigningKey, TrustDocument, TrustStore, sign};
+use rye::resolve::{Space, trust_entries, trust_store};
+use rye::sign::{CommentStyle, PublicKey, SigningKey, TrustDocument, TrustStore, TrustedKey, sign};
 use zeroize::Zeroizing;
 
 use crate::environment::{Environment, read_named};
 use crate::failure::Failure;
+use crate::output;
 
 /// The folders of keys in the user space (SPEC 2.6, 2.7).
 #[derive(Debug)]
@@ -29,6 +31,19 @@ impl KeyStore {
 
     pub(crate) fn public(&self) -> PathBuf {
         self.signing.join("public_key.pem")
+    }
+
+    /// The document of the user space for this one's key, whatever its file is called, if there is one already.
+    pub(crate) fn existing(
+        &self,
+        document: &TrustDocument,
+        environment: &Environment,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let (_, entries) = trust_entries(&environment.spaces(), &[], Environment::now())?;
+        let of_key = entries.into_iter().filter(|entry| entry.is_for(document.key().key_id()));
+        let of_user = of_key.filter_map(|entry| entry.location).find(|at| at.space == Space::User);
+        let path = self.document(document);
+        Ok(of_user.map(|at| at.path).or_else(|| path.exists().then_some(path)))
     }
 
     /// Where the document belongs that vouches for this one's key.
@@ -62,6 +77,27 @@ pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {
         .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
 }
 
+/// Warns where what the key signs is refused because the trust in it has ended: who signs with it should not find that out
+/// later. A trust document that cannot be read is for verifying to tell.
+pub(crate) fn warn_of_end(key: &PublicKey, environment: &Environment) {
+    let Ok((trust, _)) = trust_store(&environment.spaces(), &[], Environment::now()) else {
+        return;
+    };
+    let Some(how) = trust.find(key.key_id()).and_then(ended) else { return };
+    let key_id = key.key_id();
+    output::warnings(&[format!(
+        "the key `{key_id}` {how}, so that what it signs is refused; sign with another one"
+    )]);
+}
+
+fn ended(key: &TrustedKey) -> Option<String> {
+    match (key.revoked(), key.expires()) {
+        (Some(at), _) => Some(format!("was revoked at {at}")),
+        (None, Some(at)) if at <= Environment::now() => Some(format!("expired at {at}")),
+        _ => None,
+    }
+}
+
 /// The text of a trust document, signed by the operator's key as far as there is one that still counts: with the
 /// signature of a revoked key no document would.
 pub(crate) fn vouched_text(
@@ -70,10 +106,7 @@ pub(crate) fn vouched_text(
     environment: &Environment,
 ) -> Result<String, Failure> {
     let Some(key) = signing_key_if_any(environment)? else { return Ok(document.to_toml()) };
-    let now = Environment::now();
-    let has_ended = trust.find(key.public().key_id()).is_some_and(|trusted| {
-        trusted.revoked().is_some() || trusted.expires().is_some_and(|at| at <= now)
-    });
+    let has_ended = trust.find(key.public().key_id()).and_then(ended).is_some();
     // For its own key a signature counts as long as it is good: it shows that the holder wrote the document.
     let is_own = document.key() == &key.public();
     Ok(if has_ended && !is_own { document.to_toml() } else { signed_text(document, &key) })

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::key_store::{KeyStore, create, exists, signed_text};
+use crate::key_store::{KeyStore, create, exists, signed_text, warn_of_end};
 use crate::output;
 
 /// Make, show and move signing keys
@@ -69,17 +69,19 @@ fn settle(
         return Err(Failure::usage("the owner is empty; name whom the key belongs to"));
     }
     let document = TrustDocument::new(owner, key.public());
-    let trusted = store.document(&document);
+    let existing = store.existing(&document, environment)?;
+    let trusted = existing.clone().unwrap_or_else(|| store.document(&document));
     let (signed, public, secret) =
         (signed_text(&document, key), key.public().to_pem(), key.to_pkcs8_pem());
     let mut files =
         vec![(store.private(), secret.as_str(), 0o600), (store.public(), public.as_str(), 0o644)];
     // A document that the operator has for this key may limit it, and stays.
-    if !trusted.exists() {
+    if existing.is_none() {
         files.push((trusted.clone(), signed.as_str(), 0o644));
     }
     create_all(&files)?;
     tell(&key.public(), Some((&store.private(), &trusted)), environment);
+    warn_of_end(&key.public(), environment);
     Ok(Exit::Fine)
 }
 

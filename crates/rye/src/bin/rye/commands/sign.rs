@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::sign::{SigningKey, Timestamp, TrustDocument};
+use rye::sign::{CommentStyle, KeyId, SigningKey, Timestamp, TrustDocument, Unverified};
 use rye::{place, signed};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::environment::{Environment, read_text};
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::key_store::{read_signing_key, signing_key};
+use crate::key_store::{read_signing_key, signing_key, warn_of_end};
 use crate::{files, output};
 
 /// Sign items, each after a check
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let rows: Vec<Row> = files
         .into_iter()
         .map(|path| match refusal(&path, &named) {
-            Some(reason) => Row { path, failure: Some((reason, None)) },
+            Some(reason) => Row { path, outcome: Err((reason, None)) },
             None => row(path, &key, at),
         })
         .collect();
@@ -54,10 +54,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         output::json(&rows.iter().map(Row::to_json).collect());
     } else {
         rows.iter().for_each(|row| row.print(environment));
-        let failed = rows.iter().filter(|row| row.failure.is_some()).count();
+        let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
         println!("{} signed, {failed} not signed", rows.len() - failed);
     }
-    Ok(if rows.iter().all(|row| row.failure.is_none()) { Exit::Fine } else { Exit::Failed })
+    warn_of_end(&key.public(), environment);
+    Ok(if rows.iter().all(|row| row.outcome.is_ok()) { Exit::Fine } else { Exit::Failed })
 }
 
 /// Why a file that a folder or a pattern stands for is not signed: who signs a trust document vouches for its key, which
@@ -76,15 +77,21 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
 
 struct Row {
     path: PathBuf,
-    failure: Option<(String, Option<Excerpt>)>,
+    outcome: Result<Signed, (String, Option<Excerpt>)>,
+}
+
+/// What became of a file that was signed.
+struct Signed {
+    /// The other key whose signature was there before.
+    replaced: Option<KeyId>,
 }
 
 fn row(path: PathBuf, key: &SigningKey, at: Timestamp) -> Row {
-    let failure = sign(&path, key, at).err();
-    Row { path, failure }
+    let outcome = sign(&path, key, at);
+    Row { path, outcome }
 }
 
-fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<(), (String, Option<Excerpt>)> {
+fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<Signed, (String, Option<Excerpt>)> {
     check_own_place(path).map_err(|reason| (reason, None))?;
     let old = read_text(path).map_err(|failure| (failure.to_string(), None))?;
     let new = signed(path, &old, key, at).map_err(|error| {
@@ -92,7 +99,15 @@ fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<(), (String, Opt
         let excerpt = Excerpt::of_findings(&path.display().to_string(), &old, findings.iter());
         (error.to_string(), (!findings.is_empty()).then_some(excerpt))
     })?;
-    files::replace(path, &old, &new).map_err(|failure| (failure.to_string(), None))
+    files::replace(path, &old, &new).map_err(|failure| (failure.to_string(), None))?;
+    let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));
+    Ok(Signed { replaced })
+}
+
+/// The key that the signature line names, if there is one that can be read.
+fn signer(path: &Path, text: &str) -> Option<KeyId> {
+    let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
+    Some(Unverified::locate(text, style).ok()?.key_id().clone())
 }
 
 /// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
@@ -114,9 +129,12 @@ fn check_own_place(path: &Path) -> Result<(), String> {
 impl Row {
     fn print(&self, environment: &Environment) {
         let path = self.path.display();
-        match &self.failure {
-            None => println!("signed   {path}"),
-            Some((message, excerpt)) => {
+        match &self.outcome {
+            Ok(Signed { replaced: None }) => println!("signed   {path}"),
+            Ok(Signed { replaced: Some(key) }) => {
+                println!("signed   {path}\n         in place of the signature by `{key}`");
+            }
+            Err((message, excerpt)) => {
                 println!("refused  {path}\n         {message}");
                 if let Some(excerpt) = excerpt {
                     output::painted(&rendered(excerpt, environment.output_colors()));
@@ -126,10 +144,12 @@ impl Row {
     }
 
     fn to_json(&self) -> Value {
+        let replaced = self.outcome.as_ref().ok().and_then(|signed| signed.replaced.as_ref());
         json!({
             "path": output::path(&self.path),
-            "status": if self.failure.is_none() { "signed" } else { "refused" },
-            "error": self.failure.as_ref().map(|(message, _)| message),
+            "status": if self.outcome.is_ok() { "signed" } else { "refused" },
+            "replaced": replaced.map(KeyId::to_string),
+            "error": self.outcome.as_ref().err().map(|(message, _)| message),
         })
     }
 }
