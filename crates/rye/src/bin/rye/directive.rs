@@ -17,9 +17,16 @@ pub(crate) fn named(
 ) -> Result<ItemId, Failure> {
     let path = environment.absolute(Path::new(argument));
     if !path.is_file() {
-        return argument.parse().map_err(|error| Failure::of(&error, Exit::Usage));
+        return argument.parse().map_err(|error| match is_file_name(argument) {
+            true => Failure::usage(format!("`{argument}` is not a plain file, or is not there")),
+            false => Failure::of(&error, Exit::Usage),
+        });
     }
     of_file(argument, &path, rye)
+}
+
+fn is_file_name(argument: &str) -> bool {
+    Path::new(argument).extension().is_some_and(|extension| extension == "md")
 }
 
 /// The id of the directive in the file at `path`, which messages call `argument`.

@@ -3,6 +3,9 @@
 //! The repository is read and nothing of it is run: no `git` is started, which would obey the configuration of a repository
 //! that nobody may trust yet (filters, helpers, fetching what is missing).
 
+#[cfg(feature = "git")]
+mod plainness;
+
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -70,6 +73,7 @@ mod objects {
         };
         let project =
             project.canonicalize().map_err(|source| Failure::io("find", project, &source))?;
+        super::plainness::look_through(&project)?;
         let repository = opened(&project)?;
         // What the library says of a name that it cannot find is about its own workings.
         let id = repository.rev_parse_single(revision).map_err(|_| {
