@@ -47,14 +47,15 @@ fn every_shipped_directive_renders() {
 /// What the shipped directives write by their steps alone passes its check, and could be signed as it is.
 #[tokio::test]
 async fn what_the_shipped_directives_create_is_whole() {
-    let named: &[(&str, &str)] =
-        &[("name", "fresh"), ("category", "made"), ("description", "Does it.")];
+    // What XML or YAML would read as its own is text here.
+    let said = "Reads & writes <b>it</b> where 1 < 2: \"always\" # or not.";
+    let named: &[(&str, &str)] = &[("name", "fresh"), ("category", "made"), ("description", said)];
     let rows: [(&str, Vec<(&str, &str)>); 5] = [
         ("create_directive", named.to_vec()),
         ("create_threaded_directive", [named, &[("turns", "3")]].concat()),
         (
             "create_knowledge",
-            vec![("name", "fresh"), ("category", "made"), ("title", "A: b"), ("content", "Text.")],
+            vec![("name", "fresh"), ("category", "made"), ("title", said), ("content", "Text.")],
         ),
         ("create_tool", [named, &[("command", "wc")]].concat()),
         ("init", vec![("about", "A project.")]),
@@ -70,6 +71,10 @@ async fn what_the_shipped_directives_create_is_whole() {
         let (kind, id) = place(&path).unwrap();
         let checked = check(&path, kind, Some(&id), std::fs::read_to_string(&path).unwrap());
         assert!(checked.findings.is_empty(), "{name}: {:?}", checked.findings);
+        if name.starts_with("create") && kind == ItemKind::Directive {
+            let written = rye::parse::directive(&checked.source).unwrap();
+            assert_eq!(written.description.unwrap().value, said, "{name}");
+        }
     }
 }
 
