@@ -1,5 +1,8 @@
 //! Which permissions are kept, narrowed or dropped, and that nothing needed is lost and nothing gained.
 
+use proptest::prelude::*;
+use rye_caps::{Capability, Kind, Primary};
+
 use super::*;
 
 fn pattern(text: &str) -> Pattern {
@@ -152,4 +155,67 @@ fn what_is_denied_anyway_is_told_apart() {
     let [denied, met] = ["rye.load.tool.b", "rye.load.tool.*b"].map(|text| needs(&[text]));
     assert!(is_denied(&grant, &denied[0]) && !is_denied(&grant, &met[0]));
     assert!(is_denied(&Grant::nothing(), &met[0]));
+}
+
+/// Words that name actions, kinds and ids, whole or in part.
+fn some_pattern() -> impl Strategy<Value = Pattern> {
+    let action = prop::sample::select(vec!["execute", "search", "load", "sign", "fetch", "*"]);
+    let kind = prop::sample::select(vec!["tool", "directive", "knowledge", "*", "[kt]*"]);
+    let id = prop::sample::select(vec![
+        "a", "a.b", "a.b.c", "b", "ab", "*", "a.*", "*b", "?", "a?", "[!a]", "a*b", "*.b", "?.b.*",
+    ]);
+    (action, kind, id).prop_filter_map("a pattern", |(action, kind, id)| {
+        format!("rye.{action}.{kind}.{id}").parse().ok()
+    })
+}
+
+fn some_patterns(most: usize) -> impl Strategy<Value = Vec<Pattern>> {
+    prop::collection::vec(some_pattern(), 1..=most)
+}
+
+/// Every capability over a few ids.
+fn capabilities() -> Vec<Capability> {
+    let ids = ["a", "b", "ab", "aa", "a.b", "b.b", "a.c", "a.b.c", "b.b.b", "c"];
+    let parts = Primary::ALL.into_iter().flat_map(|primary| {
+        Kind::ALL.into_iter().flat_map(move |kind| ids.map(|id| (primary, kind, id)))
+    });
+    parts.map(|(primary, kind, id)| Capability::new(primary, kind, id).unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whatever is declared and needed: the smaller block allows nothing that was denied and denies nothing that is needed,
+    /// as it is computed and as it is read back from its text.
+    #[test]
+    fn the_smaller_block_lies_between_what_is_needed_and_what_is_declared(
+        declared in some_patterns(6),
+        needed in some_patterns(4),
+    ) {
+        let grant: Grant = declared.into_iter().collect();
+        let needs: Vec<Need> =
+            needed.into_iter().map(|pattern| Need { pattern, sources: Vec::new() }).collect();
+        let least = least(&uses(&grant, &needs));
+        prop_assert!(grant.covers(&least).is_ok(), "{:?} gains over {:?}", least, grant);
+        let read = read_back(&least);
+        for capability in capabilities() {
+            let allows = |grant: &Grant| grant.granting(&capability).is_some();
+            let is_needed = needs.iter().any(|need| need.pattern.matches(&capability));
+            prop_assert!(!allows(&least) || allows(&grant), "gained {}: {:?}", capability, least);
+            let is_lost = is_needed && allows(&grant) && !allows(&least);
+            prop_assert!(!is_lost, "lost {}: {:?}", capability, least);
+            prop_assert_eq!(allows(&read), allows(&least), "read otherwise: {}", capability);
+        }
+    }
+}
+
+/// What the block that is printed grants when it is read.
+fn read_back(grant: &Grant) -> Grant {
+    let written = block(grant, &[]);
+    let source =
+        format!("```xml\n<directive name=\"x\"><metadata>{written}</metadata></directive>\n```\n");
+    let read = rye_parse::directive(&source).unwrap().permissions.unwrap().value;
+    let grants =
+        read.entries.iter().map(|entry| rye_resolve::permission_grant(&entry.value).unwrap());
+    grants.flat_map(|grant| grant.patterns().to_vec()).collect()
 }
