@@ -65,6 +65,6 @@ pub use self::session::{
     record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
-pub use self::signing::{SignError, signed};
+pub use self::signing::{SignError, bad_grants, signed};
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};

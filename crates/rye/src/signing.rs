@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, sign};
+use rye_caps::Pattern;
+use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
-use crate::verify::item_name;
+use crate::verify::{is_among_keys, item_name};
 
 /// Why a file was not signed.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,22 @@ pub enum SignError {
         /// The file.
         path: String,
     },
+    /// The file lies among the trust documents and is none.
+    #[error("`{path}` cannot be signed as a trust document")]
+    NoTrustDocument {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        source: Box<TrustError>,
+    },
+    /// The `grants` of a trust document hold what is no pattern, which would refuse every item of its key.
+    #[error("`{path}` grants what cannot be granted: {}", .problems.join("; "))]
+    BadGrants {
+        /// The file.
+        path: String,
+        /// What is wrong, one sentence for each entry.
+        problems: Vec<String>,
+    },
     /// The file's type has no comments.
     #[error(
         "`{path}` cannot carry a signature, as its file type has no comments; write it as YAML or TOML"
@@ -42,7 +59,10 @@ impl SignError {
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Faulty { checked } => &checked.findings,
-            Self::NotAnItem { .. } | Self::Unsignable { .. } => &[],
+            Self::NotAnItem { .. }
+            | Self::NoTrustDocument { .. }
+            | Self::BadGrants { .. }
+            | Self::Unsignable { .. } => &[],
         }
     }
 }
@@ -61,7 +81,7 @@ pub fn signed(
     at: Timestamp,
 ) -> Result<String, SignError> {
     let name = || path.display().to_string();
-    if let Some(document) = trust_document(path, text) {
+    if let Some(document) = trust_document(path, text)? {
         return Ok(sign(text, CommentStyle::Hash, &document.item_name(), key, at));
     }
     let (kind, id) = place(path).ok_or_else(|| SignError::NotAnItem { path: name() })?;
@@ -76,7 +96,28 @@ pub fn signed(
 }
 
 /// The trust document that a TOML file is, if it is one.
-fn trust_document(path: &Path, text: &str) -> Option<TrustDocument> {
+fn trust_document(path: &Path, text: &str) -> Result<Option<TrustDocument>, SignError> {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    if is_toml && place(path).is_none() { TrustDocument::parse(text).ok() } else { None }
+    if !is_toml || place(path).is_some() {
+        return Ok(None);
+    }
+    let name = || path.display().to_string();
+    match TrustDocument::parse(text) {
+        Ok(document) => match bad_grants(&document) {
+            problems if problems.is_empty() => Ok(Some(document)),
+            problems => Err(SignError::BadGrants { path: name(), problems }),
+        },
+        Err(source) if is_among_keys(path) => {
+            Err(SignError::NoTrustDocument { path: name(), source: Box::new(source) })
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// What in the `grants` of a trust document is no capability pattern, each as a sentence. A run of an item that its key
+/// signed is refused for it.
+#[must_use]
+pub fn bad_grants(document: &TrustDocument) -> Vec<String> {
+    let texts = document.grants().unwrap_or_default().iter();
+    texts.filter_map(|text| Some(text.parse::<Pattern>().err()?.to_string())).collect()
 }

@@ -11,6 +11,7 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Error, ItemName, Provenance, TrustError, Unverified};
 
 pub use self::summary::VerificationSummary;
+pub(crate) use self::trust_document::is_among_keys;
 use crate::Rye;
 use crate::place::{kind_of, place};
 

@@ -13,7 +13,7 @@ pub(super) fn is_one(path: &Path, text: &str) -> bool {
     is_toml && (is_among_keys(path) || TrustDocument::parse(text).is_ok())
 }
 
-fn is_among_keys(path: &Path) -> bool {
+pub(crate) fn is_among_keys(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(KEYS)))
 }
 

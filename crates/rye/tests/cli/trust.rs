@@ -194,3 +194,36 @@ fn a_file_that_is_no_document_is_listed_as_one_that_does_not_count() {
     insta::assert_snapshot!(session.rye("trust list"));
     insta::assert_snapshot!(session.rye("trust revoke 0000000000000000"));
 }
+
+/// A limit that cannot be read refuses every item of the key; nobody should have to run one to find that out.
+#[test]
+fn a_limit_that_cannot_be_read_is_told_and_not_signed() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let limit = "[\"rye.execute.tool.rye.file-system.*\"]";
+    assert!(unsigned().contains(limit));
+    let text = unsigned().replace(limit, "[\"rye.load.*\", \"rye.{a}\"]");
+    fs::write(of_user(&session), text).unwrap();
+    for command in ["trust list", "trust list --json", "trust show 56dbf7b2d9ce86ed"] {
+        let listed = session.rye(command);
+        let told = "nothing of this key runs: `rye.{a}` is not a capability pattern";
+        assert!(listed.contains(told), "{listed}");
+    }
+    let signed = session.rye(&format!("sign {}", of_user(&session).display()));
+    assert!(signed.contains("grants what cannot be granted: `rye.{a}` is not a"), "{signed}");
+    assert!(signed.ends_with("--- exit 1\n"), "{signed}");
+    session.put(".ai/config/keys/trusted/0011223344556677.toml", "owner = 1\n");
+    let signed = session.rye("sign .ai/config/keys/trusted/0011223344556677.toml");
+    assert!(signed.contains("cannot be signed as a trust document"), "{signed}");
+}
+
+/// A copy under a wrong name keeps nobody from revoking.
+#[test]
+fn a_key_is_revoked_by_the_document_that_counts() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    fs::copy(of_user(&session), of_user(&session).with_file_name("0copy.toml")).unwrap();
+    let output = session.rye(&format!("trust revoke {ID}"));
+    assert!(output.ends_with("--- exit 0\n"), "{output}");
+    check_verifies(&session, 3);
+}

@@ -97,7 +97,8 @@ fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<Signed, (String,
     let new = signed(path, &old, key, at).map_err(|error| {
         let findings = error.findings();
         let excerpt = Excerpt::of_findings(&path.display().to_string(), &old, findings.iter());
-        (error.to_string(), (!findings.is_empty()).then_some(excerpt))
+        let message = Failure::of(&error, Exit::Failed).to_string();
+        (message, (!findings.is_empty()).then_some(excerpt))
     })?;
     files::replace(path, &old, &new).map_err(|failure| (failure.to_string(), None))?;
     let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));

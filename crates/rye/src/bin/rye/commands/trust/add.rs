@@ -8,7 +8,7 @@ use rye::resolve::Space;
 use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
 use serde_json::json;
 
-use super::told::{detail, limits, standing};
+use super::told::{detail, extent, limits, standing};
 use super::{Known, space};
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
@@ -195,7 +195,10 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
 fn ask(offer: &Offer) -> Result<(), Failure> {
     let document = &offer.document;
     let (owner, fingerprint) = (output::line(document.owner()), document.key().fingerprint());
-    let shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
+    let mut shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
+    for (name, text) in extent(document) {
+        shown += &format!("\n{name:<11}  {}", output::line(&text));
+    }
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();
     let question = format!("{shown}{notes}\nDid its owner tell you this fingerprint?");

@@ -53,7 +53,9 @@ pub(super) fn revoke(
 ) -> Result<Exit, Failure> {
     let key_id = &arguments.named.key_id;
     let entries = known.require(key_id)?;
-    let entry = known.of_user(key_id).or_else(|| entries.first().copied());
+    // Of several in the user space the one that counts says so, or none would.
+    let counting = entries.iter().copied().find(|entry| is_of_user(entry) && entry.counts());
+    let entry = counting.or_else(|| known.of_user(key_id)).or_else(|| entries.first().copied());
     let document = entry.and_then(TrustEntry::document).ok_or_else(|| {
         Failure::failed(format!(
             "the trust document for the key `{key_id}` cannot be read, so that it does not count; `rye trust remove {key_id}` makes room for another"

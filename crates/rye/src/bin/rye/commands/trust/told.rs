@@ -93,23 +93,32 @@ fn print(entry: &TrustEntry, store: &TrustStore) {
         None => detail("document", "handed over with `--trust`, for this command"),
     }
     let lead = if entry.counts() { "note" } else { "because" };
-    entry.remarks.iter().for_each(|remark| detail(lead, &remark.to_string()));
+    remarks(entry).iter().for_each(|remark| detail(lead, remark));
+}
+
+/// What there is to know, and what a run would trip over although the document counts.
+fn remarks(entry: &TrustEntry) -> Vec<String> {
+    let document = entry.document().filter(|_| entry.counts());
+    let bad = document.as_ref().map(rye::bad_grants).unwrap_or_default();
+    let bad = bad.into_iter().map(|problem| format!("nothing of this key runs: {problem}"));
+    entry.remarks.iter().map(ToString::to_string).chain(bad).collect()
 }
 
 /// How far the trust goes.
 pub(super) fn limits(document: &TrustDocument) {
+    extent(document).iter().for_each(|(name, text)| detail(name, text));
+}
+
+/// How far the trust goes, as names and texts.
+pub(super) fn extent(document: &TrustDocument) -> Vec<(&'static str, String)> {
     let grants = match document.grants() {
         None => "without a limit".to_owned(),
         Some([]) => "nothing".to_owned(),
         Some(patterns) => patterns.join(", "),
     };
-    detail("may grant", &grants);
-    if let Some(at) = document.expires() {
-        detail("expires", &at.to_string());
-    }
-    if let Some(at) = document.revoked() {
-        detail("revoked", &at.to_string());
-    }
+    let times = [("expires", document.expires()), ("revoked", document.revoked())];
+    let times = times.into_iter().filter_map(|(name, at)| Some((name, at?.to_string())));
+    std::iter::once(("may grant", grants)).chain(times).collect()
 }
 
 pub(super) fn detail(name: &str, text: &str) {
@@ -134,7 +143,7 @@ fn data(entry: &TrustEntry, store: &TrustStore) -> Value {
         "expires": time(document.and_then(TrustDocument::expires)),
         "revoked": time(document.and_then(TrustDocument::revoked)),
         "signed_by": entry.signer().map(|signer| signer.to_string()),
-        "remarks": entry.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "remarks": remarks(entry),
         "public_key": document.map(|document| document.key().to_pem()),
     })
 }
