@@ -14,6 +14,7 @@ rows! { same_value;
     yml: "yml", "a: ~\nb: 'it''s'\n", r#"{"a":null,"b":"it's"}"#;
     toml: "toml", "a = 1\nb = 2026-01-02T03:04:05Z\n[c]\nd = [1.5, true]\n", r#"{"a":1,"b":"2026-01-02T03:04:05Z","c":{"d":[1.5,true]}}"#;
     json: "json", "{\"b\": 1, \"a\": {\"c\": null}}\n", r#"{"b":1,"a":{"c":null}}"#;
+    standard_tags: "yaml", "a: !!str 12\nb: !!int 3\nc: !!other x\n", r#"{"a":"12","b":3,"c":"x"}"#;
     empty_mapping: "yaml", "{}", "{}";
     empty_toml: "toml", "", "{}";
 }
