@@ -70,6 +70,14 @@ pub enum ReopenError {
         /// The key that signed it.
         key_id: String,
     },
+    /// The operator has a key, and it is not what vouches for the record.
+    #[error(
+        "the record of thread `{thread}` is signed with a key of its own and not with yours, so whoever could write its folder could have written it; run its directive anew"
+    )]
+    SelfVouched {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// The directive can no longer be prepared.
     #[error("the directive of thread `{thread}` cannot be prepared any more")]
     Prepare {
@@ -107,7 +115,10 @@ impl ReopenError {
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
-            Self::Changed { .. } | Self::Linked(_) | Self::OtherKey { .. } => Class::Refused,
+            Self::Changed { .. }
+            | Self::Linked(_)
+            | Self::OtherKey { .. }
+            | Self::SelfVouched { .. } => Class::Refused,
             Self::Prepare { source, .. } => source.class(),
             Self::Read(error) if error.is_tampering() => Class::Refused,
             Self::Resume { source, .. } if matches!(**source, ResumeError::Changed { .. }) => {
@@ -118,6 +129,8 @@ impl ReopenError {
         }
     }
 }
+
+const SELF_VOUCHED: &str = "the record of this thread is signed with a key of its own, which shows changes but not who wrote it; with `rye keys generate` your next threads are signed with yours";
 
 impl Rye {
     /// Goes on with a thread whose program was stopped or killed, or that waited for a decision (SPEC 10.8).
@@ -135,6 +148,7 @@ impl Rye {
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         let reopened = self.reopened(thread, &host)?;
+        reopened.refuse_foreign(&host)?;
         let prepared = self.prepared(&reopened, &host)?;
         self.unchanged(&reopened, &prepared)?;
         // The record keeps the token that the thread began with; each later opening has one of its own.
@@ -149,9 +163,10 @@ impl Rye {
             mut warnings,
             ..
         } = prepared;
-        let limits = reopened.record.limits.clone();
+        let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
         let (store, mut journal, reading) = reopened.journal(host.clock.now())?;
         warnings.extend(torn(&reading));
+        warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let folder = journal.folder().to_owned();
         let run = begun(opening, &palette, contract, limits, provider.describe().max_output);
         let mut resumed = Resumed::new(&reading);
@@ -186,6 +201,7 @@ impl Rye {
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
         let reopened = self.reopened(thread, host)?;
+        reopened.refuse_foreign(host)?;
         let (state, now) = (reopened.record.state, host.clock.now());
         let (_store, journal, reading) = reopened.journal(now)?;
         let Some(request) = pending_approval(&reading) else {
@@ -271,6 +287,16 @@ struct Reopened {
 }
 
 impl Reopened {
+    /// A cloned repository may bring a thread along, and with it what the model is made to believe that it said.
+    ///
+    /// Where the operator has a key, threads that were run here are signed with it.
+    fn refuse_foreign(&self, host: &Host<'_>) -> Result<(), ReopenError> {
+        if self.is_operators || host.signing_key.is_none() {
+            return Ok(());
+        }
+        Err(ReopenError::SelfVouched { thread: self.record.thread.clone() })
+    }
+
     /// Takes the right to drive it, with this opening's key on record beside those before it.
     fn journal(mut self, now: Moment) -> Result<(Store, Journal, Reading), ReopenError> {
         let store = Store::open(&self.threads).map_err(|error| ReopenError::Store(error.into()))?;

@@ -83,6 +83,17 @@ fn what_is_no_thread_is_not_opened() {
 }
 
 #[test]
+fn a_thread_that_only_its_own_key_vouches_for_is_not_taken_for_the_operators() {
+    let (session, _) = suspended();
+    session.rye("keys generate");
+    for command in ["resume", "approve", "deny"] {
+        let name = format!("self_vouched_{command}");
+        insta::assert_snapshot!(name, session.rye(&format!("{command} THREAD --trust TRUST")));
+    }
+    assert!(!session.project().join("INDEX.md").exists());
+}
+
+#[test]
 fn nobody_waits_twice() {
     let (session, _) = suspended();
     session.rye("approve THREAD --trust TRUST");
