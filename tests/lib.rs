@@ -11,7 +11,8 @@ use rye::resolve::{Spaces, item_at};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
 use rye::thread::{Cancel, Clock, Moment, ThreadId};
 use rye::{
-    Host, ProviderChoice, RunError, RunReport, RunRequest, Rye, Secrets, Setup, shipped, signed,
+    Host, OpenError, ProviderChoice, RunError, RunReport, RunRequest, Rye, Secrets, Setup, shipped,
+    signed,
 };
 use serde_json::Value;
 
@@ -117,6 +118,15 @@ impl Scratch {
     /// When it cannot be opened.
     #[must_use]
     pub fn rye(&self) -> Rye {
+        self.open().expect("spaces that open")
+    }
+
+    /// Opens the library, if it can be opened.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::open`].
+    pub fn open(&self) -> Result<Rye, OpenError> {
         let spaces = Spaces::new()
             .with_project(self.project())
             .with_user(self.user())
@@ -130,7 +140,7 @@ impl Scratch {
         let name = document.item_name();
         setup.trust_documents =
             vec![sign(&document.to_toml(), CommentStyle::Hash, &name, &self.key, now())];
-        Rye::open(&setup).expect("spaces that open")
+        Rye::open(&setup)
     }
 
     /// Runs a directive with the `steps` provider.

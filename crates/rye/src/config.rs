@@ -2,6 +2,7 @@
 
 mod approval;
 mod hooks;
+mod patterns;
 mod provider;
 mod read;
 mod resilience;

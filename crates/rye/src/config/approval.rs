@@ -1,10 +1,11 @@
 //! `config/agent/approval.yaml`: which calls wait for somebody (SPEC 10.11).
 
-use rye_caps::{Grant, Pattern};
+use rye_caps::Grant;
 use rye_resolve::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::patterns::granted;
 use super::read::{ConfigError, read};
 
 pub(crate) const APPROVAL: &str = "approval";
@@ -31,14 +32,7 @@ pub(crate) fn asked(config: Option<&Config>) -> Result<Grant, ConfigError> {
     let mut asked = Grant::nothing();
     for layer in config.map_or(&[][..], Config::layers) {
         let file: Approval = read(APPROVAL, layer)?;
-        for text in &file.ask {
-            let pattern: Pattern = text.parse().map_err(|error| ConfigError {
-                location: layer.location.to_string(),
-                schema: APPROVAL,
-                problems: vec![format!("at `/ask`: {error}")],
-            })?;
-            asked = asked.with(pattern);
-        }
+        asked = asked.union(&granted(&file.ask, APPROVAL, layer)?);
     }
     Ok(asked)
 }

@@ -5,7 +5,7 @@ use rye_resolve::Item;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{risk, schema::schema, trust};
+use super::{approval, patterns::bad_patterns, risk, schema::schema, trust};
 
 /// A configuration file whose text says something that it may not say.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,8 @@ pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<String> {
     let problems = against_schema(name, value);
     match name {
         _ if !problems.is_empty() => problems,
-        trust::TRUST => trust::bad_patterns(value),
+        approval::APPROVAL => bad_patterns(value, "ask"),
+        trust::TRUST => bad_patterns(value, "grants"),
         risk::CAPABILITY_RISK => risk::bad_patterns(value),
         _ => problems,
     }

@@ -97,19 +97,23 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
 
 /// What of `value`, which has the form of such a file, is no pattern.
 pub(super) fn bad_patterns(value: &Value) -> Vec<String> {
-    match RiskTable::from_value(value) {
-        Ok(_) => Vec::new(),
-        Err(error) => error.problems().iter().map(ToString::to_string).collect(),
-    }
+    // Read as a file is, which may leave out what a table has.
+    let file = serde_json::from_value(value.clone());
+    file.map_or_else(|error| vec![error.to_string()], |file| table(&file).err().unwrap_or_default())
 }
 
 fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
-    let value = serde_json::to_value(merged).expect("because names and texts are JSON");
-    RiskTable::from_value(&value).map_err(|error| ConfigError {
+    table(merged).map_err(|problems| ConfigError {
         location: layer.location.to_string(),
         schema: CAPABILITY_RISK,
-        problems: error.problems().iter().map(ToString::to_string).collect(),
+        problems,
     })
+}
+
+fn table(file: &CapabilityRisk) -> Result<RiskTable, Vec<String>> {
+    let value = serde_json::to_value(file).expect("because names and texts are JSON");
+    RiskTable::from_value(&value)
+        .map_err(|error| error.problems().iter().map(ToString::to_string).collect())
 }
 
 /// Refuses a project's file that would make anything easier than the operator's `table` says.

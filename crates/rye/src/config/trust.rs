@@ -1,12 +1,12 @@
 //! `config/trust.yaml`: which weaker signatures the operator accepts, and the most that a thread may do (SPEC 2.3, 2.4, 9.4).
 
-use rye_caps::{Grant, Layer, LayerName, Pattern};
-use rye_resolve::{Config, Item, Space};
+use rye_caps::{Grant, Layer, LayerName};
+use rye_resolve::{Config, Space};
 use rye_sign::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::patterns::granted;
 use super::read::{ConfigError, read};
 
 pub(crate) const TRUST: &str = "trust";
@@ -92,7 +92,7 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: Trust = read(TRUST, layer)?;
         let Some(patterns) = file.grants else { continue };
-        let grant = granted(&patterns, layer)?;
+        let grant = granted(&patterns, TRUST, layer)?;
         match layer.location.space {
             Space::Project => projects = Some(grant),
             _ => operators = grant,
@@ -100,27 +100,6 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
     }
     let project = projects.map(|grant| Layer::new(LayerName::Project, grant));
     Ok([Layer::new(LayerName::Operator, operators)].into_iter().chain(project).collect())
-}
-
-/// What of `value`, which has the form of such a file, is no pattern.
-pub(super) fn bad_patterns(value: &Value) -> Vec<String> {
-    let listed = value.get("grants").and_then(Value::as_array);
-    let texts = listed.into_iter().flatten().filter_map(Value::as_str).enumerate();
-    let wrong = |(index, text): (usize, &str)| {
-        let error = text.parse::<Pattern>().err()?;
-        Some(format!("at `/grants/{index}`: {error}"))
-    };
-    texts.filter_map(wrong).collect()
-}
-
-fn granted(patterns: &[String], layer: &Item<Value>) -> Result<Grant, ConfigError> {
-    patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<_, _>>().map_err(|error| {
-        ConfigError {
-            location: layer.location.to_string(),
-            schema: TRUST,
-            problems: vec![error.to_string()],
-        }
-    })
 }
 
 /// What a project's file would allow although the operator does not.

@@ -1,0 +1,33 @@
+//! Lists of capability patterns in configuration, as `grants` of trust and `ask` of approval are.
+
+use rye_caps::{Grant, Pattern};
+use rye_resolve::Item;
+use serde_json::Value;
+
+use super::read::ConfigError;
+
+/// What of the list `member` of `value`, which has the form of its file, is no pattern.
+pub(super) fn bad_patterns(value: &Value, member: &str) -> Vec<String> {
+    let listed = value.get(member).and_then(Value::as_array);
+    let texts = listed.into_iter().flatten().filter_map(Value::as_str).enumerate();
+    let wrong = |(index, text): (usize, &str)| {
+        let error = text.parse::<Pattern>().err()?;
+        Some(format!("at `/{member}/{index}`: {error}"))
+    };
+    texts.filter_map(wrong).collect()
+}
+
+/// The grant of a list that was read of `layer` by the schema `schema`, which has told of all that is no pattern.
+pub(super) fn granted(
+    patterns: &[String],
+    schema: &'static str,
+    layer: &Item<Value>,
+) -> Result<Grant, ConfigError> {
+    patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<_, _>>().map_err(|error| {
+        ConfigError {
+            location: layer.location.to_string(),
+            schema,
+            problems: vec![error.to_string()],
+        }
+    })
+}
