@@ -66,7 +66,16 @@ pub(crate) fn painted_error(text: &str) {
 
 /// Prints data for programs: one JSON value, indented.
 pub(crate) fn json(value: &Value) {
-    println!("{value:#}");
+    painted(&format!("{}\n", plain_json(value)));
+}
+
+/// JSON in which what a person does not see is written as an escape, which is the same value to a program.
+fn plain_json(value: &Value) -> String {
+    let escaped = |c: char| -> String {
+        c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    // Line ends stand between the values alone: within a string, JSON has escaped them already.
+    replaced(&format!("{value:#}"), |_| false, escaped)
 }
 
 /// A path in data for programs; JSON has no place for bytes that are not UTF-8, so they are replaced.
@@ -103,11 +112,16 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 fn spelled(text: &str, also: impl Fn(char) -> bool) -> String {
+    replaced(text, |c| c == '\r' || also(c), |c| c.escape_default().collect())
+}
+
+/// A text with another spelling of its hidden characters, and of those that `also` names.
+fn replaced(text: &str, also: impl Fn(char) -> bool, spelling: impl Fn(char) -> String) -> String {
     let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        if hidden.next_if_eq(&(at, c)).is_some() || c == '\r' || also(c) {
-            shown.extend(c.escape_default());
+        if hidden.next_if_eq(&(at, c)).is_some() || also(c) {
+            shown.push_str(&spelling(c));
         } else {
             shown.push(c);
         }
@@ -124,6 +138,15 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_stays_the_same_data_with_nothing_hidden_in_it() {
+        let value = serde_json::json!({"a\u{202e}b": ["\u{e0041}\u{9b}2J\u{7f}", "é\r\n\t"]});
+        let text = plain_json(&value);
+        assert!(hidden_characters(&text).next().is_none(), "{text}");
+        assert!(text.contains(r"a\u202eb") && text.contains(r"\udb40\udc41"), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
+    }
 
     #[test]
     fn a_text_gives_a_terminal_no_commands() {
