@@ -45,6 +45,12 @@ pub enum DecodeError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// Not UTF-8, which JSON always is (RFC 8259, section 8.1).
+    #[error("the response is not UTF-8")]
+    Encoding {
+        /// Where it stops being UTF-8.
+        source: std::str::Utf8Error,
+    },
     /// A part of the answer that cannot be what it says it is.
     #[error("part {index} of the answer is not valid: {reason}")]
     Part {
@@ -112,4 +118,9 @@ pub fn body(
 /// [`DecodeError`] when the bytes are no such response; what it says and costs would be a guess then.
 pub fn decode(protocol: Protocol, body: &[u8]) -> Result<Reply, DecodeError> {
     (protocol.wire().decode)(body)
+}
+
+/// The text of a response; members that are passed over would else be read whatever their bytes.
+pub(crate) fn text(body: &[u8]) -> Result<&str, DecodeError> {
+    std::str::from_utf8(body).map_err(|source| DecodeError::Encoding { source })
 }

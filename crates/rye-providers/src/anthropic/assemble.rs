@@ -9,7 +9,7 @@ use super::error::read_error;
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::AnthropicCount;
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 mod block;
 
@@ -44,7 +44,7 @@ struct Start {
 
 impl Assemble for Message {
     fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
-        let event: Event = serde_json::from_slice(data).map_err(shape)?;
+        let event: Event = serde_json::from_str(text(data)?).map_err(shape)?;
         match event.kind.as_str() {
             "message_start" => self.start(event.message)?,
             "content_block_start" => self.start_block(event.index, event.content_block, deltas)?,

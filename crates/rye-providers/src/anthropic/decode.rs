@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::content::{reply, shape};
 use crate::usage::AnthropicCount;
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// Reads a whole response; its content is kept as received, and blocks of unknown types with it.
 ///
@@ -14,7 +14,7 @@ use crate::wire::DecodeError;
 ///
 /// [`DecodeError`] when the bytes are no such response; use and cost would be a guess then.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
-    let response: Response<'_> = serde_json::from_slice(body).map_err(shape)?;
+    let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     reply(response.content, &response.stop_reason, &response.usage)
 }
 

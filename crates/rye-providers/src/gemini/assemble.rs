@@ -9,7 +9,7 @@ use super::error::read_error;
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::GeminiCount;
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// A content that is being put together.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Assemble for Content {
         if let Some(refusal) = read_error(500, data) {
             return Err(StreamError::Refused(refusal));
         }
-        let chunk: Response = serde_json::from_slice(data).map_err(shape)?;
+        let chunk: Response = serde_json::from_str(text(data)?).map_err(shape)?;
         self.count = chunk.usage_metadata.or(self.count.take());
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.finish = block.map(blocked).or(self.finish.take());

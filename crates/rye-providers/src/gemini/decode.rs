@@ -9,7 +9,7 @@ use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::raw::raw;
 use crate::stop;
 use crate::usage::{self, GeminiCount};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// Reads a whole response: the content of its first candidate, kept as received.
 ///
@@ -17,7 +17,7 @@ use crate::wire::DecodeError;
 ///
 /// [`DecodeError`] when the bytes are no such response. A prompt that was blocked is a reply that refuses.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
-    let response: Response = serde_json::from_slice(body).map_err(shape)?;
+    let response: Response = serde_json::from_str(text(body)?).map_err(shape)?;
     let block = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
     let candidate = response.candidates.into_iter().next();
     let (content, finish) = match candidate {

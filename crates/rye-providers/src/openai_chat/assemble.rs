@@ -9,7 +9,7 @@ use crate::openai_error::refusal;
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::ChatCount;
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 mod call;
 mod member;
@@ -49,7 +49,7 @@ impl Assemble for Completion {
             self.is_closed = true;
             return Ok(Progress::Done);
         }
-        let chunk: Chunk = serde_json::from_slice(data).map_err(shape)?;
+        let chunk: Chunk = serde_json::from_str(text(data)?).map_err(shape)?;
         if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, error)) {
             return Err(StreamError::Refused(refusal));
         }

@@ -9,7 +9,7 @@ use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::raw::RawObject;
 use crate::stop;
 use crate::usage::{self, ChatCount};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// Reads a whole response: its first choice, whose message is kept as received.
 ///
@@ -17,7 +17,7 @@ use crate::wire::DecodeError;
 ///
 /// [`DecodeError`] when the bytes are no such response. One without a count of tokens is a reply that nobody counted.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
-    let response: Response<'_> = serde_json::from_slice(body).map_err(shape)?;
+    let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     let choice = response.choices.into_iter().next().ok_or(DecodeError::Empty)?;
     reply(choice.message, choice.finish_reason.as_deref(), response.usage.as_ref())
 }

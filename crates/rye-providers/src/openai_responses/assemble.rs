@@ -12,7 +12,7 @@ use super::error::of_response;
 use crate::openai_error::refusal;
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// A response of which the items come first and the end last.
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct Event<'a> {
 
 impl Assemble for Response {
     fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
-        let event: Event<'_> = serde_json::from_slice(data).map_err(shape)?;
+        let event: Event<'_> = serde_json::from_str(text(data)?).map_err(shape)?;
         let piece = event.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
         match event.kind.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::stop;
 use crate::usage::{self, ResponsesCount};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, text};
 
 /// Reads a whole response; its output items are kept as received, and those of unknown types with them.
 ///
@@ -16,7 +16,7 @@ use crate::wire::DecodeError;
 ///
 /// [`DecodeError`] when the bytes are no such response, or one that has not come to its end.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
-    let response: Response<'_> = serde_json::from_slice(body).map_err(shape)?;
+    let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     reply(&response, response.output)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use rye_providers::Protocol;
+use rye_providers::{Protocol, StreamDecoder, decode};
 use rye_thread::{Delta, DeltaSink};
 
 use crate::fixtures::{Fixture, fixtures, stream};
@@ -32,6 +32,19 @@ fn a_response_in_one_piece() {
 fn a_stream_is_read_as_the_response_in_one_piece() {
     for piece in [usize::MAX, 1, 7, 64] {
         check(|protocol, fixture| fixture.judge_stream(protocol, piece.min(1 << 20)));
+    }
+}
+
+/// JSON is UTF-8 (RFC 8259, section 8.1), also where a member is passed over.
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let body = b"{\"never \xff read\":0}";
+    for protocol in Protocol::ALL {
+        let whole = decode(protocol, body).unwrap_err().to_string();
+        let mut decoder = StreamDecoder::new(protocol);
+        let event = [b"data: ".as_slice(), body, b"\n\n"].concat();
+        let streamed = decoder.feed(&event, &()).unwrap_err().to_string();
+        assert_eq!([whole, streamed], ["the response is not UTF-8"; 2], "{}", protocol.as_str());
     }
 }
 
