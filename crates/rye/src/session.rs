@@ -23,8 +23,8 @@ use std::sync::Arc;
 use rye_sign::SigningKey;
 use rye_thread::store::LocalStore;
 use rye_thread::{
-    DriveContext, Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, Run,
-    ThreadId, ThreadRecord, drive,
+    Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, Run, ThreadId,
+    ThreadRecord, drive,
 };
 
 pub(crate) use self::authority::return_capability;
@@ -121,34 +121,13 @@ impl Rye {
         host: Host<'_>,
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
-        let Prepared {
-            threads,
-            record,
-            authority,
-            palette,
-            contract,
-            opening,
-            provider,
-            injected,
-            warnings,
-        } = prepared;
+        let Prepared { threads, record, contract, opening, means, warnings } = prepared;
         let store = Store::open(&threads)?;
-        let max_output = provider.describe().max_output;
-        let run = begun(opening, &palette, contract, record.limits.clone(), max_output);
+        let max_output = means.provider.describe().max_output;
+        let run = begun(opening, &means.palette, contract, record.limits.clone(), max_output);
         let mut journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
-        let context = DriveContext {
-            provider: provider.as_ref(),
-            palette: &palette,
-            authority: &authority,
-            ledger: &*store.threads,
-            journal: &mut journal,
-            clock: host.clock,
-            observer: host.observer,
-            approver: host.approver,
-            cancel: host.cancel,
-            injected: &injected,
-        };
+        let context = means.context(&*store.threads, &mut journal, &host);
         let outcome = drive(run, context).await;
         Ok(RunReport { thread: request.thread, folder, outcome, warnings })
     }

@@ -7,8 +7,9 @@ use rye_caps::{Authority, Layer};
 use rye_resolve::ExtendsChain;
 use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
+use rye_thread::budget::Ledger;
 use rye_thread::transcript::Injected;
-use rye_thread::{Opening, OutputContract, Palette, Provider, ThreadRecord};
+use rye_thread::{DriveContext, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord};
 
 use super::error::PrepareError;
 use super::facts::{facts, injected, warnings};
@@ -21,13 +22,40 @@ use crate::Rye;
 pub(crate) struct Prepared {
     pub(crate) threads: PathBuf,
     pub(crate) record: ThreadRecord,
-    pub(crate) authority: Authority,
-    pub(crate) palette: Palette,
     pub(crate) contract: OutputContract,
     pub(crate) opening: Opening,
-    pub(crate) provider: Box<dyn Provider>,
-    pub(crate) injected: Vec<Injected>,
+    pub(crate) means: Means,
     pub(crate) warnings: Vec<String>,
+}
+
+/// What a loop works with, whether it begins or goes on.
+pub(crate) struct Means {
+    pub(crate) provider: Box<dyn Provider>,
+    pub(crate) palette: Palette,
+    authority: Authority,
+    injected: Vec<Injected>,
+}
+
+impl Means {
+    pub(crate) fn context<'a>(
+        &'a self,
+        ledger: &'a dyn Ledger,
+        journal: &'a mut Journal,
+        host: &Host<'a>,
+    ) -> DriveContext<'a> {
+        DriveContext {
+            provider: self.provider.as_ref(),
+            palette: &self.palette,
+            authority: &self.authority,
+            ledger,
+            journal,
+            clock: host.clock,
+            observer: host.observer,
+            approver: host.approver,
+            cancel: host.cancel,
+            injected: &self.injected,
+        }
+    }
 }
 
 pub(crate) fn prepare(
@@ -54,17 +82,9 @@ pub(crate) fn prepare(
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
     record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
     let injected = injected(composed);
-    Ok(Prepared {
-        threads,
-        record,
-        authority: plan.authority,
-        palette: plan.offer.palette,
-        contract: plan.contract,
-        opening,
-        provider,
-        injected,
-        warnings: notices,
-    })
+    let (palette, authority) = (plan.offer.palette, plan.authority);
+    let means = Means { provider, palette, authority, injected };
+    Ok(Prepared { threads, record, contract: plan.contract, opening, means, warnings: notices })
 }
 
 /// The capability token of the thread, which holds for as long as the thread may last (SPEC 9.5).

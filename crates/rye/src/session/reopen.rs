@@ -8,8 +8,8 @@ use rye_sign::{PublicKey, SigningKey};
 use rye_thread::store::{Claim, Store as _};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decision, DriveContext, Journal, JournalError, Moment, ResumeError, Resumed,
-    ThreadId, ThreadRecord, ThreadState, pending_approval, resume,
+    ApprovalRequest, Decision, Journal, JournalError, Moment, ResumeError, Resumed, ThreadId,
+    ThreadRecord, ThreadState, pending_approval, resume,
 };
 use serde_json::{Map, Value};
 
@@ -153,36 +153,17 @@ impl Rye {
         self.unchanged(&reopened, &prepared)?;
         // The record keeps the token that the thread began with; each later opening has one of its own.
         let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
-        let Prepared {
-            authority,
-            palette,
-            contract,
-            opening,
-            provider,
-            injected,
-            mut warnings,
-            ..
-        } = prepared;
+        let Prepared { contract, opening, means, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
         let (store, mut journal, reading) = reopened.journal(host.clock.now())?;
         warnings.extend(torn(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let folder = journal.folder().to_owned();
-        let run = begun(opening, &palette, contract, limits, provider.describe().max_output);
+        let max_output = means.provider.describe().max_output;
+        let run = begun(opening, &means.palette, contract, limits, max_output);
         let mut resumed = Resumed::new(&reading);
         resumed.facts = Map::from_iter([(TOKEN.to_owned(), token)]);
-        let context = DriveContext {
-            provider: provider.as_ref(),
-            palette: &palette,
-            authority: &authority,
-            ledger: &*store.threads,
-            journal: &mut journal,
-            clock: host.clock,
-            observer: host.observer,
-            approver: host.approver,
-            cancel: host.cancel,
-            injected: &injected,
-        };
+        let context = means.context(&*store.threads, &mut journal, &host);
         let outcome = resume(run, resumed, context).await.map_err(|source| {
             ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
         })?;
