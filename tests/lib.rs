@@ -269,3 +269,28 @@ impl Secrets for TestKey {
         "sk-test-secret".parse().ok()
     }
 }
+
+/// The directive `write`, whose one step writes `out.txt`, with this in its metadata and this at the end of its fence.
+#[must_use]
+pub fn writing(metadata: &str, tail: &str) -> String {
+    format!(
+        r#"# Write
+
+```xml
+<directive name="write" version="1.0.0">
+  <metadata><description>Writes a file.</description>{metadata}</metadata>
+  {tail}
+</directive>
+```
+
+<process>
+  <step name="write">
+    <execute item_type="tool" item_id="rye/file-system/write">
+      <param name="path" value="out.txt" />
+      <param name="content" value="hello" />
+    </execute>
+  </step>
+</process>
+"#
+    )
+}

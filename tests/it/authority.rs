@@ -15,26 +15,9 @@ const WRITES: &str = "rye.execute.tool.rye.file-system.write";
 
 /// A directive that writes a file by a grant of `pattern`.
 fn writing(pattern: &str, head: &str) -> String {
-    format!(
-        r#"# Write
-
-```xml
-<directive name="write" version="1.0.0">
-  <metadata><description>Writes.</description>{head}
-    <permissions><execute><tool>{pattern}</tool></execute></permissions></metadata>
-</directive>
-```
-
-<process>
-  <step name="write">
-    <execute item_type="tool" item_id="rye/file-system/write">
-      <param name="path" value="out.txt" />
-      <param name="content" value="hello" />
-    </execute>
-  </step>
-</process>
-"#
-    )
+    let permissions =
+        format!("<permissions><execute><tool>{pattern}</tool></execute></permissions>");
+    rye_tests::writing(&format!("{head}{permissions}"), "")
 }
 
 fn scratch() -> Scratch {

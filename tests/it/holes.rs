@@ -26,26 +26,7 @@ const OUTPUT: &str =
 
 /// A directive that writes `out.txt`, with more of metadata and of its fence.
 fn writing(head: &str, tail: &str) -> String {
-    format!(
-        r#"# Write
-
-```xml
-<directive name="write" version="1.0.0">
-  <metadata><description>Writes a file.</description>{WRITE}{head}</metadata>
-  {tail}
-</directive>
-```
-
-<process>
-  <step name="write">
-    <execute item_type="tool" item_id="rye/file-system/write">
-      <param name="path" value="out.txt" />
-      <param name="content" value="hello" />
-    </execute>
-  </step>
-</process>
-"#
-    )
+    rye_tests::writing(&format!("{WRITE}{head}"), tail)
 }
 
 /// A project that would write `out.txt`, if only nothing were wrong with it.
