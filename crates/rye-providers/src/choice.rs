@@ -3,7 +3,7 @@
 use rye_thread::{Prices, ProviderInfo};
 
 use crate::ProviderConfig;
-use crate::config::{Model, TIERS};
+use crate::config::{MaxTokensField, Model, TIERS};
 use crate::suggest::{did_you_mean, listed};
 
 /// What a directive, or its operator, says about the model: the attributes of `<model>`.
@@ -33,6 +33,8 @@ pub struct ModelChoice {
     pub max_output: u64,
     /// Prices per million tokens; `None` when the config does not say.
     pub prices: Option<Prices>,
+    /// What its server calls `max_output`, in the protocol that has two names for it.
+    pub max_tokens_field: MaxTokensField,
     /// The model to begin a thread with when this one is refused for existence or capacity: what
     /// [`Provider::fallback`](rye_thread::Provider::fallback) gives to who drives the thread.
     pub fallback: Option<Box<ModelChoice>>,
@@ -41,7 +43,14 @@ pub struct ModelChoice {
 impl ModelChoice {
     /// A model without prices and without a fallback.
     pub fn new(model: &str, context_window: u64, max_output: u64) -> Self {
-        Self { model: model.to_owned(), context_window, max_output, prices: None, fallback: None }
+        Self {
+            model: model.to_owned(),
+            context_window,
+            max_output,
+            prices: None,
+            max_tokens_field: MaxTokensField::default(),
+            fallback: None,
+        }
     }
 
     /// What a provider of this name says of itself when it runs this model.
@@ -124,7 +133,10 @@ impl ProviderConfig {
 
     fn by_id(&self, id: &str) -> Result<ModelChoice, ChoiceError> {
         match self.models().get(id) {
-            Some(model) => Ok(ModelChoice::of(id, model)),
+            Some(model) => Ok(ModelChoice {
+                max_tokens_field: self.max_tokens_field(),
+                ..ModelChoice::of(id, model)
+            }),
             None => Err(ChoiceError::UnknownModel {
                 provider: self.name().to_owned(),
                 model: id.to_owned(),

@@ -2,6 +2,7 @@
 
 mod auth;
 mod error;
+mod max_tokens;
 mod models;
 mod retry;
 mod section;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 pub use self::auth::Auth;
 pub use self::error::{ConfigError, ConfigProblem};
+pub use self::max_tokens::MaxTokensField;
 pub use self::models::Model;
 pub(crate) use self::models::TIERS;
 pub use self::retry::RetryPolicy;
@@ -26,7 +28,8 @@ use crate::{anthropic, gemini, openai_chat, openai_responses};
 /// Keys: `name`, `description`, `version` and `category` for people; `protocol` and `base_url` (required);
 /// `auth: {env, header}`; `headers`; `models: {NAME: {context_window, max_output, prices}}` (required); `tiers: {TIER:
 /// NAME}`; `prompts: {system_template}`; `returns`; `retry: {attempts, first_delay_ms, max_delay_ms, total_seconds}`;
-/// `timeout_seconds`; `idle_seconds`; `stream`, which is `true` unless it says otherwise.
+/// `timeout_seconds`; `idle_seconds`; `stream`, which is `true` unless it says otherwise; `max_tokens_field`, for
+/// `openai_chat`.
 #[derive(Clone)]
 pub struct ProviderConfig {
     name: String,
@@ -42,6 +45,7 @@ pub struct ProviderConfig {
     timeout: Duration,
     idle: Duration,
     delivery: Delivery,
+    max_tokens_field: MaxTokensField,
 }
 
 impl ProviderConfig {
@@ -126,6 +130,11 @@ impl ProviderConfig {
     /// Whether answers are asked for in pieces.
     pub fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// What the server calls the most tokens of an answer.
+    pub fn max_tokens_field(&self) -> MaxTokensField {
+        self.max_tokens_field
     }
 }
 
@@ -225,6 +234,7 @@ const KEYS: &[&str] = &[
     "description",
     "headers",
     "idle_seconds",
+    "max_tokens_field",
     "models",
     "name",
     "prompts",
@@ -246,6 +256,7 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     let delivery = delivery(root);
     let protocol = protocol(root);
     let base_url = auth::base_url(root, protocol);
+    let max_tokens_field = max_tokens::read(root, protocol);
     let auth = root.section("auth").and_then(|section| auth::read(&section, protocol));
     let headers = auth::headers(root, auth.as_ref());
     let models = models::read(root);
@@ -270,6 +281,7 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
         timeout,
         idle,
         delivery,
+        max_tokens_field,
     })
 }
 

@@ -58,7 +58,8 @@ mod http;
 
 pub use choice::{ChoiceError, ModelChoice, ModelWish};
 pub use config::{
-    Auth, ConfigError, ConfigProblem, Model, Protocol, ProviderConfig, RetryPolicy, ReturnsStyle,
+    Auth, ConfigError, ConfigProblem, MaxTokensField, Model, Protocol, ProviderConfig, RetryPolicy,
+    ReturnsStyle,
 };
 pub use connect::{ConnectError, RandomBits, connect};
 pub use http::Refusal;

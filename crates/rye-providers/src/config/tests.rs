@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::ModelWish;
 
 fn whole() -> Value {
     json!({
@@ -69,6 +70,30 @@ fn a_config_needs_little() {
 }
 
 #[test]
+fn a_server_may_know_the_old_name_of_the_most_tokens() {
+    for (word, field) in [
+        (json!(null), MaxTokensField::MaxCompletionTokens),
+        (json!("max_completion_tokens"), MaxTokensField::MaxCompletionTokens),
+        (json!("max_tokens"), MaxTokensField::MaxTokens),
+    ] {
+        let model = json!({ "context_window": 8192, "max_output": 1024 });
+        let mut config = json!({
+            "protocol": "openai_chat",
+            "base_url": "http://localhost",
+            "models": { "a": model, "b": model },
+        });
+        if word.is_string() {
+            config["max_tokens_field"] = word;
+        }
+        let config = ProviderConfig::from_value(&config).unwrap();
+        let wish = ModelWish { id: Some("a"), fallback: Some("b"), ..ModelWish::default() };
+        let choice = config.choose(&wish).unwrap();
+        let fallback = choice.fallback.unwrap().max_tokens_field;
+        assert_eq!([config.max_tokens_field(), choice.max_tokens_field, fallback], [field; 3]);
+    }
+}
+
+#[test]
 fn debug_hides_headers() {
     let config = ProviderConfig::from_value(&whole()).unwrap();
     assert!(!format!("{config:?}").contains("2023-06-01"));
@@ -99,6 +124,9 @@ problems! {
     unknown_protocol: "protocol" = "anthropic_message" => ["`protocol` has no value `anthropic_message`; valid: \
         `anthropic_messages`, `gemini`, `openai_chat`, `openai_responses`; did you mean `anthropic_messages`?"];
     stream_as_text: "stream" = "no" => ["`stream` is not `true` or `false`"];
+    unknown_max_tokens_field: "max_tokens_field" = "max_token" => ["`max_tokens_field` is for the protocol `openai_chat` \
+        alone; the others have one name for it", "`max_tokens_field` has no value `max_token`; valid: \
+        `max_completion_tokens`, `max_tokens`; did you mean `max_tokens`?"];
     no_idle: "idle_seconds" = 0 => ["`idle_seconds` is not a number of seconds over 0 and up to 86400"];
     beta_in_url: "base_url" = "https://x/v1beta" => ["`base_url` ends in `/v1beta`, which the protocol adds; leave it out"];
     unknown_returns: "returns" = "calls" => ["`returns` has no value `calls`; valid: `call`, `block`, `tool`; did you mean `call`?"];

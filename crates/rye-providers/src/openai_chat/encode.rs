@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ModelChoice;
 use crate::conversation::{Turn, UserTurn, marked_text_of, sorted, system, turns};
 use crate::raw::{RawObject, raw};
 use crate::wire::{Delivery, EncodeError};
+use crate::{MaxTokensField, ModelChoice};
 
 /// The body of a Chat Completions request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
@@ -24,6 +24,10 @@ pub fn encode(
     delivery: Delivery,
 ) -> Result<String, EncodeError> {
     let is_streamed = delivery == Delivery::Streamed;
+    let max_output = |field| {
+        let max_output = request.max_output_tokens.min(choice.max_output);
+        (choice.max_tokens_field == field).then_some(max_output)
+    };
     let mut messages = Vec::new();
     messages.extend(system(request).map(|text| raw(&json!({ "role": "system", "content": text }))));
     for turn in turns(&request.messages, says_nothing)? {
@@ -34,7 +38,8 @@ pub fn encode(
     }
     let body = Body {
         model: &choice.model,
-        max_completion_tokens: request.max_output_tokens.min(choice.max_output),
+        max_completion_tokens: max_output(MaxTokensField::MaxCompletionTokens),
+        max_tokens: max_output(MaxTokensField::MaxTokens),
         stream: is_streamed.then_some(true),
         // Without it a stream has no count of its tokens.
         stream_options: is_streamed.then(|| json!({ "include_usage": true })),
@@ -47,7 +52,10 @@ pub fn encode(
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    max_completion_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rye_providers::{Delivery, EncodeError, ModelChoice, Protocol, body};
+use rye_providers::{Delivery, EncodeError, MaxTokensField, ModelChoice, Protocol, body};
 use rye_thread::{Message, Opening, Reply, Request, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 
@@ -267,6 +267,19 @@ fn openai_chat() {
 #[test]
 fn openai_responses() {
     insta::assert_snapshot!(all(Protocol::OpenAiResponses));
+}
+
+/// The member with the old name stands where the new one would.
+#[test]
+fn the_most_tokens_have_the_name_that_the_server_knows() {
+    let request = plain("", "Say hello.").request(Protocol::OpenAiChat).unwrap();
+    let mut choice = choice();
+    let new = body(Protocol::OpenAiChat, &request, &choice, Delivery::Streamed).unwrap();
+    choice.max_tokens_field = MaxTokensField::MaxTokens;
+    let old = body(Protocol::OpenAiChat, &request, &choice, Delivery::Streamed).unwrap();
+    keep(Protocol::OpenAiChat, "old_name_of_the_most_tokens", &old);
+    assert!(old.starts_with(r#"{"model":"model-1","max_tokens":4000,"#), "{old}");
+    assert_eq!(old.replace("max_tokens", "max_completion_tokens"), new);
 }
 
 /// What a model said is sent back byte for byte, where nothing had to be added to it.

@@ -82,6 +82,11 @@ pub(crate) struct Provider {
     #[serde(default)]
     #[schemars(with = "bool")]
     stream: Option<bool>,
+    /// What the server calls the most tokens of an answer, for `openai_chat` alone: many servers know only `max_tokens`.
+    /// Default: `max_completion_tokens`.
+    #[serde(default)]
+    #[schemars(with = "MaxTokensField")]
+    max_tokens_field: Option<MaxTokensField>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -91,6 +96,13 @@ enum Protocol {
     Gemini,
     OpenaiChat,
     OpenaiResponses,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(inline, rename_all = "snake_case")]
+enum MaxTokensField {
+    MaxCompletionTokens,
+    MaxTokens,
 }
 
 #[derive(Deserialize, JsonSchema)]
