@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rye_thread::{
-    DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Request,
+    DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, ProviderTelemetry, Reply,
+    Request,
 };
 
 use crate::answer::number_calls;
 use crate::config::{Protocol, ProviderConfig};
 use crate::http::{Connection, Transport, TransportError};
 use crate::wire::{Delivery, body};
-use crate::{ApiKey, ModelChoice};
+use crate::{ApiKey, ModelChoice, telemetry};
 
 /// A source of random bits that the caller owns; it only spreads the waits between attempts.
 pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -96,8 +97,15 @@ fn model(
             ConnectError::Client { provider: provider.clone(), source }
         }
     })?;
-    let (protocol, delivery) = (config.protocol(), config.delivery());
-    Ok(Model { provider, protocol, delivery, transport, choice: choice.clone(), fallback: None })
+    Ok(Model {
+        provider,
+        protocol: config.protocol(),
+        delivery: config.delivery(),
+        telemetry: telemetry::of(config),
+        transport,
+        choice: choice.clone(),
+        fallback: None,
+    })
 }
 
 /// One model over its protocol.
@@ -105,6 +113,7 @@ struct Model {
     provider: String,
     protocol: Protocol,
     delivery: Delivery,
+    telemetry: ProviderTelemetry,
     transport: Transport,
     choice: ModelChoice,
     fallback: Option<Box<Model>>,
@@ -132,6 +141,10 @@ impl Provider for Model {
         let mut reply = self.transport.ask(&body, deltas).await?;
         number_calls(&mut reply, request);
         Ok(reply)
+    }
+
+    fn telemetry(&self) -> ProviderTelemetry {
+        self.telemetry.clone()
     }
 
     fn fallback(&self) -> Option<&dyn Provider> {

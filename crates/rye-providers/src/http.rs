@@ -6,6 +6,7 @@ mod hints;
 mod read;
 mod report;
 mod retry;
+mod telemetry;
 
 pub(crate) use self::client::{Connection, Transport, TransportError};
 pub use self::report::Refusal;

@@ -44,6 +44,7 @@ mod raw;
 mod sse;
 mod stop;
 mod stream;
+mod telemetry;
 mod usage;
 mod wire;
 

@@ -11,6 +11,7 @@ mod pending;
 mod recover;
 mod replay;
 mod resume;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,7 +93,8 @@ pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if let Some(failure) = driven_before(&run, context.journal) {
         return finish::unrecorded(&run, failure);
     }
-    Driver::new(&run, context).drive(run).await
+    let driver = Driver::new(&run, context);
+    telemetry::within(telemetry::agent(&driver), *run.usage(), driver.drive(run)).await
 }
 
 /// A journal tells of one run from its beginning, so that a second one leaves it as it is.

@@ -83,7 +83,7 @@ pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, Thr
 pub use self::palette::{Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name};
 pub use self::plain::read_plain;
 pub use self::provider::{
-    Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
+    Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, ProviderTelemetry,
 };
 pub use self::record::{RecordError, ThreadRecord};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};

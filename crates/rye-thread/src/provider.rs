@@ -35,6 +35,11 @@ pub trait Provider: Send + Sync {
         self.complete(request).await
     }
 
+    /// What telemetry says of this provider; no more than its configuration's name, unless it knows better.
+    fn telemetry(&self) -> ProviderTelemetry {
+        ProviderTelemetry::new(&self.describe().provider)
+    }
+
     /// Who is asked instead when this one refuses a thread's first request for want of the model or of capacity.
     ///
     /// Later requests stay where the first was answered: a conversation's reasoning is bound to its model (WIRES 1.0).
@@ -88,6 +93,26 @@ impl ProviderInfo {
     pub fn new(provider: &str, model: &str, context_window: u64, max_output: u64) -> Self {
         let (provider, model) = (provider.to_owned(), model.to_owned());
         Self { provider, model, prices: None, context_window, max_output }
+    }
+}
+
+/// What the span of a request says of its provider, in the words of OpenTelemetry's GenAI conventions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProviderTelemetry {
+    /// `gen_ai.provider.name`: the convention's name of the provider where it has one.
+    pub name: String,
+    /// Host and port of the server; `None` for what answers in this process.
+    pub server: Option<(String, u16)>,
+    /// Whether answers are asked for in pieces.
+    pub is_streamed: bool,
+}
+
+impl ProviderTelemetry {
+    /// A provider in this process, which answers whole; set the fields where it is otherwise.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), server: None, is_streamed: false }
     }
 }
 

@@ -9,13 +9,16 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use rye_thread::{DeltaSink, ProviderError, Reply};
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
 use super::failure::{Failure, Spent};
 use super::hints::Hints;
 use super::read::{Patience, content_type, is_stream, refuse_page, streamed, whole};
 use super::report::Reporter;
 use super::retry::{Next, Progress, Reached, next};
+use super::telemetry;
 use crate::key::ApiKey;
+use crate::telemetry::server;
 use crate::wire::Delivery;
 use crate::{Protocol, ProviderConfig, RandomBits, RetryPolicy};
 
@@ -40,6 +43,7 @@ pub(crate) struct Transport {
     client: Client,
     protocol: Protocol,
     url: String,
+    server: Option<(String, u16)>,
     headers: HeaderMap,
     retry: RetryPolicy,
     timeout: Duration,
@@ -67,6 +71,7 @@ impl Transport {
             client,
             protocol: config.protocol(),
             url: format!("{}{}", config.base_url(), (wire.path)(model, config.delivery())),
+            server: server(config.base_url()),
             headers: all_headers(config, key.as_ref(), wire.headers),
             retry: *config.retry(),
             timeout: config.timeout(),
@@ -91,16 +96,23 @@ impl Transport {
             attempts += 1;
             let left = self.retry.total.saturating_sub(start.elapsed());
             let patience = Patience::from_now(self.timeout.min(left), self.idle);
-            let failure = match self.attempt(body, patience, deltas).await {
+            let span = telemetry::attempt(&self.url, self.server.as_ref(), attempts);
+            let attempt = self.attempt(body, patience, deltas, &span).instrument(span.clone());
+            let failure = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
+            telemetry::failed(&span, &failure);
+            drop(span);
             if failure.failed.reached != Reached::Nobody {
                 spent = Spent::Unknown;
             }
             let progress = Progress { attempts, elapsed: start.elapsed() };
             match next(&self.retry, progress, &failure.failed, (self.random)()) {
-                Next::Wait(wait) => tokio::time::sleep(wait).await,
+                Next::Wait(wait) => {
+                    telemetry::waits(attempts, wait, &failure);
+                    tokio::time::sleep(wait).await;
+                }
                 Next::Final => return Err(failure.into_error(None, spent)),
                 Next::UsedUp => return Err(failure.into_error(Some(attempts), spent)),
             }
@@ -112,11 +124,13 @@ impl Transport {
         body: &str,
         patience: Patience,
         deltas: &dyn DeltaSink,
+        span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
         let request = self.client.post(&self.url).headers(self.headers.clone());
         let response = patience.bear(reporter, request.body(body.to_owned()).send()).await?;
         let (status, hints) = (response.status(), Hints::of(response.headers()));
+        telemetry::responded(span, status.as_u16());
         if status.is_success() && is_stream(&response) {
             return streamed(response, self.protocol, patience, reporter, deltas).await;
         }

@@ -5,6 +5,9 @@
 mod bodies;
 mod fixtures;
 mod scripted;
+#[path = "../../../rye-thread/tests/rye_thread/spans.rs"]
+mod spans;
+mod telemetry;
 mod vendor;
 
 mod conversations;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::first::affordable;
-use super::{Driver, Stop};
+use super::{Driver, Stop, telemetry};
 use crate::budget::{LedgerError, Reservation};
 use crate::cancel::Halt;
 use crate::transcript::Event;
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// How a request ended.
-enum Answer {
+pub(super) enum Answer {
     Failed(ProviderError),
     Halted(Halt),
     OutOfTime,
@@ -44,7 +45,11 @@ impl Driver<'_> {
             self.settle(reservation, Nanos::ZERO)?;
             return Err(stop);
         }
-        match self.request(run, &request).await {
+        let span = telemetry::chat(self, &request);
+        let answer = self.request(run, &request).instrument(span.clone()).await;
+        telemetry::answered(&span, &answer);
+        drop(span);
+        match answer {
             Answer::Replied(mut reply) => {
                 if reply.counted == Counted::ByNobody {
                     reply.usage = Usage::new(run.input_bound(), max_output_tokens);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::call::{Plan, Prepared, intent, returned};
-use super::{Driver, Stop, Tape};
+use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{Cancel, Returned, Run, Tool, ToolCall, ToolOutput};
@@ -160,13 +160,15 @@ async fn run_all(
 }
 
 fn start<'a>(prepared: Prepared<'a>, tasks: &mut JoinSet<ToolOutput>) -> Slot<'a> {
+    let span = telemetry::tool(&prepared);
     match prepared.plan {
         Plan::Answer(answer) => {
             Slot { call: prepared.call, capability: None, task: None, answer: Some(answer) }
         }
         Plan::Run { offered, permit, arguments } => {
             let capability = Some(permit.capability().clone());
-            let task = tasks.spawn(call(Arc::clone(&offered.entry.tool), permit, arguments)).id();
+            let call = call(Arc::clone(&offered.entry.tool), permit, arguments);
+            let task = tasks.spawn(telemetry::calling(span, call)).id();
             Slot { call: prepared.call, capability, task: Some(task), answer: None }
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::recover::{Recovered, ResumeError, recover};
-use super::{DriveContext, Driver, Stop};
+use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
 use crate::{Nanos, Outcome, Run};
 
@@ -61,13 +61,15 @@ pub async fn resume(
     if let Some(state) = ended {
         return Ok(driver.close(&run, state));
     }
-    match driver.reopen(&missing, resumed) {
-        Ok(()) => Ok(driver.go(run).await),
-        Err(stop) => Ok(match driver.stop(&mut run, stop) {
+    let (span, before) = (telemetry::agent(&driver), *run.usage());
+    let driven = async {
+        let reopened = driver.reopen(&missing, resumed);
+        match reopened.err().and_then(|stop| driver.stop(&mut run, stop)) {
             Some(outcome) => outcome,
             None => driver.go(run).await,
-        }),
-    }
+        }
+    };
+    Ok(telemetry::within(span, before, driven).await)
 }
 
 impl Driver<'_> {

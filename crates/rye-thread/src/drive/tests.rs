@@ -25,6 +25,11 @@ impl Provider for Word {
         info
     }
 
+    /// No test here subscribes, and then telemetry costs nothing.
+    fn telemetry(&self) -> crate::ProviderTelemetry {
+        panic!("nobody wants to know");
+    }
+
     async fn complete(&self, _: &Request) -> Result<Reply, ProviderError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(Reply::new(to_raw_value("word").unwrap(), StopReason::EndTurn))

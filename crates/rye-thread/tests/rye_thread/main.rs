@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 
 mod doubles;
+mod spans;
 mod world;
 
 mod answering;
@@ -14,3 +15,4 @@ mod replaying;
 mod resuming;
 mod spending;
 mod stopping;
+mod telemetry;

@@ -1,0 +1,53 @@
+//! The span of one attempt, in the words of OpenTelemetry's HTTP conventions: no header, no key and no body.
+
+use std::time::Duration;
+
+use tracing::field::Empty;
+use tracing::{Span, info, info_span};
+
+use super::failure::Failure;
+use super::retry::Reached;
+
+/// One POST; `attempts` were made, this one included. A URL cannot hold a key here, because the config refuses that.
+pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) -> Span {
+    let span = info_span!(
+        "POST",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        http.request.method = "POST",
+        http.request.resend_count = Empty,
+        http.response.status_code = Empty,
+        server.address = server.map(|server| server.0.as_str()),
+        server.port = server.map(|server| i64::from(server.1)),
+        url.full = url,
+        error.type = Empty,
+    );
+    if attempts > 1 {
+        span.record("http.request.resend_count", i64::from(attempts - 1));
+    }
+    span
+}
+
+/// A response began.
+pub(super) fn responded(span: &Span, status: u16) {
+    span.record("http.response.status_code", i64::from(status));
+}
+
+/// The attempt failed: by its status where that says so, else by the class of failure.
+pub(super) fn failed(span: &Span, failure: &Failure) {
+    match failure.failed.reached {
+        Reached::Status(status) if status >= 400 => span.record("error.type", status.to_string()),
+        _ => span.record("error.type", failure.failed.class.as_str()),
+    };
+    span.record("otel.status_code", "ERROR");
+}
+
+/// Another attempt follows.
+pub(super) fn waits(attempts: u32, wait: Duration, failure: &Failure) {
+    info!(
+        error.type = failure.failed.class.as_str(),
+        http.request.resend_count = i64::from(attempts),
+        wait_seconds = wait.as_secs_f64(),
+        "the request is sent again"
+    );
+}

@@ -1,0 +1,70 @@
+//! What telemetry is told of requests: each attempt and each wait, and never the key.
+
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::spans::Spans;
+use crate::vendor::{KEY, Vendor, error, hello, request};
+
+/// The tree of one request to a server that answers so, with the server's port left out.
+async fn check(answers: Vec<ResponseTemplate>, expected: &[&str]) {
+    let vendor = Vendor::answering(answers).await;
+    let provider = vendor.provider(&vendor.config());
+    let spans = Spans::here();
+    drop(provider.complete(&request()).await);
+    let tree = spans.tree();
+    assert!(!tree.contains(KEY), "{tree}");
+    assert!(!tree.contains("SECRET"), "{tree}");
+    let address = *vendor.server.address();
+    let at = format!(
+        "server.address={} server.port={} url.full=http://{address}/v1/messages",
+        address.ip(),
+        address.port()
+    );
+    let lines: Vec<String> = tree.lines().map(|line| line.replace(&at, "AT")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn attempts_and_waits() {
+    let busy = error(529, "overloaded_error", "SECRET");
+    let limited = error(429, "rate_limit_error", KEY).insert_header("retry-after-ms", "2");
+    check(
+        vec![limited, busy, hello()],
+        &[
+            "POST: error.type=429 http.request.method=POST http.response.status_code=429 otel.kind=client \
+             otel.status_code=ERROR AT",
+            "- the request is sent again: error.type=rate_limited http.request.resend_count=1 wait_seconds=0.002",
+            "POST: error.type=529 http.request.method=POST http.request.resend_count=1 http.response.status_code=529 \
+             otel.kind=client otel.status_code=ERROR AT",
+            "- the request is sent again: error.type=overloaded http.request.resend_count=2 wait_seconds=0.001",
+            "POST: http.request.method=POST http.request.resend_count=2 http.response.status_code=200 \
+             otel.kind=client AT",
+        ],
+    )
+    .await;
+}
+
+/// A failure that the status does not tell of is told by its class.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read() {
+    let page = ResponseTemplate::new(200).set_body_raw("SECRET", "text/html");
+    check(
+        vec![page],
+        &["POST: error.type=server http.request.method=POST http.response.status_code=200 otel.kind=client \
+           otel.status_code=ERROR AT"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_says_where_it_is() {
+    let vendor = Vendor::answering(Vec::new()).await;
+    let mut config = vendor.config();
+    config["stream"] = json!(false);
+    let telemetry = vendor.provider(&config).telemetry();
+    let address = *vendor.server.address();
+    assert_eq!(telemetry.name, "vendor");
+    assert_eq!(telemetry.server, Some((address.ip().to_string(), address.port())));
+    assert!(!telemetry.is_streamed);
+}
