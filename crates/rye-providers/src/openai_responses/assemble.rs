@@ -26,8 +26,7 @@ pub(super) struct Response {
 struct Event<'a> {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
-    output_index: u64,
+    output_index: Option<u64>,
     #[serde(borrow)]
     item: Option<&'a RawValue>,
     delta: Option<Value>,
@@ -49,7 +48,10 @@ impl Assemble for Response {
             "response.output_item.added" => announce(event.item, deltas),
             "response.output_item.done" => {
                 let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
-                self.items.insert(event.output_index, item.to_owned());
+                let place = event.output_index.unwrap_or(self.next());
+                if self.items.insert(place, item.to_owned()).is_some() {
+                    return Err(order("two items have one place"));
+                }
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end = event.response.map(ToOwned::to_owned);
@@ -70,6 +72,13 @@ impl Assemble for Response {
         }
         let items: Vec<Box<RawValue>> = self.items.into_values().collect();
         reply(&response, &raw(&items))
+    }
+}
+
+impl Response {
+    /// Compatible servers may leave places out, and then mean the order in which the items come.
+    fn next(&self) -> u64 {
+        self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1))
     }
 }
 
