@@ -147,6 +147,8 @@ pub enum LayerName {
     Directive(String),
     /// The ancestor thread of this id.
     Thread(String),
+    /// What the operator lets the clients of a server do.
+    Client,
 }
 
 impl fmt::Display for LayerName {
@@ -158,6 +160,7 @@ impl fmt::Display for LayerName {
             Self::Signer(key) => write!(f, "the signing key `{key}`"),
             Self::Directive(id) => write!(f, "the directive `{id}`"),
             Self::Thread(id) => write!(f, "the ancestor thread `{id}`"),
+            Self::Client => f.write_str("what clients of this server may do"),
         }
     }
 }

@@ -92,6 +92,17 @@ pub fn template(leaf: Link<'_>, permissions: Option<&str>, style: ReturnStyle) -
     assemble(leaf.directive, permissions, style, &mut |text, _| Placed::literal(text))
 }
 
+/// The body alone, with the inputs placed: what somebody follows who has the rest as data (SPEC D12).
+///
+/// # Errors
+///
+/// Those of [`render`] that the body gives.
+pub fn body(directive: &Directive, inputs: &Inputs) -> Result<String, RenderError> {
+    let mut placer = Placer::new(directive, inputs);
+    let body = placer.place(directive.body.value.trim(), &Part::Body).in_frame();
+    placer.finish().map(|()| body)
+}
+
 /// The parts of SPEC 8.2, absent ones left out, joined with a newline.
 fn assemble(
     directive: &Directive,

@@ -1,5 +1,6 @@
 //! The tools that one thread offers its model, and what a call by the model means.
 
+mod alone;
 mod execute;
 mod name;
 mod resolve;
@@ -12,6 +13,7 @@ use jsonschema::Validator;
 use rye_caps::Capability;
 use serde_json::Value;
 
+pub(crate) use self::alone::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 pub use self::name::palette_name;
 pub(crate) use self::resolve::{Resolved, Unresolved};

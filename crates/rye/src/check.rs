@@ -15,7 +15,7 @@ use rye_providers::ProviderConfig;
 use rye_resolve::{ItemId, ItemKind};
 use rye_sign::CommentStyle;
 
-pub(crate) use self::ast::hook_meaning;
+pub(crate) use self::ast::{directive_meaning, hook_meaning};
 pub use self::finding::{Finding, Severity};
 pub use self::report::{github, sarif};
 use crate::config;

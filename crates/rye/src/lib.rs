@@ -11,6 +11,7 @@ mod hidden;
 mod lock;
 mod outcome;
 mod place;
+pub mod primary;
 mod privileges;
 mod prompts;
 mod render;
@@ -65,6 +66,8 @@ pub use self::session::{
     record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
-pub use self::signing::{SignError, bad_grants, signed};
+pub use self::signing::{
+    SignError, SignFileError, SignedFile, bad_grants, replace_file, sign_file, signed,
+};
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};

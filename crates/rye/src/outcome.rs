@@ -13,3 +13,16 @@ pub enum Class {
     /// What was asked for makes no sense.
     Usage,
 }
+
+impl Class {
+    /// The word that results use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Limit => "limit",
+            Self::Refused => "refused",
+            Self::Usage => "usage",
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod recorded;
 mod reopen;
 mod replay;
 mod request;
+mod told;
 mod tools;
 mod typing;
 
@@ -41,7 +42,7 @@ pub use self::replay::divergence_diff;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
-pub(crate) use self::tools::tool_id;
+pub(crate) use self::tools::{Offer, offer, tool_id};
 use crate::Rye;
 use crate::outcome::Class;
 

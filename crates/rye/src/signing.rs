@@ -1,10 +1,14 @@
 //! Signing an item's text (SPEC 2.12).
 
+mod file;
+
 use std::path::Path;
 
 use rye_caps::Pattern;
 use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
+pub use self::file::{SignFileError, SignedFile, replace_file, sign_file};
+pub(crate) use self::file::{create, leads_out};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};

@@ -41,6 +41,7 @@ impl Denied {
                 format!("add `<{primary}><{kind}>{id}</{kind}></{primary}>` to its `<permissions>`")
             }
             LayerName::Thread(_) => format!("start it with `{smallest}` granted"),
+            LayerName::Client => format!("the operator allows it with `--allow {smallest}`"),
         }
     }
 }

@@ -52,6 +52,12 @@ impl SearchQuery {
         self
     }
 
+    /// Searches these kinds and no others; none is as if no kind was ever named.
+    #[must_use]
+    pub fn with_kinds(self, kinds: &[ItemKind]) -> Self {
+        Self { kinds: kinds.iter().copied().collect(), ..self }
+    }
+
     /// Searches only items that have `tag` as well, in any case.
     #[must_use]
     pub fn with_tag(mut self, tag: &str) -> Self {
@@ -70,16 +76,22 @@ impl SearchQuery {
         &self.text
     }
 
+    /// How many results it asks for.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The kinds that are searched, each once and in order.
+    pub fn kinds(&self) -> Vec<ItemKind> {
+        ItemKind::ALL.into_iter().filter(|kind| self.wants(*kind)).collect()
+    }
+
     pub(crate) fn atoms(&self) -> &[Atom] {
         &self.atoms
     }
 
     pub(crate) fn tags(&self) -> &[String] {
         &self.tags
-    }
-
-    pub(crate) fn limit(&self) -> usize {
-        self.limit
     }
 
     pub(crate) fn wants(&self, kind: ItemKind) -> bool {

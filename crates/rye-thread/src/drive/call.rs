@@ -4,7 +4,7 @@ use rye_caps::{Capability, Kind, Permit, Primary};
 use serde_json::{Value, json};
 
 use super::Driver;
-use crate::palette::{Offered, Resolved, Unresolved};
+use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
 use crate::transcript::Event;
 use crate::transcript::Target;
 use crate::{
@@ -81,9 +81,7 @@ impl<'a> Driver<'a> {
             Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
             Ok(permit) => match offered.problems(&arguments) {
                 problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
-                problems => {
-                    Plan::Answer(failed(call, "the arguments do not fit the tool", &problems))
-                }
+                problems => Plan::Answer(failed(call, MISFIT, &problems)),
             },
         };
         Prepared { index, call, asks: None, intent, plan }

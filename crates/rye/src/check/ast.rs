@@ -118,6 +118,13 @@ fn hook(hook: &Hook) -> Value {
     })
 }
 
+/// What a directive says, wherever in its file its parts stand.
+pub(crate) fn directive_meaning(directive: &Directive) -> Value {
+    let mut meaning = ast(directive);
+    remove_spans(&mut meaning);
+    meaning
+}
+
 /// What a hook says, wherever in its file it stands.
 pub(crate) fn hook_meaning(hook: &Hook) -> Value {
     let mut meaning = self::hook(hook);

@@ -7,6 +7,7 @@ mod capabilities;
 mod hostile;
 mod keys;
 mod killing;
+mod loading;
 mod outcomes;
 mod refused;
 mod repository;

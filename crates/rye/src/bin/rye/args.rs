@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Trust(commands::trust::Command),
     Search(commands::search::Arguments),
     List(commands::list::Arguments),
+    Load(commands::load::Arguments),
     Which(commands::which::Arguments),
     #[command(subcommand)]
     Threads(commands::threads::Command),

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use clap::{Args as _, FromArgMatches as _, Parser as _};
 
 use crate::args::{Cli, Global};
-use crate::commands::{check, diff, explain, list, lock, render, run, search, sign, verify, which};
+use crate::commands::{
+    check, diff, explain, list, load, lock, render, run, search, sign, verify, which,
+};
 
 /// What the words, the program's name first, ask for.
 ///
@@ -29,7 +31,7 @@ fn alone(words: &[OsString]) -> Option<Cli> {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The commands that are called over and over; any other is read by the whole program.
-const COMMANDS: [(&str, Augment); 11] = [
+const COMMANDS: [(&str, Augment); 12] = [
     ("run", run::Arguments::augment_args),
     ("render", render::Arguments::augment_args),
     ("explain", explain::Arguments::augment_args),
@@ -40,6 +42,7 @@ const COMMANDS: [(&str, Augment); 11] = [
     ("sign", sign::Arguments::augment_args),
     ("search", search::Arguments::augment_args),
     ("list", list::Arguments::augment_args),
+    ("load", load::Arguments::augment_args),
     ("which", which::Arguments::augment_args),
 ];
 

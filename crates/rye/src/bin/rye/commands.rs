@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod keys;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod lock;
 pub(crate) mod new;
 pub(crate) mod render;

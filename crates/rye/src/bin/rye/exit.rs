@@ -20,6 +20,18 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The word for it in data, which is that of the library's classes.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Refused => "refused",
+            Self::Suspended => "suspended",
+            Self::Limit => "limit",
+        }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use rye::primary::PrimaryError;
 use rye::resolve::ResolveError;
 use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
@@ -86,9 +87,11 @@ impl Failure {
     /// output, so that programs need not read prose.
     pub(crate) fn print(&self, environment: &Environment) {
         if environment.json() {
-            output::json(
-                &json!({ "error": { "exit_code": self.exit.code(), "causes": self.sentences } }),
-            );
+            output::json(&json!({ "error": {
+                    "class": self.exit.as_str(),
+                    "exit_code": self.exit.code(),
+                    "causes": self.sentences,
+                } }));
         }
         for (depth, sentence) in self.sentences.iter().enumerate() {
             let lead = if depth == 0 { "error: " } else { "  because: " };
@@ -111,8 +114,10 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
         let text = error.render().to_string();
         let cause = text.split("\n\n").next().unwrap_or_default();
         let cause = cause.strip_prefix("error: ").unwrap_or(cause).trim_end();
-        let exit_code = Exit::Usage.code();
-        output::json(&json!({ "error": { "exit_code": exit_code, "causes": [cause] } }));
+        let (class, exit_code) = (Exit::Usage.as_str(), Exit::Usage.code());
+        output::json(
+            &json!({ "error": { "class": class, "exit_code": exit_code, "causes": [cause] } }),
+        );
     }
     // Nobody may be left to read it.
     drop(error.print());
@@ -161,6 +166,17 @@ impl From<RunError> for Failure {
         failure.epilogue =
             thread.as_ref().map(|thread| format!("thread {thread} error")).or(unrecorded);
         failure
+    }
+}
+
+impl From<PrimaryError> for Failure {
+    fn from(error: PrimaryError) -> Self {
+        match error {
+            PrimaryError::Resolve(error) => error.into(),
+            PrimaryError::Prepare(error) => error.into(),
+            PrimaryError::Run(error) => error.into(),
+            error => Self::of(&error, error.class().into()),
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use rye::replace_file;
+
 use crate::environment::Environment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Every file that `paths` name, absolute, each once and in order; folders stand for the item files below them.
@@ -51,37 +54,7 @@ fn found(
 pub(crate) fn replace(path: &Path, old: &str, text: &str) -> Result<(), Failure> {
     // A link is followed, so that the file is replaced and not the link.
     let target = path.canonicalize().map_err(|source| Failure::io("find", path, &source))?;
-    let written = || {
-        let folder = target.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-        temporary.write_all(text.as_bytes())?;
-        temporary.as_file().set_permissions(fs::metadata(&target)?.permissions())?;
-        temporary.as_file().sync_all()?;
-        if fs::read(&target)? != old.as_bytes() {
-            return Ok(false);
-        }
-        temporary.persist(&target).map_err(|error| error.error)?;
-        Ok(true)
-    };
-    match written() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::failed(format!(
-            "`{}` was changed by somebody else in the meantime and is left as it is; look at it, and try again",
-            path.display()
-        ))),
-        Err(source) => Err(Failure::io("write", path, &source)),
-    }
-}
-
-/// Where the `.ai` folder around `path` is left by a link, the place that the link leads to. What is there is no item
-/// (SPEC 1.3), whatever it is called here.
-pub(crate) fn way_out(path: &Path) -> Option<PathBuf> {
-    let ai = path
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.file_name().is_some_and(|name| name == ".ai"))?;
-    let (ai, real) = (ai.canonicalize().ok()?, path.canonicalize().ok()?);
-    (!real.starts_with(ai)).then_some(real)
+    replace_file(&target, old, text).map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
 /// Writes a file of the program's own, whole or not at all. A link in its place is replaced and not followed.
@@ -181,22 +154,4 @@ pub(crate) fn is_item(path: &Path) -> bool {
     const EXTENSIONS: [&str; 10] =
         ["md", "yaml", "yml", "toml", "json", "py", "sh", "js", "ts", "rb"];
     path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_was_changed_in_the_meantime_is_left_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("item.md");
-        fs::write(&path, "checked").expect("written");
-        replace(&path, "checked", "signed").expect("replaced");
-        let refused = replace(&path, "checked", "signed twice").map_err(|error| error.to_string());
-        assert!(refused.is_err_and(|message| message.contains("was changed by somebody else")));
-        assert_eq!(fs::read_to_string(&path).expect("read"), "signed");
-        let left: Vec<_> = fs::read_dir(folder.path()).expect("listed").collect();
-        assert_eq!(left.len(), 1, "{left:?}");
-    }
 }

@@ -71,6 +71,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Trust(command) => commands::trust::run(&command, environment),
         Command::Search(arguments) => commands::search::run(&arguments, environment),
         Command::List(arguments) => commands::list::run(&arguments, environment),
+        Command::Load(arguments) => commands::load::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),

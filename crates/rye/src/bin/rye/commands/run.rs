@@ -13,7 +13,6 @@ use rye::thread::{
     ThreadState,
 };
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets, record_failure};
-use serde_json::{Value, json};
 
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -216,7 +215,7 @@ pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
     let outcome = &report.outcome;
     output::warnings(&report.warnings);
     if environment.json() {
-        output::json(&row(report));
+        output::json(&report.to_json());
     } else {
         match &outcome.outputs {
             Some(outputs) => {
@@ -254,32 +253,6 @@ fn next(report: &RunReport) -> Option<String> {
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
         _ => None,
     }
-}
-
-fn row(report: &RunReport) -> Value {
-    let outcome = &report.outcome;
-    json!({
-        "thread": report.thread.as_str(),
-        "folder": output::path(&report.folder),
-        "state": outcome.state.as_str(),
-        "outputs": outcome.outputs,
-        "text": outcome.text,
-        "turns": outcome.turns,
-        "tokens": outcome.usage.total(),
-        "cost_nanos": outcome.cost.get(),
-        "waits_for": outcome.asked.as_ref().map(|request| json!({
-            "call_id": request.call_id,
-            "item_id": request.item_id,
-            "arguments": request.arguments,
-            "arguments_sha256": request.sha256,
-            "reason": request.reason.as_str(),
-        })),
-        "failure": outcome.failure.as_ref().map(|failure| json!({
-            "kind": failure.kind.as_str(),
-            "message": failure.message,
-        })),
-        "warnings": report.warnings,
-    })
 }
 
 fn exit(report: &RunReport) -> Exit {

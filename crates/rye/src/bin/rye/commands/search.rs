@@ -1,13 +1,13 @@
 //! `rye search QUERY…`.
 
 use clap::Args;
-use rye::resolve::{Excerpt, ItemKind, SearchHit, SearchQuery, SearchResults};
-use serde_json::{Value, json};
+use rye::primary::{Caller, search};
+use rye::resolve::{ItemKind, SearchHit, SearchQuery, SearchResults};
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::table::{aligned, is_signed, titled};
+use crate::table::{aligned, titled};
 use crate::{output, refused};
 
 /// Find items by what they say, the best first
@@ -36,11 +36,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let query = query(arguments)?;
-    let results = environment.rye()?.library().search(&query);
+    let found = search(&environment.rye()?, &query, &Caller::operator())?;
+    let results = &found.results;
     if environment.json() {
-        output::json(&whole(&results));
+        output::json(&found.to_json());
     } else {
-        print(&results, &query);
+        print(results, &query);
         refused::warn(&results.refused, "searched");
     }
     if let Some(problem) = &results.cache_problem {
@@ -86,30 +87,4 @@ fn columns(hit: &SearchHit) -> [String; 5] {
         format!("{:.3}", hit.score),
         title,
     ]
-}
-
-fn whole(results: &SearchResults) -> Value {
-    json!({
-        "results": results.hits.iter().map(row).collect::<Value>(),
-        "matched": results.n_matched,
-        "refused": refused::data(&results.refused),
-    })
-}
-
-fn row(hit: &SearchHit) -> Value {
-    let item = &hit.item;
-    let Excerpt { summary, preview, .. } = item.content.value();
-    json!({
-        "kind": item.kind.as_str(),
-        "id": item.id.as_str(),
-        "space": item.location.space.as_str(),
-        "path": output::path(&item.location.path),
-        "score": hit.score,
-        "title": summary.title,
-        "description": summary.description,
-        "tags": summary.tags,
-        "preview": preview.text,
-        "line": preview.line,
-        "signed": is_signed(item),
-    })
 }

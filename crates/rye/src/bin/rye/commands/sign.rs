@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::sign::{CommentStyle, KeyId, SigningKey, Timestamp, TrustDocument, Unverified};
-use rye::{place, signed};
+use rye::sign::{Timestamp, TrustDocument};
+use rye::{SignFileError, SignedFile, place, sign_file};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, read_text};
@@ -46,8 +46,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let rows: Vec<Row> = files
         .into_iter()
         .map(|path| match refusal(&path, &named) {
-            Some(reason) => Row { path, outcome: Err((reason, None)) },
-            None => row(path, &key, at),
+            Some(reason) => Row { path, outcome: Err(Refusal::new(reason)) },
+            None => {
+                let outcome = sign_file(&path, &key, at).map_err(|error| Refusal::of(&error));
+                Row { path, outcome }
+            }
         })
         .collect();
     if environment.json() {
@@ -77,53 +80,27 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
 
 struct Row {
     path: PathBuf,
-    outcome: Result<Signed, (String, Option<Excerpt>)>,
+    outcome: Result<SignedFile, Refusal>,
 }
 
-/// What became of a file that was signed.
-struct Signed {
-    /// The other key whose signature was there before.
-    replaced: Option<KeyId>,
+/// Why a file was not signed.
+struct Refusal {
+    message: String,
+    excerpt: Option<Excerpt>,
 }
 
-fn row(path: PathBuf, key: &SigningKey, at: Timestamp) -> Row {
-    let outcome = sign(&path, key, at);
-    Row { path, outcome }
-}
-
-fn sign(path: &Path, key: &SigningKey, at: Timestamp) -> Result<Signed, (String, Option<Excerpt>)> {
-    check_own_place(path).map_err(|reason| (reason, None))?;
-    let old = read_text(path).map_err(|failure| (failure.to_string(), None))?;
-    let new = signed(path, &old, key, at).map_err(|error| {
-        let findings = error.findings();
-        let excerpt = Excerpt::of_findings(&path.display().to_string(), &old, findings.iter());
-        let message = Failure::of(&error, Exit::Failed).to_string();
-        (message, (!findings.is_empty()).then_some(excerpt))
-    })?;
-    files::replace(path, &old, &new).map_err(|failure| (failure.to_string(), None))?;
-    let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));
-    Ok(Signed { replaced })
-}
-
-/// The key that the signature line names, if there is one that can be read.
-fn signer(path: &Path, text: &str) -> Option<KeyId> {
-    let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
-    Some(Unverified::locate(text, style).ok()?.key_id().clone())
-}
-
-/// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
-fn check_own_place(path: &Path) -> Result<(), String> {
-    if path.is_symlink() {
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let target = target.display();
-        return Err(format!("a link is not signed; sign the file that it leads to, `{target}`"));
+impl Refusal {
+    fn new(message: String) -> Self {
+        Self { message, excerpt: None }
     }
-    match files::way_out(path) {
-        None => Ok(()),
-        Some(real) => Err(format!(
-            "a link leads out of the `.ai` folder, to `{}`, where nothing is an item; copy the file into the folder",
-            real.display()
-        )),
+
+    fn of(error: &SignFileError) -> Self {
+        let message = Failure::of(error, Exit::Failed).to_string();
+        let excerpt = error.faulty().map(|checked| {
+            let name = checked.path.display().to_string();
+            Excerpt::of_findings(&name, &checked.source, checked.findings.iter())
+        });
+        Self { message, excerpt }
     }
 }
 
@@ -131,11 +108,11 @@ impl Row {
     fn print(&self, environment: &Environment) {
         let path = self.path.display();
         match &self.outcome {
-            Ok(Signed { replaced: None }) => println!("signed   {path}"),
-            Ok(Signed { replaced: Some(key) }) => {
+            Ok(SignedFile { replaced: Some(key), .. }) => {
                 println!("signed   {path}\n         in place of the signature by `{key}`");
             }
-            Err((message, excerpt)) => {
+            Ok(_) => println!("signed   {path}"),
+            Err(Refusal { message, excerpt }) => {
                 println!("refused  {path}\n         {message}");
                 if let Some(excerpt) = excerpt {
                     output::painted(&rendered(excerpt, environment.output_colors()));
@@ -145,12 +122,13 @@ impl Row {
     }
 
     fn to_json(&self) -> Value {
-        let replaced = self.outcome.as_ref().ok().and_then(|signed| signed.replaced.as_ref());
-        json!({
-            "path": output::path(&self.path),
-            "status": if self.outcome.is_ok() { "signed" } else { "refused" },
-            "replaced": replaced.map(KeyId::to_string),
-            "error": self.outcome.as_ref().err().map(|(message, _)| message),
-        })
+        match &self.outcome {
+            Ok(signed) => signed.to_json(),
+            Err(refusal) => json!({
+                "path": output::path(&self.path),
+                "status": "refused",
+                "error": refusal.message,
+            }),
+        }
     }
 }

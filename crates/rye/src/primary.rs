@@ -1,0 +1,48 @@
+//! The primary operations, once: search, load, fetch, sign and execute (SPEC 12.4).
+//!
+//! The program, the MCP server and whoever embeds Rye call these functions and hand out the same JSON: every result and
+//! every error has a `to_json`. A [`Caller`] says what whoever asks may do. Nothing that is not verified is found, read
+//! or run, whoever asks.
+//!
+//! ```
+//! use rye::primary::{Caller, LoadRequest, load};
+//! use rye::resolve::{ItemKind, Spaces};
+//! use rye::sign::Timestamp;
+//! use rye::{Rye, Setup, shipped};
+//!
+//! let spaces = Spaces::new().with_shipped(shipped());
+//! let rye = Rye::open(&Setup::new(spaces, Timestamp::from_unix(1_800_000_000)))?;
+//! let request = LoadRequest::new(ItemKind::Directive, "rye/agent/core/base".parse()?);
+//!
+//! let loaded = load(&rye, &request, &Caller::operator())?.to_json();
+//! assert_eq!(loaded["space"], "builtin");
+//!
+//! let nobody = Caller::client(rye::caps::Grant::nothing());
+//! let error = load(&rye, &request, &nobody).unwrap_err().to_json();
+//! assert_eq!(error["error"]["class"], "refused");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod caller;
+mod error;
+
+mod item;
+mod search;
+
+mod load;
+mod reading;
+
+mod sign;
+
+mod execute;
+mod tool;
+
+mod fetch;
+
+pub use self::caller::Caller;
+pub use self::error::PrimaryError;
+pub use self::execute::{ExecuteRequest, Executed, execute};
+pub use self::fetch::{FetchRequest, Fetched, fetch};
+pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};
+pub use self::search::{Found, search};
+pub use self::sign::{SignRequest, sign};

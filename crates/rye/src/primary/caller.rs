@@ -1,0 +1,92 @@
+//! Who asks for an operation, and what they may do.
+
+use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Permit, Primary};
+use rye_resolve::{ItemId, ItemKind};
+
+use super::error::PrimaryError;
+
+/// Who asks for an operation.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    authority: Authority,
+    is_operator: bool,
+}
+
+impl Caller {
+    /// Who runs the program, and may do whatever the program can.
+    #[must_use]
+    pub fn operator() -> Self {
+        let layer = Layer::new(LayerName::Operator, Grant::everything());
+        Self { authority: Authority::new(layer), is_operator: true }
+    }
+
+    /// A client of a server, who may do what the operator grants and nothing else. Configuration is not for clients: it
+    /// has no capability.
+    #[must_use]
+    pub fn client(grant: Grant) -> Self {
+        let layer = Layer::new(LayerName::Client, grant);
+        Self { authority: Authority::new(layer), is_operator: false }
+    }
+
+    /// What the caller may do.
+    #[must_use]
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Whether the caller is who runs the program.
+    #[must_use]
+    pub fn is_operator(&self) -> bool {
+        self.is_operator
+    }
+
+    /// Whether the caller may do `primary` to any item of `kind` at all.
+    #[must_use]
+    pub fn may_some(&self, primary: Primary, kind: ItemKind) -> bool {
+        match capability_kind(kind) {
+            Some(kind) => self.authority.closed_by(primary, kind).is_none(),
+            None => self.is_operator,
+        }
+    }
+
+    /// Whether the caller may do `primary` to this item.
+    #[must_use]
+    pub fn may(&self, primary: Primary, kind: ItemKind, id: &ItemId) -> bool {
+        self.permit(primary, kind, id).is_ok()
+    }
+
+    /// Whether nothing of `kind` is kept from the caller.
+    pub(super) fn may_all(&self, primary: Primary, kind: ItemKind) -> bool {
+        let Some(kind) = capability_kind(kind) else { return self.is_operator };
+        let all: Pattern = format!("rye.{primary}.{kind}.*")
+            .parse()
+            .expect("because the names of operations and kinds are plain words");
+        let all: Grant = std::iter::once(all).collect();
+        self.authority.layers().iter().all(|layer| layer.grant().covers(&all).is_ok())
+    }
+
+    /// The permit, or the refusal.
+    pub(super) fn permit(
+        &self,
+        primary: Primary,
+        kind: ItemKind,
+        id: &ItemId,
+    ) -> Result<Option<Permit>, PrimaryError> {
+        let Some(capability_kind) = capability_kind(kind) else {
+            return if self.is_operator { Ok(None) } else { Err(PrimaryError::Configuration) };
+        };
+        let capability = Capability::new(primary, capability_kind, id.as_str())
+            .expect("because every item id is one of a capability");
+        Ok(Some(self.authority.permit(&capability)?))
+    }
+}
+
+/// Configuration has no capability: nobody but the operator deals with it (SPEC 4.3, 9.1).
+fn capability_kind(kind: ItemKind) -> Option<Kind> {
+    match kind {
+        ItemKind::Directive => Some(Kind::Directive),
+        ItemKind::Knowledge => Some(Kind::Knowledge),
+        ItemKind::Tool => Some(Kind::Tool),
+        ItemKind::Config => None,
+    }
+}

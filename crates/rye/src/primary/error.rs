@@ -1,0 +1,112 @@
+//! Why an operation was not done, as a value that every surface tells in the same words.
+
+use std::error::Error;
+
+use rye_caps::Denied;
+use rye_resolve::{ItemId, ItemKind, ResolveError};
+use serde_json::{Value, json};
+
+use super::load::CopyError;
+use crate::outcome::Class;
+use crate::session::{PrepareError, RunError};
+use crate::signing::SignFileError;
+
+/// Why an operation was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrimaryError {
+    /// Configuration was asked for by somebody who is not the operator.
+    #[error("configuration is for the operator alone; ask for a directive, a tool or knowledge")]
+    Configuration,
+    /// The item cannot be copied.
+    #[error("{kind} `{id}` is not copied")]
+    Copy {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// What stands in the way.
+        source: Box<CopyError>,
+    },
+    /// What the caller may do does not cover it.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// Nothing of what is searched for may be found.
+    #[error("searching {kinds} is not allowed here")]
+    NothingToSearch {
+        /// The kinds, joined with commas.
+        kinds: String,
+    },
+    /// A directive cannot be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The item cannot be had.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// A thread did not begin.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The item's file was not signed.
+    #[error(transparent)]
+    Sign(#[from] SignFileError),
+    /// The tool is there and cannot be called here.
+    #[error("tool `{id}` cannot be called: {reason}")]
+    Tool {
+        /// The tool.
+        id: ItemId,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// The request makes no sense.
+    #[error("{message}")]
+    Usage {
+        /// What to write instead.
+        message: String,
+    },
+}
+
+impl PrimaryError {
+    /// A request that makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into() }
+    }
+
+    /// What sort of bad end it is.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Configuration | Self::Denied(_) | Self::NothingToSearch { .. } => Class::Refused,
+            Self::Copy { .. } | Self::Tool { .. } => Class::Failed,
+            Self::Usage { .. } => Class::Usage,
+            Self::Prepare(error) => error.class(),
+            Self::Resolve(error) if error.is_unverified() => Class::Refused,
+            Self::Resolve(_) => Class::Failed,
+            Self::Run(error) => error.class(),
+            Self::Sign(error) => error.class(),
+        }
+    }
+
+    /// The error and its causes, outermost first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        causes(self)
+    }
+
+    /// `{"error": {"class": …, "causes": [...]}}`, as every surface tells it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({ "error": { "class": self.class().as_str(), "causes": self.causes() } })
+    }
+}
+
+/// The error and its causes, outermost first, each once.
+pub(crate) fn causes(error: &dyn Error) -> Vec<String> {
+    let mut sentences = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        sentences.push(error.to_string());
+        cause = error.source();
+    }
+    sentences.dedup();
+    sentences
+}

@@ -1,0 +1,104 @@
+//! Running a tool, or taking a directive or knowledge into the conversation (SPEC D12).
+
+use rye_caps::Primary;
+use rye_resolve::{ItemId, ItemKind};
+use rye_thread::ToolStatus;
+use serde_json::{Map, Value};
+
+use super::caller::Caller;
+use super::error::PrimaryError;
+use super::{reading, tool};
+use crate::rye::Rye;
+
+/// An item to execute.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ExecuteRequest {
+    /// The sort of item.
+    pub kind: ItemKind,
+    /// Its id.
+    pub id: ItemId,
+    /// The arguments of a tool, or the inputs of a directive.
+    pub parameters: Map<String, Value>,
+}
+
+impl ExecuteRequest {
+    /// An item without parameters.
+    #[must_use]
+    pub fn new(kind: ItemKind, id: ItemId) -> Self {
+        Self { kind, id, parameters: Map::new() }
+    }
+
+    /// The same with these parameters.
+    #[must_use]
+    pub fn with(self, parameters: Map<String, Value>) -> Self {
+        Self { parameters, ..self }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Executed {
+    /// What a directive or knowledge says, without signature and fence; of a tool, its result just as a thread would
+    /// show it to a model.
+    pub content: Value,
+    /// Whether a tool worked. What is taken into a conversation always did.
+    pub status: ToolStatus,
+}
+
+impl Executed {
+    pub(super) fn read(content: Value) -> Self {
+        Self { content, status: ToolStatus::Ok }
+    }
+
+    /// The content.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        self.content.clone()
+    }
+}
+
+/// Runs the tool, or gives the parsed content of the directive or the knowledge, for somebody to follow or to read. No
+/// thread begins; a [run](crate::Rye::run) is what begins one.
+///
+/// Whoever may load a directive or knowledge may take it into a conversation: it is the same text.
+///
+/// # Errors
+///
+/// When the caller may not, the item cannot be had, the inputs do not fit, or the tool cannot be run here. A tool that
+/// fails is no error but a result that says so.
+pub async fn execute(
+    rye: &Rye,
+    request: &ExecuteRequest,
+    caller: &Caller,
+) -> Result<Executed, PrimaryError> {
+    let ExecuteRequest { kind, id, parameters } = request;
+    match kind {
+        ItemKind::Tool => tool::call(rye, id, parameters.clone(), caller).await,
+        ItemKind::Directive => {
+            readable(caller, *kind, id)?;
+            reading::followed(rye, id, parameters).map(Executed::read)
+        }
+        ItemKind::Knowledge => {
+            readable(caller, *kind, id)?;
+            refuse_parameters(parameters)?;
+            Ok(Executed::read(reading::read(&rye.library.knowledge(id)?)))
+        }
+        ItemKind::Config => Err(PrimaryError::usage("configuration is not executed; load it")),
+    }
+}
+
+fn readable(caller: &Caller, kind: ItemKind, id: &ItemId) -> Result<(), PrimaryError> {
+    if caller.may(Primary::Load, kind, id) {
+        return Ok(());
+    }
+    caller.permit(Primary::Execute, kind, id).map(drop)
+}
+
+fn refuse_parameters(parameters: &Map<String, Value>) -> Result<(), PrimaryError> {
+    if parameters.is_empty() {
+        return Ok(());
+    }
+    Err(PrimaryError::usage("knowledge takes no parameters; leave `parameters` out"))
+}

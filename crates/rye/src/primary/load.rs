@@ -1,0 +1,210 @@
+//! Reading an item as it is written, and copying it to where it can be changed (SPEC D12).
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rye_caps::Primary;
+use rye_resolve::{Item, ItemId, ItemKind, Space};
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::error::PrimaryError;
+use super::{item, reading};
+use crate::rye::Rye;
+use crate::signing::{create, leads_out};
+
+/// An item to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadRequest {
+    /// The sort of item.
+    pub kind: ItemKind,
+    /// Its id.
+    pub id: ItemId,
+    /// The space that gets a copy.
+    pub destination: Option<Destination>,
+}
+
+impl LoadRequest {
+    /// An item that is read and not copied.
+    #[must_use]
+    pub fn new(kind: ItemKind, id: ItemId) -> Self {
+        Self { kind, id, destination: None }
+    }
+
+    /// The same, copied there as well.
+    #[must_use]
+    pub fn to(self, destination: Destination) -> Self {
+        Self { destination: Some(destination), ..self }
+    }
+}
+
+/// A space that items can be copied into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "SPEC D12 names these two")]
+pub enum Destination {
+    /// The project's `.ai`.
+    Project,
+    /// The operator's own `.ai`.
+    User,
+}
+
+impl Destination {
+    /// The space's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
+
+    fn space(self) -> Space {
+        match self {
+            Self::Project => Space::Project,
+            Self::User => Space::User,
+        }
+    }
+}
+
+impl FromStr for Destination {
+    type Err = DestinationError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "project" => Ok(Self::Project),
+            "user" => Ok(Self::User),
+            _ => Err(DestinationError { name: name.to_owned() }),
+        }
+    }
+}
+
+/// A word that names no space to copy to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no destination; write `project` or `user`")]
+#[non_exhaustive]
+pub struct DestinationError {
+    /// The word.
+    pub name: String,
+}
+
+/// An item as its file holds it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The verified text of the file, signature line included.
+    pub item: Item<String>,
+    /// The file that it was copied to.
+    pub copied_to: Option<PathBuf>,
+}
+
+/// Reads the verified file that the id means, and copies it where that is asked for.
+///
+/// # Errors
+///
+/// When the caller may not, the item cannot be had, or it cannot be copied: nothing is replaced, and what carries no
+/// signature is not copied, because its copy would be refused.
+pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded, PrimaryError> {
+    caller.permit(Primary::Load, request.kind, &request.id)?;
+    let item = rye.library.text(request.kind, &request.id)?;
+    let copied = request.destination.map(|destination| copy(rye, &item, destination));
+    let copied_to = copied.transpose().map_err(|source| PrimaryError::Copy {
+        kind: request.kind,
+        id: request.id.clone(),
+        source: Box::new(source),
+    })?;
+    Ok(Loaded { item, copied_to })
+}
+
+impl Loaded {
+    /// What the item is, its raw text as `content`, what it says of itself as `metadata` (`null` where it cannot be
+    /// parsed), and `copied_to`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut row = item::facts(&self.item);
+        row.insert("metadata".to_owned(), reading::metadata(&self.item));
+        row.insert("content".to_owned(), self.item.source.as_str().into());
+        let copied_to = self.copied_to.as_ref().map(|path| path.to_string_lossy().into_owned());
+        row.insert("copied_to".to_owned(), copied_to.into());
+        Value::Object(row)
+    }
+}
+
+/// Why an item cannot be copied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// It already stands there.
+    #[error("it is in the {} space already", .space)]
+    AtHome {
+        /// The space.
+        space: Space,
+    },
+    /// A file of that id is in the way.
+    #[error("`{}` exists and is not replaced; move it away first", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A link would take the copy out of the space.
+    #[error("a link leads out of the space, to `{}`", .target.display())]
+    LeavesSpace {
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// There is no such space.
+    #[error("there is no {} space here", .destination.as_str())]
+    NoSpace {
+        /// The space that was asked for.
+        destination: Destination,
+    },
+    /// Nobody signed the text, so that a copy would be refused.
+    #[error(
+        "it carries no signature that a copy could keep; write its text to a file of your own and sign that"
+    )]
+    Unsigned,
+    /// The system refused.
+    #[error("cannot write `{}`", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<PathBuf, CopyError> {
+    let spaces = rye.library.spaces();
+    let root = match destination {
+        Destination::Project => spaces.project(),
+        Destination::User => spaces.user(),
+    };
+    let root = root.ok_or(CopyError::NoSpace { destination })?;
+    if item.location.space == destination.space() {
+        return Err(CopyError::AtHome { space: item.location.space });
+    }
+    if !matches!(item.content.provenance(), rye_sign::Provenance::Signed(_)) {
+        return Err(CopyError::Unsigned);
+    }
+    let folder = root.join(".ai").join(item.kind.folder());
+    let file = |extension: &str| folder.join(format!("{}.{extension}", item.id));
+    // Another extension would be a second file of the id, which nobody could use (SPEC 1.4).
+    let twins = item.kind.extensions().iter().map(|extension| file(extension));
+    if let Some(path) = twins.into_iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(CopyError::Exists { path });
+    }
+    let path = file(item.location.extension());
+    written(&path, &item.source).map(|()| path)
+}
+
+fn written(path: &Path, text: &str) -> Result<(), CopyError> {
+    let failed = |source: io::Error| CopyError::Io { path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Before a folder is made as well: none is made where a link leads.
+    let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    if let Some(target) = leads_out(&nearest.join("item")) {
+        return Err(CopyError::LeavesSpace { target });
+    }
+    std::fs::create_dir_all(folder).and_then(|()| create(path, text)).map_err(failed)
+}

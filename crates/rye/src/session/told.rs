@@ -1,0 +1,35 @@
+//! A run's report as data, the same on every surface.
+
+use serde_json::{Value, json};
+
+use super::RunReport;
+
+impl RunReport {
+    /// Thread, state, outputs, text, cost, the call that waits, the failure and the warnings.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let outcome = &self.outcome;
+        json!({
+            "thread": self.thread.as_str(),
+            "folder": self.folder.to_string_lossy(),
+            "state": outcome.state.as_str(),
+            "outputs": outcome.outputs,
+            "text": outcome.text,
+            "turns": outcome.turns,
+            "tokens": outcome.usage.total(),
+            "cost_nanos": outcome.cost.get(),
+            "waits_for": outcome.asked.as_ref().map(|request| json!({
+                "call_id": request.call_id,
+                "item_id": request.item_id,
+                "arguments": request.arguments,
+                "arguments_sha256": request.sha256,
+                "reason": request.reason.as_str(),
+            })),
+            "failure": outcome.failure.as_ref().map(|failure| json!({
+                "kind": failure.kind.as_str(),
+                "message": failure.message,
+            })),
+            "warnings": self.warnings,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Signing a file where it lies, whole or not at all (SPEC 2.12).
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rye_resolve::{ItemId, ItemKind};
+use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
+use rye_thread::read_plain;
+use serde_json::{Value, json};
+
+use super::{SignError, signed};
+use crate::outcome::Class;
+use crate::place::place;
+
+/// A file that was signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Which item it is; none for a trust document.
+    pub item: Option<(ItemKind, ItemId)>,
+    /// The key that signed it.
+    pub key_id: KeyId,
+    /// The time that the signature states.
+    pub at: Timestamp,
+    /// What the signature covers: the SHA-256 over all but the signature line, line ends made LF.
+    pub digest: Digest,
+    /// The other key whose signature was there before.
+    pub replaced: Option<KeyId>,
+}
+
+impl SignedFile {
+    /// `{"path", "kind", "id", "status": "signed", "signature": {"key_id", "timestamp", "hash"}, "replaced"}`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let (kind, id) = self.item.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
+        json!({
+            "path": self.path.to_string_lossy(),
+            "kind": kind,
+            "id": id,
+            "status": "signed",
+            "signature": {
+                "key_id": self.key_id.as_str(),
+                "timestamp": self.at.to_string(),
+                "hash": self.digest.to_string(),
+            },
+            "replaced": self.replaced.as_ref().map(KeyId::to_string),
+        })
+    }
+}
+
+/// Why a file was not signed where it lies.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignFileError {
+    /// Somebody else wrote it between reading and writing.
+    #[error(
+        "`{}` was changed by somebody else in the meantime and is left as it is; look at it, and try again",
+        .path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A link leads out of the `.ai` folder that the file seems to be in.
+    #[error(
+        "a link leads out of the `.ai` folder, to `{}`, where nothing is an item; copy the file into the folder",
+        .target.display()
+    )]
+    LeadsOut {
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// The file is a link.
+    #[error("a link is not signed; sign the file that it leads to, `{}`", .target.display())]
+    Link {
+        /// The file that it leads to.
+        target: PathBuf,
+    },
+    /// The item is in no space that can be written.
+    #[error(
+        "{kind} `{id}` is in the {space} space, which is read only; copy it with `rye load --to project`, then sign that"
+    )]
+    ReadOnly {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// The space.
+        space: rye_resolve::Space,
+    },
+    /// Its text cannot be signed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The system refused to read or write.
+    #[error("cannot {verb} `{}`", .path.display())]
+    Io {
+        /// `read` or `write`.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SignFileError {
+    /// What sort of bad end it is.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        Class::Failed
+    }
+
+    /// What is wrong with the text, with its places, beside the text itself where that is what is wrong.
+    #[must_use]
+    pub fn faulty(&self) -> Option<&crate::Checked> {
+        match self {
+            Self::Sign(SignError::Faulty { checked }) => Some(checked),
+            _ => None,
+        }
+    }
+}
+
+/// Signs the file at `path`, which must be absolute: checks it, puts a new signature line in place of an old one, and
+/// replaces the file whole, with its mode and its line ends. Other names of it, by hard links, keep the old text.
+///
+/// # Errors
+///
+/// When it is a link or lies behind one that leaves the `.ai` folder, is no item or has problems, or cannot be written.
+pub fn sign_file(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<SignedFile, SignFileError> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    let new = signed(path, &old, key, at)?;
+    replace_file(path, &old, &new)?;
+    let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));
+    Ok(SignedFile {
+        path: path.to_owned(),
+        item: place(path),
+        key_id: key.public().key_id().clone(),
+        at,
+        digest: Digest::of_content(&new),
+        replaced,
+    })
+}
+
+/// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
+fn check_own_place(path: &Path) -> Result<(), SignFileError> {
+    if path.is_symlink() {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        return Err(SignFileError::Link { target });
+    }
+    leads_out(path).map_or(Ok(()), |target| Err(SignFileError::LeadsOut { target }))
+}
+
+/// Where the `.ai` folder around `path` is left by a link, the place that the link leads to. What is there is no item
+/// (SPEC 1.3), whatever it is called here. Of a file that is not there yet, the folder is looked at.
+pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let ai = path.ancestors().skip(1).find(is_ai)?.canonicalize().ok()?;
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(_) => path.parent()?.canonicalize().ok()?,
+    };
+    (!real.starts_with(ai)).then_some(real)
+}
+
+fn text(path: &Path) -> Result<String, SignFileError> {
+    let bytes = read_plain(path, MOST);
+    let text = bytes.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+    });
+    text.map_err(|source| SignFileError::Io { verb: "read", path: path.to_owned(), source })
+}
+
+/// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// Writes `text` in place of `old`, whole or not at all, and keeps the file's mode. A file that holds something else by now
+/// is left alone: what was looked at is what is replaced.
+///
+/// # Errors
+///
+/// When it was changed meanwhile, or the system refuses.
+pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileError> {
+    let written = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
+        temporary.as_file().sync_all()?;
+        if std::fs::read(path)? != old.as_bytes() {
+            return Ok(false);
+        }
+        temporary.persist(path).map_err(|error| error.error)?;
+        Ok(true)
+    };
+    match written() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(SignFileError::Changed { path: path.to_owned() }),
+        Err(source) => Err(SignFileError::Io { verb: "write", path: path.to_owned(), source }),
+    }
+}
+
+/// Makes a file that is not there yet, as any new file under the umask, whole or not at all.
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // A temporary one would be for its owner alone.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut temporary = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
+/// The key that the signature line names, if there is one that can be read.
+fn signer(path: &Path, text: &str) -> Option<KeyId> {
+    let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
+    Some(Unverified::locate(text, style).ok()?.key_id().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_changed_in_the_meantime_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("item.md");
+        std::fs::write(&path, "checked").expect("written");
+        replace_file(&path, "checked", "signed").expect("replaced");
+        let refused =
+            replace_file(&path, "checked", "signed twice").map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|message| message.contains("was changed by somebody else")));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "signed");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("listed").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+}

@@ -1,0 +1,57 @@
+//! `rye load`.
+
+use crate::session::Session;
+
+#[test]
+fn an_item_as_it_is_written() {
+    insta::assert_snapshot!(Session::new().rye("load notes/index-style --trust TRUST"));
+}
+
+#[test]
+fn an_item_as_data() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --json"));
+    insta::assert_snapshot!(session.rye("load rye/agent/core/Identity --json"));
+}
+
+#[test]
+fn an_id_of_two_kinds() {
+    let session = Session::new();
+    session.put(".ai/knowledge/notes/index.md", "Two.\n");
+    insta::assert_snapshot!(session.rye("load notes/index --trust TRUST"));
+    insta::assert_snapshot!(session.rye("load notes/index --kind knowledge --trust TRUST --json"));
+    insta::assert_snapshot!(session.rye("load notes/nothing --trust TRUST --json"));
+}
+
+#[test]
+fn what_was_changed_is_refused() {
+    let session = Session::new();
+    session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");
+    let output = session.rye("load notes/index-style --trust TRUST");
+    assert!(output.contains("is not verified") && output.ends_with("--- exit 3\n"), "{output}");
+    assert!(!output.contains("Markdown files"), "{output}");
+}
+
+#[test]
+fn a_copy_keeps_its_signature_and_replaces_nothing() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to user"));
+    let original = session.project().join(".ai/knowledge/notes/index-style.md");
+    let copy = session.home().join(".ai/knowledge/notes/index-style.md");
+    assert_eq!(std::fs::read(&copy).unwrap(), std::fs::read(original).unwrap());
+    insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to user"));
+    insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to project"));
+    insta::assert_snapshot!(session.rye("load rye/agent/core/base --to project"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_does_not_follow_a_link_out_of_the_space() {
+    let session = Session::new();
+    let elsewhere = session.home().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::create_dir_all(session.home().join(".ai/knowledge")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, session.home().join(".ai/knowledge/notes")).unwrap();
+    insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to user"));
+    assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
+}
