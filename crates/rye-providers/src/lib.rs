@@ -41,6 +41,7 @@ mod suggest;
 mod answer;
 mod conversation;
 mod raw;
+mod script;
 mod sse;
 mod stop;
 mod stream;

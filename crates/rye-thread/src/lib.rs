@@ -44,6 +44,7 @@ mod clock;
 mod contract;
 mod database;
 mod drive;
+mod history;
 mod id;
 mod journal;
 mod limits;
@@ -73,6 +74,7 @@ pub use self::drive::{
     Divergence, DriveContext, Observer, ReplayContext, Replayed, ResumeError, Resumed, drive,
     first_request, pending_approval, replay, resume,
 };
+pub use self::history::History;
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use self::reply::{Counted, Reply, StopReason, ToolCall};
-use crate::ToolSpec;
+use crate::{History, ToolSpec};
 
 /// The two texts that a thread begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,15 +25,17 @@ pub struct Opening {
 }
 
 /// One request to a model; equal requests are the same request.
+///
+/// A thread's requests share what they have in common, so that making one takes no longer as the thread goes on.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
     /// The system message, the same in every request of a thread.
-    pub system: Option<String>,
+    pub system: Option<Arc<str>>,
     /// The tools, sorted by name and the same in every request of a thread.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     /// The whole conversation so far, which only ever grows at its end.
-    pub messages: Vec<Message>,
+    pub messages: History,
     /// The most tokens that the answer may have, reasoning included.
     pub max_output_tokens: u64,
 }
@@ -43,7 +45,12 @@ impl Request {
     #[must_use]
     pub fn new(opening: &Opening, tools: Vec<ToolSpec>, max_output_tokens: u64) -> Self {
         let first = Message::User { text: opening.first_user_message.clone() };
-        Self { system: opening.system.clone(), tools, messages: vec![first], max_output_tokens }
+        Self {
+            system: opening.system.as_deref().map(Arc::from),
+            tools: tools.into(),
+            messages: vec![first].into(),
+            max_output_tokens,
+        }
     }
 }
 

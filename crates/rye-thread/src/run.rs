@@ -11,8 +11,8 @@ use std::time::Duration;
 pub use self::disk::RunDiskError;
 pub use self::end::{End, OutOfTurn, Returned, Step};
 use crate::{
-    Decision, Failure, FailureKind, Limits, Message, Nanos, Opening, OutputContract, Refusal,
-    Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
+    Decision, Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract,
+    Refusal, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
 };
 
 /// One conversation with a model, from its opening to its end, without any input or output.
@@ -46,12 +46,12 @@ use crate::{
 /// failed: the model decided on its outputs before it saw that.
 #[derive(Debug, Clone)]
 pub struct Run {
-    system: Option<String>,
-    tools: Vec<ToolSpec>,
+    system: Option<Arc<str>>,
+    tools: Arc<[ToolSpec]>,
     max_output_tokens: u64,
     contract: OutputContract,
     limits: Limits,
-    messages: Vec<Message>,
+    messages: History,
     phase: Phase,
     turns: u64,
     usage: Usage,
@@ -124,12 +124,12 @@ impl Run {
         max_output_tokens: u64,
     ) -> Self {
         Self {
-            system: opening.system,
-            tools,
+            system: opening.system.map(Arc::from),
+            tools: tools.into(),
             max_output_tokens,
             contract,
             limits,
-            messages: vec![Message::User { text: opening.first_user_message }],
+            messages: vec![Message::User { text: opening.first_user_message }].into(),
             phase: Phase::Ready,
             turns: 0,
             usage: Usage::default(),

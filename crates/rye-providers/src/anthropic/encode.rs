@@ -1,16 +1,15 @@
 //! A request as the bytes of a body.
 
-use std::borrow::Cow;
-
 use rye_thread::{Reply, Request, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ModelChoice;
-use crate::conversation::{Turn, UserTurn, sorted, system, text_of, turns};
-use crate::raw::kind;
+use crate::conversation::{UserTurn, text_of};
+use crate::raw::{kind, raw, text_value};
+use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
+use crate::{ModelChoice, Protocol};
 
 /// The body of a Messages request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
@@ -25,33 +24,46 @@ pub fn encode(
     choice: &ModelChoice,
     delivery: Delivery,
 ) -> Result<String, EncodeError> {
-    let tools: Vec<Tool<'_>> = sorted(request).into_iter().map(Tool::of).collect();
-    let turns = turns(&request.messages, |reply, index| Ok(blocks(reply, index)?.is_empty()))?;
-    let body = Body {
-        model: &choice.model,
-        max_tokens: request.max_output_tokens.min(choice.max_output),
-        stream: (delivery == Delivery::Streamed).then_some(true),
-        cache_control: (!tools.is_empty()).then(|| json!({ "type": "ephemeral" })),
-        system: system(request),
-        tools,
-        messages: turns.iter().map(message).collect::<Result<_, _>>()?,
-    };
-    serde_json::to_string(&body).map_err(EncodeError::Json)
+    SCRIPT.body(request, |frame| {
+        let members = Members {
+            model: &choice.model,
+            max_tokens: request.max_output_tokens.min(choice.max_output),
+            stream: (delivery == Delivery::Streamed).then_some(true),
+            cache_control: frame.tools.map(|_| CacheControl { kind: "ephemeral" }),
+            system: frame.system,
+            tools: frame.tools,
+        };
+        up_to_list(&members, "messages")
+    })
 }
 
+const SCRIPT: Script = Script {
+    protocol: Protocol::AnthropicMessages,
+    system: text_value,
+    tools: |tools| list(tools, Tool::of),
+    answer,
+    user,
+};
+
+/// The body but for its last member, `messages`.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Members<'a> {
     model: &'a str,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Value>,
+    cache_control: Option<CacheControl>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<WireMessage<'a>>,
+    system: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
 }
 
 #[derive(Serialize)]
@@ -68,34 +80,27 @@ impl<'a> Tool<'a> {
 }
 
 #[derive(Serialize)]
-struct WireMessage<'a> {
+struct WireMessage<T> {
     role: &'static str,
-    content: Cow<'a, RawValue>,
+    content: T,
 }
 
-/// The answer's blocks; another protocol's items are an array too, and are told apart by how the first one calls itself.
-fn blocks(reply: &Reply, index: usize) -> Result<Vec<&RawValue>, EncodeError> {
+/// The answer's blocks as they are; another protocol's items are an array too, and are told apart by how the first one
+/// calls itself.
+fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let blocks: Vec<&RawValue> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
-    match blocks.first().and_then(|first| kind(first)).as_deref() {
-        Some("function_call" | "message" | "reasoning") => Err(EncodeError::Foreign { index }),
-        _ => Ok(blocks),
+    match blocks.first().map(|first| kind(first)) {
+        None => Ok(Vec::new()),
+        Some(Some(kind)) if matches!(&*kind, "function_call" | "message" | "reasoning") => {
+            Err(EncodeError::Foreign { index })
+        }
+        Some(_) => Ok(vec![raw(&WireMessage { role: "assistant", content: reply.raw() })]),
     }
 }
 
-fn message<'a>(turn: &Turn<'a>) -> Result<WireMessage<'a>, EncodeError> {
-    match turn {
-        Turn::Model(reply, _) => {
-            Ok(WireMessage { role: "assistant", content: Cow::Borrowed(reply.raw()) })
-        }
-        Turn::User(user) => {
-            let content = serde_json::value::to_raw_value(&content(user));
-            Ok(WireMessage {
-                role: "user",
-                content: Cow::Owned(content.map_err(EncodeError::Json)?),
-            })
-        }
-    }
+fn user(user: &UserTurn<'_>, _: Option<&Reply>) -> Parts {
+    vec![raw(&WireMessage { role: "user", content: content(user) })]
 }
 
 fn content(user: &UserTurn<'_>) -> Value {

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ModelChoice;
-use crate::conversation::{Turn, UserTurn, sorted, system, turns};
+use crate::conversation::UserTurn;
 use crate::raw::{RawObject, raw};
+use crate::script::{Parts, Script, up_to_list};
 use crate::wire::{Delivery, EncodeError};
+use crate::{ModelChoice, Protocol};
 
 /// The body of a generateContent request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
@@ -19,39 +20,43 @@ use crate::wire::{Delivery, EncodeError};
 ///
 /// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
 pub fn encode(request: &Request, choice: &ModelChoice, _: Delivery) -> Result<String, EncodeError> {
-    let mut contents = Vec::new();
-    let mut given = Vec::new();
-    for turn in
-        turns(&request.messages, |reply, index| Ok(content(reply, index)?.parts.is_empty()))?
-    {
-        match turn {
-            Turn::Model(reply, index) => {
-                given = content(reply, index)?.ids();
-                contents.push(answer(reply, index)?);
-            }
-            Turn::User(user) => contents.push(from_user(&user, &std::mem::take(&mut given))),
-        }
-    }
-    let declarations: Vec<Declaration<'_>> =
-        sorted(request).into_iter().map(Declaration::of).collect();
-    let body = Body {
-        system_instruction: system(request).map(|text| json!({ "parts": [{ "text": text }] })),
-        tools: if declarations.is_empty() { vec![] } else { vec![Tools { declarations }] },
-        generation_config: json!({ "maxOutputTokens": request.max_output_tokens.min(choice.max_output) }),
-        contents,
-    };
-    serde_json::to_string(&body).map_err(EncodeError::Json)
+    SCRIPT.body(request, |frame| {
+        let max_output_tokens = request.max_output_tokens.min(choice.max_output);
+        let members = Members {
+            system_instruction: frame.system,
+            tools: frame.tools,
+            generation_config: GenerationConfig { max_output_tokens },
+        };
+        up_to_list(&members, "contents")
+    })
+}
+
+const SCRIPT: Script = Script {
+    protocol: Protocol::Gemini,
+    system: |text| raw(&json!({ "parts": [{ "text": text }] })),
+    tools: |tools| {
+        let declarations = tools.iter().map(|tool| Declaration::of(tool)).collect();
+        raw(&[Tools { declarations }])
+    },
+    answer,
+    user,
+};
+
+/// The body but for its last member, `contents`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Members<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+    generation_config: GenerationConfig,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tools<'a>>,
-    generation_config: Value,
-    contents: Vec<Box<RawValue>>,
+struct GenerationConfig {
+    max_output_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -94,22 +99,28 @@ fn content(reply: &Reply, index: usize) -> Result<Content, EncodeError> {
     serde_json::from_str(reply.raw().get()).map_err(|_| EncodeError::Foreign { index })
 }
 
-/// The content as received; one without a role is the model's.
-fn answer(reply: &Reply, index: usize) -> Result<Box<RawValue>, EncodeError> {
+/// The content as received, if it has any part; one without a role is the model's.
+fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
+    if content(reply, index)?.parts.is_empty() {
+        return Ok(Vec::new());
+    }
     let foreign = |_| EncodeError::Foreign { index };
     let mut content: RawObject = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
     if content.text("role").is_some() {
-        return Ok(reply.raw().to_owned());
+        return Ok(vec![reply.raw().to_owned()]);
     }
     content.set_text("role", "model");
-    Ok(content.into_raw())
+    Ok(vec![content.into_raw()])
 }
 
-fn from_user(user: &UserTurn<'_>, given: &[String]) -> Box<RawValue> {
-    let results = user.results.iter().map(|result| response(result, given));
+fn user(user: &UserTurn<'_>, before: Option<&Reply>) -> Parts {
+    // It was read once already, so that it is of this protocol.
+    let given = before.and_then(|reply| content(reply, 0).ok()).map(|content| content.ids());
+    let given = given.unwrap_or_default();
+    let results = user.results.iter().map(|result| response(result, &given));
     let texts = user.texts.iter().map(|text| json!({ "text": text }));
     let parts: Vec<Value> = results.chain(texts).collect();
-    raw(&json!({ "role": "user", "parts": parts }))
+    vec![raw(&json!({ "role": "user", "parts": parts }))]
 }
 
 fn response(result: &ToolResult, given: &[String]) -> Value {

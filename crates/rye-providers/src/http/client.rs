@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, redirect};
 use rustls::{ClientConfig, RootCertStore};
@@ -85,9 +86,10 @@ impl Transport {
     /// or the policy's attempts or time are used up. `deltas` hears of the one answer that is used, and of no other.
     pub(crate) async fn ask(
         &self,
-        body: &str,
+        body: String,
         deltas: &dyn DeltaSink,
     ) -> Result<Reply, ProviderError> {
+        let body = Bytes::from(body);
         let start = Instant::now();
         let mut attempts = 0;
         // What nobody received costs nothing.
@@ -97,7 +99,7 @@ impl Transport {
             let left = self.retry.total.saturating_sub(start.elapsed());
             let patience = Patience::from_now(self.timeout.min(left), self.idle);
             let span = telemetry::attempt(&self.url, self.server.as_ref(), attempts);
-            let attempt = self.attempt(body, patience, deltas, &span).instrument(span.clone());
+            let attempt = self.attempt(&body, patience, deltas, &span).instrument(span.clone());
             let failure = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
@@ -121,14 +123,14 @@ impl Transport {
 
     async fn attempt(
         &self,
-        body: &str,
+        body: &Bytes,
         patience: Patience,
         deltas: &dyn DeltaSink,
         span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
         let request = self.client.post(&self.url).headers(self.headers.clone());
-        let response = patience.bear(reporter, request.body(body.to_owned()).send()).await?;
+        let response = patience.bear(reporter, request.body(body.clone()).send()).await?;
         let (status, hints) = (response.status(), Hints::of(response.headers()));
         telemetry::responded(span, status.as_u16());
         if status.is_success() && is_stream(&response) {

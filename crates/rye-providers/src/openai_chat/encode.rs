@@ -5,10 +5,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::conversation::{Turn, UserTurn, marked_text_of, sorted, system, turns};
+use crate::conversation::{UserTurn, marked_text_of};
 use crate::raw::{RawObject, raw};
+use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
-use crate::{MaxTokensField, ModelChoice};
+use crate::{MaxTokensField, ModelChoice, Protocol};
 
 /// The body of a Chat Completions request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
@@ -28,29 +29,33 @@ pub fn encode(
         let max_output = request.max_output_tokens.min(choice.max_output);
         (choice.max_tokens_field == field).then_some(max_output)
     };
-    let mut messages = Vec::new();
-    messages.extend(system(request).map(|text| raw(&json!({ "role": "system", "content": text }))));
-    for turn in turns(&request.messages, says_nothing)? {
-        match turn {
-            Turn::Model(reply, index) => messages.push(answer(reply, index)?),
-            Turn::User(user) => messages.extend(from_user(&user)),
-        }
-    }
-    let body = Body {
-        model: &choice.model,
-        max_completion_tokens: max_output(MaxTokensField::MaxCompletionTokens),
-        max_tokens: max_output(MaxTokensField::MaxTokens),
-        stream: is_streamed.then_some(true),
-        // Without it a stream has no count of its tokens.
-        stream_options: is_streamed.then(|| json!({ "include_usage": true })),
-        tools: sorted(request).into_iter().map(Tool::of).collect(),
-        messages,
-    };
-    serde_json::to_string(&body).map_err(EncodeError::Json)
+    SCRIPT.body(request, |frame| {
+        let members = Members {
+            model: &choice.model,
+            max_completion_tokens: max_output(MaxTokensField::MaxCompletionTokens),
+            max_tokens: max_output(MaxTokensField::MaxTokens),
+            stream: is_streamed.then_some(true),
+            // Without it a stream has no count of its tokens.
+            stream_options: is_streamed.then_some(StreamOptions { include_usage: true }),
+            tools: frame.tools,
+        };
+        let mut head = up_to_list(&members, "messages")?;
+        head.push_str(frame.system.map_or("", RawValue::get));
+        Ok(head)
+    })
 }
 
+const SCRIPT: Script = Script {
+    protocol: Protocol::OpenAiChat,
+    system: |text| raw(&json!({ "role": "system", "content": text })),
+    tools: |tools| list(tools, Tool::of),
+    answer,
+    user,
+};
+
+/// The body but for its last member, `messages`.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Members<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
@@ -59,10 +64,14 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Box<RawValue>>,
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]
@@ -94,17 +103,19 @@ fn object(reply: &Reply, index: usize) -> Result<RawObject, EncodeError> {
     }
 }
 
-fn says_nothing(reply: &Reply, index: usize) -> Result<bool, EncodeError> {
-    let object = object(reply, index)?;
+fn says_nothing(message: &RawObject, reply: &Reply) -> bool {
     let has_content =
-        object.get("content").is_some_and(|content| !matches!(content.get(), "null" | "\"\""));
-    Ok(!has_content && reply.calls.is_empty())
+        message.get("content").is_some_and(|content| !matches!(content.get(), "null" | "\"\""));
+    !has_content && reply.calls.is_empty()
 }
 
 /// The message as received, with what a request must have and without what it may not have.
-fn answer(reply: &Reply, index: usize) -> Result<Box<RawValue>, EncodeError> {
+fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let mut message = object(reply, index)?;
+    if says_nothing(&message, reply) {
+        return Ok(Vec::new());
+    }
     let calls = message.get("tool_calls").filter(|calls| calls.get() != "null");
     let calls = calls.map(|calls| serde_json::from_str::<Vec<RawObject>>(calls.get()));
     let mut calls = calls.transpose().map_err(foreign)?.unwrap_or_default();
@@ -115,7 +126,7 @@ fn answer(reply: &Reply, index: usize) -> Result<Box<RawValue>, EncodeError> {
         && !(calls.is_empty() && message.get("tool_calls").is_some())
         && calls.iter().all(is_whole);
     if unchanged {
-        return Ok(reply.raw().to_owned());
+        return Ok(vec![reply.raw().to_owned()]);
     }
     for (call, read) in calls.iter_mut().zip(&reply.calls) {
         call.set_text("id", &read.id);
@@ -131,13 +142,13 @@ fn answer(reply: &Reply, index: usize) -> Result<Box<RawValue>, EncodeError> {
     if message.lacks("role") {
         message.set_text("role", "assistant");
     }
-    Ok(message.into_raw())
+    Ok(vec![message.into_raw()])
 }
 
-fn from_user(user: &UserTurn<'_>) -> impl Iterator<Item = Box<RawValue>> {
+fn user(user: &UserTurn<'_>, _: Option<&Reply>) -> Parts {
     let results = user.results.iter().map(|result| {
         json!({ "role": "tool", "tool_call_id": result.call_id, "content": marked_text_of(result) })
     });
     let texts = user.texts.iter().map(|text| json!({ "role": "user", "content": text }));
-    results.chain(texts).map(|message| raw(&message)).collect::<Vec<_>>().into_iter()
+    results.chain(texts).map(|message| raw(&message)).collect()
 }

@@ -5,10 +5,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ModelChoice;
-use crate::conversation::{Turn, UserTurn, marked_text_of, sorted, system, turns};
-use crate::raw::{RawObject, kind, raw};
+use crate::conversation::{UserTurn, marked_text_of};
+use crate::raw::{RawObject, kind, raw, text_value};
+use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
+use crate::{ModelChoice, Protocol};
 
 /// The body of a Responses request, byte for byte as it is to be sent; equal requests give equal bytes.
 ///
@@ -23,29 +24,32 @@ pub fn encode(
     choice: &ModelChoice,
     delivery: Delivery,
 ) -> Result<String, EncodeError> {
-    let mut input = Vec::new();
-    for turn in turns(&request.messages, |reply, index| Ok(items(reply, index)?.is_empty()))? {
-        match turn {
-            Turn::Model(reply, index) => input.extend(items(reply, index)?),
-            Turn::User(user) => input.extend(from_user(&user)),
-        }
-    }
-    let body = Body {
-        model: &choice.model,
-        max_output_tokens: request.max_output_tokens.min(choice.max_output),
-        stream: (delivery == Delivery::Streamed).then_some(true),
-        // The history is ours: it is sent whole each time, and the provider keeps no copy.
-        store: false,
-        include: ["reasoning.encrypted_content"],
-        instructions: system(request),
-        tools: sorted(request).into_iter().map(Tool::of).collect(),
-        input,
-    };
-    serde_json::to_string(&body).map_err(EncodeError::Json)
+    SCRIPT.body(request, |frame| {
+        let members = Members {
+            model: &choice.model,
+            max_output_tokens: request.max_output_tokens.min(choice.max_output),
+            stream: (delivery == Delivery::Streamed).then_some(true),
+            // The history is ours: it is sent whole each time, and the provider keeps no copy.
+            store: false,
+            include: ["reasoning.encrypted_content"],
+            instructions: frame.system,
+            tools: frame.tools,
+        };
+        up_to_list(&members, "input")
+    })
 }
 
+const SCRIPT: Script = Script {
+    protocol: Protocol::OpenAiResponses,
+    system: text_value,
+    tools: |tools| list(tools, Tool::of),
+    answer: items,
+    user,
+};
+
+/// The body but for its last member, `input`.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Members<'a> {
     model: &'a str,
     max_output_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,10 +57,9 @@ struct Body<'a> {
     store: bool,
     include: [&'static str; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    input: Vec<Box<RawValue>>,
+    instructions: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +81,7 @@ impl<'a> Tool<'a> {
 }
 
 /// The items of an answer as they are sent back.
-fn items(reply: &Reply, index: usize) -> Result<Vec<Box<RawValue>>, EncodeError> {
+fn items(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let mut items: Vec<Box<RawValue>> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
     // Another protocol's blocks are an array too.
@@ -110,11 +113,11 @@ fn name(item: &mut Box<RawValue>, id: &str) -> serde_json::Result<()> {
     Ok(())
 }
 
-fn from_user(user: &UserTurn<'_>) -> impl Iterator<Item = Box<RawValue>> {
+fn user(user: &UserTurn<'_>, _: Option<&Reply>) -> Parts {
     let results = user.results.iter().map(|result| {
         let output = marked_text_of(result);
         json!({ "type": "function_call_output", "call_id": result.call_id, "output": output })
     });
     let texts = user.texts.iter().map(|text| json!({ "role": "user", "content": text }));
-    results.chain(texts).map(|item| raw(&item)).collect::<Vec<_>>().into_iter()
+    results.chain(texts).map(|item| raw(&item)).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rye_providers::{Delivery, EncodeError, MaxTokensField, ModelChoice, Protocol, body};
-use rye_thread::{Message, Opening, Reply, Request, ToolResult, ToolSpec};
+use rye_thread::{History, Message, Opening, Reply, Request, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::bodies::keep;
@@ -181,7 +181,7 @@ impl Conversation {
         let opening =
             Opening { system: self.system.map(str::to_owned), first_user_message: String::new() };
         let mut request = Request::new(&opening, self.tools.clone(), self.max_output);
-        request.messages.clear();
+        request.messages = History::default();
         let mut last: Option<Arc<Reply>> = None;
         for say in &self.says {
             request.messages.push(match say {
@@ -234,9 +234,10 @@ fn all(protocol: Protocol) -> String {
 fn check_growth(protocol: Protocol, request: &Request, name: &str) {
     let encode = |messages: &[Message]| {
         let mut request = request.clone();
-        request.messages = messages.to_vec();
+        request.messages = messages.to_vec().into();
         body(protocol, &request, &choice(), Delivery::Whole).unwrap()
     };
+    check_notes(protocol, request, name);
     let whole = encode(&request.messages);
     for (at, message) in request.messages.iter().enumerate() {
         let Message::Assistant { reply } = message else { continue };
@@ -246,6 +247,34 @@ fn check_growth(protocol: Protocol, request: &Request, name: &str) {
         let before = encode(&request.messages[..at]);
         let before = before.strip_suffix("]}").unwrap();
         assert!(whole.starts_with(before), "{name}: {before} is not how this begins: {whole}");
+    }
+}
+
+/// A history that grows is written in pieces, and reads as one that is written at once; so does one that parts from it.
+#[track_caller]
+fn check_notes(protocol: Protocol, request: &Request, name: &str) {
+    let write = |messages: History| {
+        let mut request = request.clone();
+        request.messages = messages;
+        body(protocol, &request, &choice(), Delivery::Streamed).unwrap()
+    };
+    let mut grown = History::default();
+    for message in &request.messages {
+        grown.push(message.clone());
+        let once = write(grown.to_vec().into());
+        assert_eq!(write(grown.clone()), once, "{name}");
+        assert_eq!(write(grown.clone()), once, "{name}, again");
+        let mut other = grown.clone();
+        other.push(Message::User { text: "Something else.".to_owned() });
+        assert_eq!(write(other.clone()), write(other.to_vec().into()), "{name}, apart");
+        let mut elsewhere = request.clone();
+        elsewhere.messages = grown.clone();
+        (elsewhere.system, elsewhere.tools) = (Some("Another.".into()), Vec::new().into());
+        let mut fresh = elsewhere.clone();
+        fresh.messages = grown.to_vec().into();
+        let [kept, fresh] = [elsewhere, fresh]
+            .map(|request| body(protocol, &request, &choice(), Delivery::Whole).unwrap());
+        assert_eq!(kept, fresh, "{name}, with another frame");
     }
 }
 

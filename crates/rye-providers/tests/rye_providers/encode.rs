@@ -104,7 +104,7 @@ fn history_that_grows_keeps_its_beginning() {
 #[track_caller]
 fn check_messages(messages: Vec<Message>, expected: &Value) {
     let mut request = request();
-    request.messages = messages;
+    request.messages = messages.into();
     let body: Value = serde_json::from_str(&encode(&request)).unwrap();
     assert_eq!(&body["messages"], expected);
 }

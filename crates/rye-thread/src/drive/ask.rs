@@ -49,6 +49,8 @@ impl Driver<'_> {
         let answer = self.request(run, &request).instrument(span.clone()).await;
         telemetry::answered(&span, &answer);
         drop(span);
+        // The run grows the history that the request shares with it, and would copy it for another holder.
+        drop(request);
         match answer {
             Answer::Replied(mut reply) => {
                 if reply.counted == Counted::ByNobody {

@@ -206,7 +206,7 @@ const FRAME: u64 = 128;
 const TOOLS_FRAME: u64 = 2_048;
 
 fn opening_bound(run: &Run) -> u64 {
-    let system = run.system.as_ref().map_or(0, String::len);
+    let system = run.system.as_ref().map_or(0, |system| system.len());
     let tools: usize = run
         .tools
         .iter()

@@ -1,6 +1,7 @@
 //! The saved form of a run: tagged, versioned, and apart from the types that it saves.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,7 @@ impl RunDisk {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            system: run.system.clone(),
+            system: run.system.as_deref().map(str::to_owned),
             tools: run.tools.iter().map(ToolDisk::of).collect(),
             max_output_tokens: run.max_output_tokens,
             contract: run.contract.fields().iter().map(FieldDisk::of).collect(),
@@ -136,7 +137,7 @@ impl RunDisk {
             self.contract.into_iter().map(FieldDisk::into_field).collect();
         let messages = self.messages.into_iter().map(MessageDisk::into_message).collect();
         Ok(Run {
-            system: self.system,
+            system: self.system.map(Arc::from),
             tools: self.tools.into_iter().map(ToolDisk::into_tool).collect(),
             max_output_tokens: self.max_output_tokens,
             contract: OutputContract::new(fields?).map_err(|error| error.to_string())?,

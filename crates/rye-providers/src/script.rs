@@ -1,0 +1,169 @@
+//! Writing a conversation as the JSON of a body, each part of it once.
+
+use std::sync::Arc;
+
+use rye_thread::{Message, Reply, Request, ToolSpec};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::Protocol;
+use crate::conversation::UserTurn;
+use crate::raw::raw;
+use crate::wire::EncodeError;
+
+/// Elements of the list that a conversation is, each in the form in which it is sent.
+pub(crate) type Parts = Vec<Box<RawValue>>;
+
+/// How a protocol writes the parts of a conversation; each depends on the part alone, so that it is written once.
+pub(crate) struct Script {
+    pub(crate) protocol: Protocol,
+    /// The system message, which is not empty.
+    pub(crate) system: fn(&str) -> Box<RawValue>,
+    /// The tools by name, of which there are some.
+    pub(crate) tools: fn(&[&ToolSpec]) -> Box<RawValue>,
+    /// An answer, given its place among the messages; none for one that says nothing, because a provider refuses it.
+    pub(crate) answer: fn(&Reply, usize) -> Result<Parts, EncodeError>,
+    /// What stands before an answer or at the end, given the answer before it.
+    pub(crate) user: fn(&UserTurn<'_>, Option<&Reply>) -> Parts,
+}
+
+/// What is written before the conversation, and does not change as it goes on.
+pub(crate) struct Frame<'a> {
+    /// The system message, unless it is missing or empty.
+    pub(crate) system: Option<&'a RawValue>,
+    /// The tools, unless there are none.
+    pub(crate) tools: Option<&'a RawValue>,
+}
+
+impl Script {
+    /// A body whose last member is the list of the conversation's parts, given what comes up to and into that list.
+    pub(crate) fn body(
+        &self,
+        request: &Request,
+        head: impl FnOnce(&Frame<'_>) -> Result<String, EncodeError>,
+    ) -> Result<String, EncodeError> {
+        request.messages.note(|written: &mut Written| {
+            if written.protocol != Some(self.protocol) {
+                *written = Written { protocol: Some(self.protocol), ..Written::default() };
+            }
+            let mut body = head(&written.frame(self, request))?;
+            let rest = written.add(self, &request.messages)?;
+            body.reserve_exact(
+                written.parts.len()
+                    + rest.iter().map(|part| part.get().len() + 1).sum::<usize>()
+                    + 3,
+            );
+            append(&mut body, std::iter::once(&*written.parts).filter(|parts| !parts.is_empty()));
+            append(&mut body, rest.iter().map(|part| part.get()));
+            body.push_str("]}");
+            Ok(body)
+        })
+    }
+}
+
+/// Everything but the last member of an object, and the beginning of that one, which is a list.
+pub(crate) fn up_to_list(members: &impl Serialize, name: &str) -> Result<String, EncodeError> {
+    let mut text = serde_json::to_string(members).map_err(EncodeError::Json)?;
+    let brace = text.pop();
+    debug_assert_eq!(brace, Some('}'), "only objects have members");
+    if !text.ends_with('{') {
+        text.push(',');
+    }
+    text.extend(["\"", name, "\":["]);
+    Ok(text)
+}
+
+/// What was written of a conversation, which stays as it is while the conversation grows.
+#[derive(Default)]
+struct Written {
+    protocol: Option<Protocol>,
+    system: Option<(Arc<str>, Box<RawValue>)>,
+    tools: Option<(Arc<[ToolSpec]>, Box<RawValue>)>,
+    /// The parts up to the last answer, with commas between them.
+    parts: String,
+    /// How many messages they are, the last of which is an answer.
+    messages: usize,
+}
+
+impl Written {
+    fn frame(&mut self, script: &Script, request: &Request) -> Frame<'_> {
+        let system = request.system.as_ref().filter(|system| !system.is_empty());
+        let system = system.map(|system| {
+            let kept = self.system.take().filter(|(kept, _)| Arc::ptr_eq(kept, system));
+            let kept = kept.unwrap_or_else(|| (Arc::clone(system), (script.system)(system)));
+            &*self.system.insert(kept).1
+        });
+        let tools = (!request.tools.is_empty()).then(|| {
+            let kept = self.tools.take().filter(|(kept, _)| Arc::ptr_eq(kept, &request.tools));
+            let kept = kept.unwrap_or_else(|| {
+                (Arc::clone(&request.tools), (script.tools)(&sorted(&request.tools)))
+            });
+            &*self.tools.insert(kept).1
+        });
+        Frame { system, tools }
+    }
+
+    /// Adds what is new up to the last answer, and gives back what comes after it, to which more may be added.
+    fn add(&mut self, script: &Script, messages: &[Message]) -> Result<Parts, EncodeError> {
+        let mut user = UserTurn::default();
+        for (index, message) in messages.iter().enumerate().skip(self.messages) {
+            match message {
+                Message::User { text } => user.texts.push(text),
+                Message::ToolResults { results } => user.results.extend(results),
+                Message::Assistant { reply } => {
+                    let answer = (script.answer)(reply, index)?;
+                    if !answer.is_empty() {
+                        let before = self.user(script, messages, &std::mem::take(&mut user));
+                        append(&mut self.parts, before.iter().map(|part| part.get()));
+                        append(&mut self.parts, answer.iter().map(|part| part.get()));
+                        self.messages = index + 1;
+                    }
+                }
+                _ => return Err(EncodeError::Foreign { index }),
+            }
+        }
+        Ok(self.user(script, messages, &user))
+    }
+
+    fn user(&self, script: &Script, messages: &[Message], user: &UserTurn<'_>) -> Parts {
+        if user.is_empty() {
+            return Vec::new();
+        }
+        let before = self.messages.checked_sub(1).and_then(|index| messages.get(index));
+        let before = before.and_then(|message| match message {
+            Message::Assistant { reply } => Some(&**reply),
+            _ => None,
+        });
+        (script.user)(user, before)
+    }
+}
+
+/// The tools by name, whatever their order in the request.
+fn sorted(tools: &[ToolSpec]) -> Vec<&ToolSpec> {
+    let mut tools: Vec<&ToolSpec> = tools.iter().collect();
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+fn append<'a>(parts: &mut String, more: impl IntoIterator<Item = &'a str>) {
+    for part in more {
+        separate(parts);
+        parts.push_str(part);
+    }
+}
+
+/// A comma, unless nothing or the beginning of the list stands before it; no JSON value ends as a list begins.
+fn separate(parts: &mut String) {
+    if !parts.is_empty() && !parts.ends_with('[') {
+        parts.push(',');
+    }
+}
+
+/// The JSON of tools, each written by `one`.
+pub(crate) fn list<'a, T: Serialize>(
+    tools: &[&'a ToolSpec],
+    one: impl Fn(&'a ToolSpec) -> T,
+) -> Box<RawValue> {
+    let tools: Vec<T> = tools.iter().map(|tool| one(tool)).collect();
+    raw(&tools)
+}
