@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: `docs/cli.md` and `schemas/`, from what the built program says of itself.
+//! `cargo xtask codegen`: `docs/cli.md`, `docs/format.md` and `schemas/`, from what the built program says of itself.
 
 mod help;
 
@@ -15,11 +15,18 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     let mut files = schemas(&rye)?;
     let superfluous = superfluous_schemas(root, &files);
     files.push(("docs/cli.md".to_owned(), help::document(&|arguments| rye.output(arguments))?));
+    files.push(("docs/format.md".to_owned(), manual(&rye)?));
     let written = files.iter().map(|(path, contents)| {
         ensure_file_contents(root, path, contents.as_bytes(), mode, "codegen")
     });
     let removed = superfluous.iter().map(|path| remove(root, path, mode));
     all(written.chain(removed))
+}
+
+/// The manual of the formats, as a page of the guide.
+fn manual(rye: &Rye<'_>) -> Result<String, String> {
+    let manual = rye.output(&["help", "format"])?;
+    Ok(format!("{}\n\n{manual}", help::HEADER))
 }
 
 /// One file for each name that `rye schema` lists. JSON has no comments, so these carry no header.

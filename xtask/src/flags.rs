@@ -7,7 +7,8 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask TASK
 
   tidy                check the layer table, file and function lengths, and each crate's papers
-  codegen [--check]   write docs/cli.md and schemas/ from what `rye` says of itself
+  codegen [--check]   write docs/cli.md, docs/format.md and schemas/ from what `rye` says of
+                      itself
   fixtures [--check]  sign the examples again with the checked-in example key
   prompts [DIR [TRUST…]]
                       render the directives of a project (the quick start) into snapshots to review
@@ -15,12 +16,14 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   sdk                 hold every request body that the tests make against the vendors' own SDK types
   bench               the whole program beside a Python interpreter with a YAML parser
+  book                build the guide of docs/ into target/book
   ci                  everything that has to pass, in order, with times";
 
 /// One thing that `cargo xtask` can be asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     Bench,
+    Book,
     Ci,
     Codegen(Mode),
     Fixtures(Mode),
@@ -36,6 +39,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["bench"] => Ok(Task::Bench),
+        ["book"] => Ok(Task::Book),
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),

@@ -12,6 +12,7 @@
 mod flags;
 
 mod bench;
+mod book;
 mod ci;
 mod codegen;
 mod fixtures;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
 fn run(task: Task, root: &Path) -> Result<(), String> {
     match task {
         Task::Bench => bench::run(root),
+        Task::Book => book::run(root),
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),
         Task::Fixtures(mode) => fixtures::run(root, mode),

@@ -28,6 +28,19 @@ pub fn draft(kind: ItemKind, id: &ItemId) -> Option<Draft> {
     Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
 }
 
+/// The items of a project that begins: what agents should know of it, what its directives extend, and a first directive that
+/// needs no model.
+#[must_use]
+pub fn starter() -> Vec<Draft> {
+    [
+        ("knowledge/project/about.md", include_str!("templates/about.md")),
+        ("directives/project/base.md", include_str!("templates/base.md")),
+        ("directives/project/hello.md", include_str!("templates/hello.md")),
+    ]
+    .map(|(path, text)| Draft { path: path.to_owned(), text: text.to_owned() })
+    .into()
+}
+
 fn xml_category(id: &ItemId) -> String {
     id.folder().map(|folder| format!("    <category>{folder}</category>\n")).unwrap_or_default()
 }

@@ -40,7 +40,7 @@ pub use rye_thread as thread;
 #[doc(inline)]
 pub use rye_tools as tools;
 
-pub use self::authoring::{Draft, draft};
+pub use self::authoring::{Draft, draft, starter};
 pub use self::check::{Checked, Finding, Severity, check, check_bytes, github, sarif};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};

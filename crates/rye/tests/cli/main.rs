@@ -4,7 +4,9 @@
 
 mod authoring;
 mod capabilities;
+mod guide;
 mod hostile;
+mod init;
 mod keys;
 mod killing;
 mod loading;

@@ -76,6 +76,7 @@ pub(crate) enum Command {
     Render(commands::render::Arguments),
     Explain(commands::explain::Arguments),
     Diff(commands::diff::Arguments),
+    Init(commands::init::Arguments),
     #[command(subcommand)]
     New(commands::new::Command),
     Check(commands::check::Arguments),

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod help;
+pub(crate) mod init;
 pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod load;

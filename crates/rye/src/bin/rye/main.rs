@@ -61,6 +61,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Render(arguments) => commands::render::run(&arguments, environment),
         Command::Explain(arguments) => commands::explain::run(&arguments, environment),
         Command::Diff(arguments) => commands::diff::run(&arguments, environment),
+        Command::Init(arguments) => commands::init::run(&arguments, environment),
         Command::New(command) => commands::new::run(&command, environment),
         Command::Check(arguments) => commands::check::run(&arguments, environment),
         Command::Caps(command) => commands::caps::run(&command, environment),

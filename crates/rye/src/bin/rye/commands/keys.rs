@@ -42,14 +42,27 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let store = KeyStore::of(environment)?;
     match command {
         Command::Generate(arguments) => {
-            check_vacant(&store)?;
-            let key = SigningKey::generate().map_err(|error| Failure::of(&error, Exit::Failed))?;
-            settle(&key, &arguments.owner, &store, environment)
+            let (key, trusted) = generate(&arguments.owner, &store, environment)?;
+            tell(&key.public(), Some((&store.private(), &trusted)), environment);
+            warn_of_end(&key.public(), environment);
+            Ok(Exit::Fine)
         }
         Command::Show => show(&store, environment),
         Command::Import(arguments) => import::run(arguments, &store, environment),
         Command::Export(arguments) => export::run(arguments, &store, environment),
     }
+}
+
+/// Makes a key in the user space and trusts it there; with the path of the document that does.
+pub(crate) fn generate(
+    owner: &str,
+    store: &KeyStore,
+    environment: &Environment,
+) -> Result<(SigningKey, PathBuf), Failure> {
+    check_vacant(store)?;
+    let key = SigningKey::generate().map_err(|error| Failure::of(&error, Exit::Failed))?;
+    let trusted = settle(&key, owner, store, environment)?;
+    Ok((key, trusted))
 }
 
 /// Refuses where a key is, so that none is ever replaced (SPEC 2.6).
@@ -58,13 +71,14 @@ fn check_vacant(store: &KeyStore) -> Result<(), Failure> {
     taken.map_or(Ok(()), |path| Err(exists(&path)))
 }
 
-/// Writes the key into the user space and trusts it there: all of its files, or none.
+/// Writes the key into the user space and trusts it there, by the document whose path is given back: all of its files, or
+/// none.
 fn settle(
     key: &SigningKey,
     owner: &str,
     store: &KeyStore,
     environment: &Environment,
-) -> Result<Exit, Failure> {
+) -> Result<PathBuf, Failure> {
     if owner.trim().is_empty() {
         return Err(Failure::usage("the owner is empty; name whom the key belongs to"));
     }
@@ -80,9 +94,7 @@ fn settle(
         files.push((trusted.clone(), signed.as_str(), 0o644));
     }
     create_all(&files)?;
-    tell(&key.public(), Some((&store.private(), &trusted)), environment);
-    warn_of_end(&key.public(), environment);
-    Ok(Exit::Fine)
+    Ok(trusted)
 }
 
 fn create_all(files: &[(PathBuf, &str, u32)]) -> Result<(), Failure> {

@@ -7,11 +7,11 @@ use clap::Args;
 use rye::sign::SigningKey;
 use zeroize::Zeroizing;
 
-use super::{check_vacant, settle};
+use super::{check_vacant, settle, tell};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::key_store::{KeyStore, read_signing_key};
+use crate::key_store::{KeyStore, read_signing_key, warn_of_end};
 
 /// Take over a signing key into the user space, and trust it there
 #[derive(Debug, Args)]
@@ -50,7 +50,10 @@ pub(super) fn run(
             ));
         }
     };
-    settle(&key, &arguments.owner, store, environment)
+    let trusted = settle(&key, &arguments.owner, store, environment)?;
+    tell(&key.public(), Some((&store.private(), &trusted)), environment);
+    warn_of_end(&key.public(), environment);
+    Ok(Exit::Fine)
 }
 
 fn from_variable(name: &str) -> Result<SigningKey, Failure> {

@@ -1,0 +1,60 @@
+//! `rye init`: a project in one command, whole or not at all.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::session::Session;
+
+fn fresh(session: &Session) -> PathBuf {
+    session.project().join("../fresh")
+}
+
+#[test]
+fn a_project_begins_and_its_directive_runs() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    insta::assert_snapshot!(session.rye("init ../fresh/"));
+    insta::assert_snapshot!(session.rye("run project/hello --provider steps --project ../fresh"));
+    assert_eq!(fs::read_to_string(fresh(&session).join("HELLO.md")).unwrap(), "Hello, world.");
+    for command in ["verify", "check"] {
+        let output = session.rye(&format!("{command} ../fresh/.ai"));
+        assert!(output.ends_with("--- exit 0\n"), "{output}");
+    }
+}
+
+#[test]
+fn a_project_that_is_there_stays_as_it_is() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    session.rye("init ../fresh");
+    let about = fresh(&session).join(".ai/knowledge/project/about.md");
+    fs::write(&about, "mine").unwrap();
+    insta::assert_snapshot!(session.rye("init ../fresh"));
+    assert_eq!(fs::read_to_string(&about).unwrap(), "mine");
+}
+
+#[test]
+fn no_key_is_made_in_silence() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("init ../fresh"));
+    assert!(!fresh(&session).exists());
+    assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_key_is_made_on_request_and_trusted() {
+    let session = Session::new();
+    let made = session.rye("init ../fresh --new-key --owner ada@example.org --json");
+    assert!(made.contains("\"new_key\": true"), "{made}");
+    let verified = session.rye("verify ../fresh/.ai");
+    assert!(verified.contains("by ada@example.org"), "{verified}");
+    let again = session.rye("init ../other --new-key --json");
+    assert!(again.contains("\"new_key\": false"), "{again}");
+}
+
+#[test]
+fn the_user_space_is_no_project() {
+    let session = Session::new();
+    insta::assert_snapshot!(session.rye("init ../home --new-key"));
+    assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
+}
