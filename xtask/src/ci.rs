@@ -31,6 +31,21 @@ const STEPS: &[Step] = &[
         action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
     },
     Step { name: "test", action: Action::Command(&[("CI", "1")], TESTS) },
+    // After the tests, which have built most of what it takes.
+    Step {
+        name: "otel lint",
+        action: Action::Command(
+            &[],
+            "cargo clippy -p rye --features otel --all-targets -- -D warnings",
+        ),
+    },
+    Step {
+        name: "otel test",
+        action: Action::Command(
+            &[("CI", "1")],
+            "cargo test -p rye --features otel --bin rye --test cli telemetry",
+        ),
+    },
     Step { name: "doctest", action: Action::Command(&[], "cargo test --workspace --doc") },
     Step {
         name: "doc",

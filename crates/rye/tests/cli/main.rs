@@ -19,6 +19,8 @@ mod running;
 mod searching;
 mod session;
 mod surroundings;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod trust;
 mod trusting;
 mod usage;

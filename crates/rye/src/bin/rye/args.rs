@@ -8,6 +8,10 @@ use crate::commands;
 
 /// Runs directives: agent workflows as signed files, with no more authority than they declare.
 #[derive(Debug, Parser)]
+#[cfg_attr(
+    feature = "otel",
+    command(long_version = concat!(env!("CARGO_PKG_VERSION"), " with telemetry (otel)"))
+)]
 #[command(
     name = "rye",
     version,

@@ -24,6 +24,8 @@ mod refused;
 mod revision;
 mod side;
 mod table;
+#[cfg(feature = "otel")]
+mod telemetry;
 
 use std::env;
 use std::ffi::OsString;

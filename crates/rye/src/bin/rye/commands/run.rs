@@ -22,6 +22,8 @@ use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
 use crate::output;
 use crate::progress::Progress;
+#[cfg(feature = "otel")]
+use crate::telemetry::exported;
 
 /// Run a directive to its end and print its outputs
 #[derive(Debug, Args)]
@@ -93,12 +95,21 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
 
 /// Runs to the end, or until a signal stops the thread.
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    Ok(runtime.block_on(async {
-        tokio::spawn(interrupt_on_signal(cancel.clone()));
-        run.await
-    }))
+    // What the run tells of itself is whole once its runtime is gone.
+    exported(|| {
+        let runtime = tokio::runtime::Runtime::new()
+            .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+        Ok(runtime.block_on(async {
+            tokio::spawn(interrupt_on_signal(cancel.clone()));
+            run.await
+        }))
+    })
+}
+
+/// Nobody is told where the feature `otel` is not there.
+#[cfg(not(feature = "otel"))]
+fn exported<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
