@@ -14,6 +14,7 @@ mod place;
 pub mod primary;
 mod privileges;
 mod prompts;
+mod provider_facts;
 mod render;
 mod rye;
 mod session;
@@ -58,6 +59,7 @@ pub use self::privileges::{
     PrivilegesError, Tightened, Use,
 };
 pub use self::prompts::PromptsError;
+pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{

@@ -36,7 +36,7 @@ pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub(crate) use self::plan::{Plan, plan, refuse_hooks};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
-pub(crate) use self::provider::{Answerer, answerer};
+pub(crate) use self::provider::{Answerer, answerer, provider_config};
 pub use self::reopen::ReopenError;
 pub use self::replay::divergence_diff;
 pub use self::request::{

@@ -97,7 +97,7 @@ pub(crate) fn answerer(
         ProviderChoice::Named(name) => name.as_str(),
         ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
     };
-    let (item, config) = config(library, name)?;
+    let (item, config) = provider_config(library, name)?;
     let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
@@ -109,7 +109,10 @@ pub(crate) fn answerer(
 const DEFAULT: &str = "anthropic_messages";
 
 /// Reads a provider's configuration, verified like any item (SPEC 4.3).
-fn config(library: &Library, name: &str) -> Result<(Item<String>, ProviderConfig), PrepareError> {
+pub(crate) fn provider_config(
+    library: &Library,
+    name: &str,
+) -> Result<(Item<String>, ProviderConfig), PrepareError> {
     let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
         let (kind, text) = (ItemKind::Tool, name.to_owned());
         PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })

@@ -4,6 +4,7 @@
 
 mod authoring;
 mod capabilities;
+mod doctor;
 mod guide;
 mod hostile;
 mod init;

@@ -100,6 +100,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Threads(commands::threads::Command),
     Schema(commands::schema::Arguments),
+    Doctor(commands::doctor::Arguments),
     Completions(commands::completions::Arguments),
     Help(commands::help::Arguments),
 }

@@ -61,6 +61,11 @@ impl Environment {
         Self::moment().timestamp()
     }
 
+    /// Whether items that nobody signed are accepted.
+    pub(crate) fn accepts_unsigned(&self) -> bool {
+        self.global.allow_unsigned
+    }
+
     pub(crate) fn json(&self) -> bool {
         self.global.json
     }

@@ -90,7 +90,7 @@ pub(crate) fn warn_of_end(key: &PublicKey, environment: &Environment) {
     )]);
 }
 
-fn ended(key: &TrustedKey) -> Option<String> {
+pub(crate) fn ended(key: &TrustedKey) -> Option<String> {
     match (key.revoked(), key.expires()) {
         (Some(at), _) => Some(format!("was revoked at {at}")),
         (None, Some(at)) if at <= Environment::now() => Some(format!("expired at {at}")),

@@ -78,6 +78,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Which(arguments) => commands::which::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
         Command::Help(arguments) => commands::help::run(&arguments, environment),
         Command::Completions(arguments) => Ok(commands::completions::run(&arguments)),
     }

@@ -1,0 +1,96 @@
+//! `rye doctor`.
+
+mod examine;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Look at what a run needs here, and say what to do about what is missing
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing is sent, changed or made. Exits with 1 when something stands in the way of every run; what only some\n\
+                  runs need is a note.\n\n\
+                  Examples:\n  rye doctor\n  rye doctor --json"
+)]
+pub(crate) struct Arguments {}
+
+/// What was found of one thing.
+pub(crate) struct Finding {
+    /// Such as `keys`.
+    area: &'static str,
+    standing: Standing,
+    text: String,
+    /// What to do, where something is to be done.
+    advice: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// As it should be.
+    Fine,
+    /// Some runs need more.
+    Noted,
+    /// In the way.
+    Wrong,
+}
+
+impl Standing {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fine => "ok",
+            Self::Noted => "note",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+impl Finding {
+    fn fine(area: &'static str, text: String) -> Self {
+        Self { area, standing: Standing::Fine, text, advice: None }
+    }
+
+    fn noted(area: &'static str, text: String, advice: &str) -> Self {
+        let advice = Some(advice.to_owned());
+        Self { area, standing: Standing::Noted, text, advice }
+    }
+
+    fn wrong(area: &'static str, text: String, advice: &str) -> Self {
+        Self { standing: Standing::Wrong, ..Self::noted(area, text, advice) }
+    }
+
+    fn print(&self) {
+        println!("{:<5}  {:<9}  {}", self.standing.as_str(), self.area, output::line(&self.text));
+        if let Some(advice) = &self.advice {
+            println!("{:<5}  {:<9}  to do: {}", "", "", output::line(advice));
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "area": self.area,
+            "standing": self.standing.as_str(),
+            "text": self.text,
+            "advice": self.advice,
+        })
+    }
+}
+
+pub(crate) fn run(_: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let findings = examine::all(environment);
+    let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
+    if environment.json() {
+        output::json(&json!({
+            "ok": !is_wrong,
+            "version": env!("CARGO_PKG_VERSION"),
+            "findings": findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
+        }));
+    } else {
+        findings.iter().for_each(Finding::print);
+    }
+    Ok(if is_wrong { Exit::Failed } else { Exit::Fine })
+}

@@ -1,0 +1,210 @@
+//! One function for each thing that a run needs.
+
+use std::fs;
+
+use rye::resolve::{ItemKind, Space, trust_entries};
+use rye::sign::PublicKey;
+use rye::{ProviderFacts, Rye};
+
+use super::Finding;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::key_store::{KeyStore, ended, signing_key_if_any};
+use crate::output;
+
+/// Everything, in the order in which a newcomer needs it.
+pub(super) fn all(environment: &Environment) -> Vec<Finding> {
+    let mut findings = vec![program()];
+    findings.extend(spaces(environment));
+    findings.extend(key(environment));
+    match environment.rye() {
+        Ok(rye) => {
+            findings.push(trust(environment, &rye));
+            findings.extend(items(&rye));
+            findings.extend(providers(&rye));
+        }
+        Err(failure) => findings.push(Finding::wrong(
+            "trust",
+            sentence(&failure),
+            "mend or remove the file that is named; nothing runs before",
+        )),
+    }
+    findings
+}
+
+fn program() -> Finding {
+    Finding::fine("program", format!("rye {}", env!("CARGO_PKG_VERSION")))
+}
+
+/// Where items come from.
+fn spaces(environment: &Environment) -> Vec<Finding> {
+    let project = match environment.project() {
+        Ok(project) => Finding::fine("project", output::path(project)),
+        Err(failure) => Finding::noted(
+            "project",
+            sentence(&failure),
+            "`rye init` begins one; without a project, items can be looked at and nothing runs",
+        ),
+    };
+    let user = match environment.user() {
+        Ok(user) if user.is_dir() => Finding::fine("user", output::path(user)),
+        Ok(user) => Finding::noted(
+            "user",
+            format!("`{}` is not there", user.display()),
+            "make the folder, or name another one with `--user-space`",
+        ),
+        Err(failure) => Finding::noted("user", sentence(&failure), "set one of them"),
+    };
+    vec![project, user]
+}
+
+/// The key that signs items and records.
+fn key(environment: &Environment) -> Vec<Finding> {
+    match signing_key_if_any(environment) {
+        Ok(Some(key)) => {
+            let key = key.public();
+            vec![of_key(&key, environment), mode(environment)].into_iter().flatten().collect()
+        }
+        Ok(None) => vec![Finding::noted(
+            "keys",
+            "no signing key in the user space".to_owned(),
+            "`rye keys generate` makes one; without it you run what others signed, and sign nothing",
+        )],
+        Err(failure) => vec![Finding::wrong(
+            "keys",
+            sentence(&failure),
+            "bring the key back from a copy, or move the file away and make a new key",
+        )],
+    }
+}
+
+fn of_key(key: &PublicKey, environment: &Environment) -> Option<Finding> {
+    let id = key.key_id();
+    let rye = environment.rye().ok()?;
+    let Some(trusted) = rye.library().trust().find(id) else {
+        let advice = "`rye keys export > FILE` and `rye trust add FILE` trust it";
+        let text = format!("signing key {id}, which nothing here trusts");
+        return Some(Finding::wrong("keys", text, advice));
+    };
+    Some(match ended(trusted) {
+        None => Finding::fine("keys", format!("signing key {id}, trusted")),
+        Some(how) => Finding::wrong(
+            "keys",
+            format!("signing key {id}, which {how}"),
+            "move it away, make a new one with `rye keys generate`, and sign your items again",
+        ),
+    })
+}
+
+/// A private key that others may read is theirs, too.
+#[cfg(unix)]
+fn mode(environment: &Environment) -> Option<Finding> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let private = KeyStore::of(environment).ok()?.private();
+    let mode = fs::metadata(&private).ok()?.permissions().mode() & 0o077;
+    let path = private.display();
+    (mode != 0).then(|| {
+        let text = format!("others on this machine may open `{path}`");
+        Finding::wrong(
+            "keys",
+            text,
+            &format!("chmod 600 '{path}'; if somebody did, make a new key"),
+        )
+    })
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Environment) -> Option<Finding> {
+    None
+}
+
+/// Whose signatures count.
+fn trust(environment: &Environment, rye: &Rye) -> Finding {
+    let entries = trust_entries(rye.library().spaces(), &[], Environment::now());
+    let (_, entries) = match entries {
+        Ok(entries) => entries,
+        Err(error) => {
+            let failure = Failure::from(error);
+            return Finding::wrong("trust", sentence(&failure), "mend the file that is named");
+        }
+    };
+    let (counting, ignored): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.counts());
+    let of_project = ignored.iter().filter_map(|entry| entry.location.as_ref());
+    let of_project = of_project.filter(|at| at.space == Space::Project).count();
+    let text = format!("{} counted", output::counted(counting.len(), "trust document"));
+    match (counting.len(), of_project) {
+        _ if environment.accepts_unsigned() => Finding::noted(
+            "trust",
+            format!("{text}; items that nobody signed are accepted, too"),
+            "unset `RYE_DEV_MODE` unless you write items here",
+        ),
+        (0, _) => Finding::noted(
+            "trust",
+            format!("{text}: only what this program brings along can run"),
+            "`rye keys generate` for items of your own, `rye trust add FILE` for those of others",
+        ),
+        (_, 0) => Finding::fine("trust", text),
+        (_, waiting) => Finding::noted(
+            "trust",
+            format!("{text}; {waiting} of the project not, as a project vouches for nobody"),
+            "`rye trust list` shows them; `rye trust add KEY_ID` accepts one whose fingerprint you compared",
+        ),
+    }
+}
+
+/// Items that could be used, and those that are refused.
+fn items(rye: &Rye) -> Vec<Finding> {
+    ItemKind::ALL.into_iter().map(|kind| of_kind(rye, kind)).collect()
+}
+
+fn of_kind(rye: &Rye, kind: ItemKind) -> Finding {
+    let (items, problems) = rye.library().describe(kind);
+    let refused = items.iter().filter(|item| item.summary.is_err()).count() + problems.len();
+    let text = format!("{kind}: {} found, {refused} refused", items.len());
+    match refused {
+        0 => Finding::fine("items", text),
+        _ => {
+            let advice = format!("`rye list --kind {kind}` says which and why");
+            Finding::noted("items", text, &advice)
+        }
+    }
+}
+
+/// Who could answer.
+fn providers(rye: &Rye) -> Vec<Finding> {
+    match rye.providers() {
+        Ok(providers) => providers
+            .into_iter()
+            .map(|(name, facts)| match facts {
+                Ok(facts) => provider(&facts),
+                Err(error) => Finding::noted(
+                    "provider",
+                    format!("{name}: {}", sentence(&Failure::from(error))),
+                    "mend or sign its file, or run with another `--provider`",
+                ),
+            })
+            .collect(),
+        Err(error) => {
+            let text = sentence(&Failure::from(error));
+            vec![Finding::wrong("provider", text, "make the folder readable")]
+        }
+    }
+}
+
+fn provider(facts: &ProviderFacts) -> Finding {
+    let models = output::counted(facts.models, "model");
+    let text = format!("{}: {models} at {}", facts.name, facts.base_url);
+    match &facts.key_variable {
+        Some(name) if Environment::variable(name).is_none() => Finding::noted(
+            "provider",
+            format!("{text}, no key"),
+            &format!("set `{name}` to run with it; `--provider steps` needs no model"),
+        ),
+        _ => Finding::fine("provider", text),
+    }
+}
+
+/// A failure in one line.
+fn sentence(failure: &Failure) -> String {
+    failure.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,49 @@
+//! Which models could answer here, without asking one.
+
+use rye_resolve::{ItemKind, ResolveError};
+
+use crate::Rye;
+use crate::config::{PROVIDERS, is_provider};
+use crate::session::{PrepareError, provider_config};
+
+/// A provider's configuration, as far as it can be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProviderFacts {
+    /// What `--provider` calls it.
+    pub name: String,
+    /// Where requests go, without the protocol's own path.
+    pub base_url: String,
+    /// The environment variable that holds the key; none for a server that wants no key.
+    pub key_variable: Option<String>,
+    /// How many models it knows.
+    pub models: usize,
+}
+
+/// What `--provider` calls a configuration, and what it says, or why it cannot be used.
+pub type NamedProvider = (String, Result<ProviderFacts, PrepareError>);
+
+impl Rye {
+    /// Every provider's configuration of the spaces, verified and read, by name; or why it cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// When a space cannot be read.
+    pub fn providers(&self) -> Result<Vec<NamedProvider>, ResolveError> {
+        let listed = self.library().list(ItemKind::Tool)?.into_iter();
+        let names = listed.filter(|listed| is_provider(&listed.id));
+        Ok(names
+            .map(|listed| {
+                let name = listed.id.as_str().trim_start_matches(PROVIDERS).to_owned();
+                (name.clone(), self.provider(name))
+            })
+            .collect())
+    }
+
+    fn provider(&self, name: String) -> Result<ProviderFacts, PrepareError> {
+        let (_, config) = provider_config(self.library(), &name)?;
+        let key_variable = config.auth().map(|auth| auth.env.clone());
+        let (base_url, models) = (config.base_url().to_owned(), config.models().len());
+        Ok(ProviderFacts { name, base_url, key_variable, models })
+    }
+}

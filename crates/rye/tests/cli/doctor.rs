@@ -1,0 +1,103 @@
+//! `rye doctor`: what it finds, and what it says to do.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::session::Session;
+
+const PRIVATE: &str = ".ai/config/keys/signing/private_key.pem";
+
+/// Checks that the finding and its advice are told, with this exit code.
+#[track_caller]
+fn check(session: &Session, variables: &[(&str, &str)], finding: [&str; 2], code: i32) {
+    let output = session.rye_with("doctor", variables);
+    let squeezed = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [text, advice] = finding;
+    let told = if advice.is_empty() { text.to_owned() } else { format!("{text} to do: {advice}") };
+    assert!(squeezed.contains(&told), "{told}\n{output}");
+    assert!(output.ends_with(&format!("--- exit {code}\n")), "{output}");
+}
+
+#[test]
+fn a_machine_that_is_ready() {
+    let session = Session::new();
+    session.rye("keys import KEY --owner example");
+    insta::assert_snapshot!(session.rye_with("doctor", &[("ANTHROPIC_API_KEY", "sk-secret")]));
+    let data = session.rye_with("doctor --json", &[("ANTHROPIC_API_KEY", "sk-secret")]);
+    assert!(data.contains("\"ok\": true") && !data.contains("sk-secret"), "{data}");
+}
+
+#[test]
+fn a_machine_that_is_new() {
+    insta::assert_snapshot!(Session::new().rye("doctor"));
+}
+
+#[test]
+fn a_key_that_others_may_read() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    let private = session.home().join(PRIVATE);
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = [
+        "wrong keys others on this machine may open `<DIR>/home/.ai/config/keys/signing/private_key.pem`",
+        "chmod 600 '<DIR>/home/.ai/config/keys/signing/private_key.pem'; if somebody did, make a new key",
+    ];
+    check(&session, &[], found, 1);
+}
+
+#[test]
+fn a_key_that_has_ended() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    session.rye("trust revoke 56dbf7b2d9ce86ed");
+    check(&session, &[], ["wrong keys signing key 56dbf7b2d9ce86ed, which was revoked at", ""], 1);
+}
+
+#[test]
+fn a_key_that_nothing_trusts() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    session.rye("trust remove 56dbf7b2d9ce86ed");
+    let found = [
+        "wrong keys signing key 56dbf7b2d9ce86ed, which nothing here trusts",
+        "`rye keys export > FILE` and `rye trust add FILE` trust it",
+    ];
+    check(&session, &[], found, 1);
+}
+
+#[test]
+fn a_key_that_is_none() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    fs::write(session.home().join(PRIVATE), "nothing").unwrap();
+    check(
+        &session,
+        &[],
+        ["wrong keys `<DIR>/home/.ai/config/keys/signing/private_key.pem`:", ""],
+        1,
+    );
+}
+
+#[test]
+fn a_switch_that_lowers_a_guard() {
+    let session = Session::new();
+    let found = [
+        "note trust 0 trust documents counted; items that nobody signed are accepted, too",
+        "unset `RYE_DEV_MODE` unless you write items here",
+    ];
+    check(&session, &[("RYE_DEV_MODE", "1")], found, 0);
+}
+
+#[test]
+fn a_provider_that_nobody_signed() {
+    let session = Session::new();
+    session.put(".ai/tools/rye/agent/providers/mine.yaml", "protocol: openai_chat\n");
+    check(&session, &[], ["note provider mine:", ""], 0);
+}
+
+#[test]
+fn configuration_that_keeps_everything_from_running() {
+    let session = Session::new();
+    session.put(".ai/config/trust.yaml", "grants: 3\n");
+    check(&session, &[], ["wrong trust", ""], 1);
+}
