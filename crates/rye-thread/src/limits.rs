@@ -152,26 +152,49 @@ mod tests {
     }
 
     #[test]
-    fn turns() {
+    fn at_and_over_a_limit() {
         check(10, 0, 0, Some("limit `turns` reached: 10 of 10"));
-    }
-
-    #[test]
-    fn tokens() {
+        check(11, 0, 0, Some("limit `turns` reached: 11 of 10"));
+        check(0, 200_000, 0, Some("limit `tokens` reached: 200000 of 200000"));
         check(0, 200_001, 0, Some("limit `tokens` reached: 200001 of 200000"));
-    }
-
-    #[test]
-    fn duration() {
         check(0, 0, 600, Some("limit `duration_seconds` reached: 600 of 600"));
+        check(0, 0, 601, Some("limit `duration_seconds` reached: 601 of 600"));
+    }
+
+    /// The first of several, in the order in which a person would look.
+    #[test]
+    fn several_at_once() {
+        check(10, 200_000, 600, Some("limit `turns` reached: 10 of 10"));
+        check(9, 200_000, 600, Some("limit `tokens` reached: 200000 of 200000"));
+    }
+
+    /// Rows by the variant's name: what a directive calls it, and what is said when it ends a thread at 620,000,000 of
+    /// 500,000,000. A limit without a row does not compile.
+    macro_rules! rows {
+        ($($limit:ident: $name:literal, $said:literal;)*) => {
+            const ROWS: &[(Limit, &str, &str)] = &[$((Limit::$limit, $name, $said)),*];
+
+            const fn has_a_row(limit: Limit) {
+                match limit {
+                    $(Limit::$limit => (),)*
+                }
+            }
+        };
+    }
+
+    rows! {
+        Duration: "duration_seconds", "limit `duration_seconds` reached: 620000000 of 500000000";
+        Spend: "spend", "limit `spend` reached: the next request may bring the cost to 0.62 USD of 0.50 USD";
+        Tokens: "tokens", "limit `tokens` reached: 620000000 of 500000000";
+        Turns: "turns", "limit `turns` reached: 620000000 of 500000000";
     }
 
     #[test]
-    fn money_is_shown_in_dollars() {
-        let hit = LimitHit { limit: Limit::Spend, value: 620_000_000, maximum: 500_000_000 };
-        assert_eq!(
-            hit.to_string(),
-            "limit `spend` reached: the next request may bring the cost to 0.62 USD of 0.50 USD"
-        );
+    fn each_is_told_in_its_own_unit() {
+        for (limit, name, said) in ROWS {
+            has_a_row(*limit);
+            let hit = LimitHit { limit: *limit, value: 620_000_000, maximum: 500_000_000 };
+            assert_eq!((limit.as_str(), hit.to_string().as_str()), (*name, *said));
+        }
     }
 }

@@ -291,4 +291,4 @@ pub fn read_file(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

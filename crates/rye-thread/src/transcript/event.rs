@@ -190,6 +190,27 @@ impl Injected {
 }
 
 impl Event {
+    /// The names of all events, sorted.
+    pub const NAMES: [&'static str; 17] = [
+        "approval_decided",
+        "approval_requested",
+        "assistant_reasoning",
+        "assistant_text",
+        "checkpoint",
+        "context_injected",
+        "model_fallback",
+        "step_finish",
+        "step_start",
+        "system_prompt",
+        "thread_complete",
+        "thread_error",
+        "thread_resumed",
+        "thread_start",
+        "tool_call_result",
+        "tool_call_start",
+        "user_message",
+    ];
+
     /// The name in the transcript.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -9,6 +9,8 @@ use super::*;
 use crate::store::{Claim, MemoryStore};
 use crate::{Limits, ProviderInfo, ToolResult};
 
+pub(crate) mod events;
+
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
 fn thread() -> ThreadId {

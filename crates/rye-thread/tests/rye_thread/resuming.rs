@@ -11,16 +11,35 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 
-use crate::doubles::thread_id;
+use crate::doubles::{call, returns, thread_id};
 use crate::world::{EVERY, World, count, outcome, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
 #[tokio::test]
 async fn cut_after_any_record_it_ends_the_same() {
-    let whole = World::new();
+    check_every_cut(&World::new(), 20).await;
+}
+
+/// A provider may give the calls of each turn the same ids: a receipt is that of its turn's call, and of no other.
+#[tokio::test]
+async fn ids_that_come_again_are_other_calls() {
+    let mut world = World::new();
+    let set = |n: u64| vec![call("same", "a_set", json!({"n": n}))];
+    let read = |n: u64| call("same", "a_read", json!({"n": n}));
+    world.model.turns = vec![set(1), set(2), set(2), vec![read(3)], vec![read(4)]];
+    world.model.turns.push(vec![returns("same", json!({"score": 7}))]);
+    check_every_cut(&world, 6).await;
+    let all = [1, 2, 2].map(|n| format!("a/set {{\"n\":{n}}}"));
+    let reads = [3, 4].map(|n| format!("a/read {{\"n\":{n}}}"));
+    assert_eq!(world.effects(), [&all[..], &reads[..]].concat());
+    let replayed = world.replay("", "").await;
+    assert_eq!((replayed.divergence, replayed.turns), (None, 6));
+}
+
+async fn check_every_cut(whole: &World, turns: u64) {
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     assert_eq!(expected.state, ThreadState::Completed, "{:?}", expected.failure);
-    assert_eq!(expected.turns, 20);
+    assert_eq!(expected.turns, turns);
     let (bytes, reading) = (whole.bytes(), whole.reading());
     let mut end = 0;
     for line in std::iter::once(&b""[..]).chain(bytes.split_inclusive(|byte| *byte == b'\n')) {

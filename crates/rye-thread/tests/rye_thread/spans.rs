@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
+
+/// A subscriber that is not alone is asked by threads that do not know it, too. Alone, it would not hear of a span whose
+/// place in the code another test came by first.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Keeper(Arc::default())));
 
 /// What was told of one span.
 #[derive(Default)]
@@ -32,6 +36,7 @@ pub(crate) struct Spans {
 
 impl Spans {
     pub(crate) fn here() -> Self {
+        LazyLock::force(&ANOTHER);
         let kept = Arc::default();
         let guard = tracing::subscriber::set_default(Keeper(Arc::clone(&kept)));
         Self { kept, _guard: guard }

@@ -1,12 +1,16 @@
 //! What telemetry is told of a thread: a table of whole trees, and that nothing of a conversation is in them.
 
-use rye_thread::{Effect, ProviderErrorClass, SpendLimit, StopReason, ToolCall, ToolOutput, Usage};
+use rye_thread::{
+    Cancel, Decision, Effect, ProviderErrorClass, SpendLimit, StopReason, ToolCall, ToolOutput,
+    Usage,
+};
 use serde_json::json;
 
 use crate::doubles::{
     Function, Thread, Turn, after, call, calls, echo, execute, fails, reply, says, tool,
 };
 use crate::spans::Spans;
+use crate::world::World;
 
 /// What each span has, whatever happens.
 const AGENT: &str = "gen_ai.agent.name=test/greet gen_ai.conversation.id=greet-019a0000-0000-7000-8000-000000000001 \
@@ -217,4 +221,30 @@ async fn tokens_are_counted_as_the_convention_wants() {
         told[1],
         "  chat model-1: gen_ai.response.finish_reasons=end_turn otel.kind=internal"
     );
+}
+
+/// Each program tells of what it did itself; a replay does nothing, and tells of nothing.
+#[tokio::test]
+async fn a_thread_that_goes_on() {
+    let mut world = World::new();
+    world.model.turns = vec![vec![call("1", "a_once", json!({"n": 1}))]];
+    world.model.turns.push(vec![crate::doubles::returns("2", json!({"score": 7}))]);
+    world.asking = rye_thread::Asking::Always;
+    world.approves = None;
+    let told = |spans: Spans| spans.tree().lines().map(shorter).collect::<Vec<_>>();
+
+    let spans = Spans::here();
+    drop(world.begin(std::sync::Arc::clone(&world.store) as _, &Cancel::new()).await);
+    assert_eq!(told(spans), [agent("suspended", 1), answered("tool_use")]);
+
+    world.approves = Some(Decision::Approved);
+    let spans = Spans::here();
+    drop(world.resume("Begin.").await.unwrap());
+    let once = "  execute_tool a/once: gen_ai.tool.call.id=1 gen_ai.tool.name=a/once gen_ai.tool.type=function \
+                otel.kind=internal";
+    assert_eq!(told(spans), [agent("completed", 1), once.to_owned(), answered("tool_use")]);
+
+    let spans = Spans::here();
+    assert_eq!(world.replay("", "").await.divergence, None);
+    assert_eq!(told(spans), [""; 0]);
 }

@@ -22,7 +22,7 @@ use crate::doubles::{
 
 /// Answers from the history alone, as a model would, so that it does not matter who asks.
 pub(crate) struct Model {
-    turns: Vec<Vec<ToolCall>>,
+    pub(crate) turns: Vec<Vec<ToolCall>>,
     pub(crate) asked: AtomicU64,
 }
 
@@ -262,6 +262,7 @@ impl World {
             key: Arc::clone(&self.key),
             asking: self.asking,
             approves: self.approves,
+            model: Model { turns: self.model.turns.clone(), asked: AtomicU64::new(0) },
             ..Self::new()
         };
         let lease = cut

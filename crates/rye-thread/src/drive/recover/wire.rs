@@ -145,3 +145,25 @@ struct StartWire {
 struct TextWire {
     text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::tests::events::recorded;
+
+    /// A thread goes on from whatever its program recorded.
+    #[test]
+    fn every_event_is_understood() {
+        for record in recorded() {
+            assert!(Recorded::read(&record).is_ok(), "{}", record.event);
+        }
+    }
+
+    #[test]
+    fn what_a_newer_version_records_is_refused() {
+        let mut record = recorded().remove(0);
+        record.event = "dream".to_owned();
+        let refused = Recorded::read(&record).err();
+        assert_eq!(refused.as_deref(), Some("this version knows no event `dream`"));
+    }
+}

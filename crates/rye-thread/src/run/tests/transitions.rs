@@ -4,7 +4,7 @@ use super::*;
 use crate::Decision;
 
 /// What a driver can do to a run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Input {
     Step,
     StepAtTheLimit,
@@ -25,6 +25,7 @@ enum Input {
 
 use Input::*;
 
+/// Every input; one that is not here does not compile, because [`told`] would not know it.
 const ALL: [Input; 15] = [
     Step,
     StepAtTheLimit,
@@ -42,6 +43,47 @@ const ALL: [Input; 15] = [
     Fail,
     Cancel,
 ];
+
+/// What the table of [`Run`]'s documentation calls the input, in a run that must return outputs and in one that need not.
+const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static str {
+    match (input, is_contracted, is_reminded) {
+        (Step, ..) => "`step`",
+        (StepAtTheLimit, ..) => "`step`, a limit is reached",
+        (Text, false, _) => "text, no output required",
+        (Text, true, false) => "text, outputs required, first time",
+        (Text, true, true) => "text, outputs required, reminded before",
+        (Pause, ..) => "reply that pauses",
+        (Refused, ..) => "reply that was refused for its content",
+        (Cut | LostCalls, ..) => "reply that is cut, or lacks the calls it stopped for",
+        (Calls, ..) => "reply with calls",
+        (Results, ..) => "results",
+        (Return, ..) => "results, a `directive_return` is accepted",
+        (AskApproval, ..) => "`ask_approval` of one of the calls",
+        (AskApprovalOfNone, ..) => "",
+        (Decide, ..) => "`decided`",
+        (Fail, ..) => "`fail`",
+        (Cancel, ..) => "`cancel`",
+    }
+}
+
+/// A path to each state. A state without one does not compile, because [`state`] would not know it.
+const STATES: [(&str, &[Input]); 5] = [
+    ("ready", &[]),
+    ("asked", &[Step]),
+    ("calling", &[Step, Calls]),
+    ("waiting", &[Step, Calls, AskApproval]),
+    ("done", &[Cancel]),
+];
+
+const fn state(phase: &Phase) -> usize {
+    match phase {
+        Phase::Ready => 0,
+        Phase::Asked => 1,
+        Phase::Calling(_) => 2,
+        Phase::Waiting { .. } => 3,
+        Phase::Done(_) => 4,
+    }
+}
 
 /// Whether the run took it.
 fn give(run: &mut Run, input: Input) -> bool {
@@ -136,14 +178,8 @@ fn every_transition_leads_where_the_table_says() {
 /// Whatever is not in the table is refused and leaves no trace.
 #[test]
 fn no_other_input_changes_anything() {
-    let states: [(&str, &[Input]); 5] = [
-        ("ready", &[]),
-        ("asked", &[Step]),
-        ("calling", &[Step, Calls]),
-        ("waiting", &[Step, Calls, AskApproval]),
-        ("done", &[Cancel]),
-    ];
-    for (state, path) in states {
+    for (place, (state, path)) in STATES.into_iter().enumerate() {
+        assert_eq!(super::transitions::state(&after(false, path).phase), place);
         for input in ALL {
             let mut run = after(false, path);
             assert_eq!(run.phase.name(), state);
@@ -158,6 +194,51 @@ fn no_other_input_changes_anything() {
                 assert_eq!(run.to_json(), before, "{state} {input:?}");
             }
         }
+    }
+}
+
+/// Every row of the documented table has its rows here, and the other way round.
+#[test]
+fn the_table_is_the_documented_one() {
+    let source = include_str!("../../run.rs");
+    let rows = source.lines().filter_map(|line| line.strip_prefix("/// |")?.strip_suffix('|'));
+    let rows = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let documented: Vec<_> = rows.filter(|row| row[0].starts_with(['`', 'a'])).collect();
+    let mut undocumented: Vec<_> = ROWS.iter().collect();
+    for row in documented {
+        let [states, input, next] = row[..] else { panic!("{row:?}") };
+        let is_meant = |state: &str| match states {
+            "any but `done`" => state != "done",
+            _ => states.contains(&format!("`{state}`")),
+        };
+        let of_row = |(is_contracted, path, by, to): &&(bool, &[Input], Input, &str)| {
+            let is_reminded = path.contains(&Text);
+            let from = state_of(&after(*is_contracted, path), *by);
+            let is_input = told(*by, *is_contracted, is_reminded) == input
+                || same(*by, StepAtTheLimit)
+                    && input == "`step`"
+                    && !["ready", "asked"].contains(&from);
+            is_input && is_meant(from) && leads_to(next, to)
+        };
+        let n_before = undocumented.len();
+        let has_any = ROWS.iter().any(|row| of_row(&row));
+        undocumented.retain(|row| !of_row(row));
+        assert!(has_any, "no test for {row:?}; {n_before} rows were left");
+    }
+    assert!(undocumented.is_empty(), "the documentation lacks {undocumented:?}");
+}
+
+/// Where the last input finds the run; returning outputs is an answer and its results.
+fn state_of(run: &Run, input: Input) -> &'static str {
+    if same(input, Return) { "calling" } else { run.phase.name() }
+}
+
+/// Whether the documented next state is this one: `done`: failed, or `calling`, which knows more.
+fn leads_to(documented: &str, place: &str) -> bool {
+    match documented.strip_prefix("`done`: ") {
+        Some(end) => end == place,
+        None if documented.starts_with("`done`") => place == "cancelled",
+        None => documented.starts_with(&format!("`{place}`")),
     }
 }
 

@@ -1,0 +1,197 @@
+//! Every event, one row each: what is recorded, what is read back, and what a person is shown.
+
+use super::*;
+use crate::{
+    ApprovalReason, ApprovalRequest, Decision, Effect, Failure, FailureKind, Limit, LimitHit,
+    Nanos, Refusal, Reply, StopReason, ThreadState, ToolCall, ToolSpec, Usage,
+};
+
+struct Row {
+    variant: &'static str,
+    event: Event,
+    payload: &'static str,
+    /// Empty for what only a program wants to read.
+    markdown: &'static str,
+}
+
+/// Rows by the variant's name. An event without a row does not compile.
+macro_rules! rows {
+    ($($variant:ident: $event:expr, $payload:expr, $markdown:expr;)*) => {
+        fn rows() -> Vec<Row> {
+            vec![$(Row {
+                variant: stringify!($variant),
+                event: $event,
+                payload: $payload,
+                markdown: $markdown,
+            }),*]
+        }
+
+        const fn variant(event: &Event) -> &'static str {
+            match event {
+                $(Event::$variant { .. } => stringify!($variant),)*
+            }
+        }
+    };
+}
+
+rows! {
+    ApprovalDecided: Event::ApprovalDecided {
+            request: asked(),
+            decision: Decision::Denied,
+            by: "command".to_owned(),
+        },
+        r#"{"call_id":"1","arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","decision":"denied","by":"command"}"#,
+        "Call of `a/b` denied by command\n\n";
+    ApprovalRequested: Event::ApprovalRequested(asked()),
+        r#"{"call_id":"1","item_id":"a/b","arguments":{"x":1},"arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","reason":"configured"}"#,
+        "## Waiting for approval: `a/b`\n\n```json\n{\n  \"x\": 1\n}\n```\n\n";
+    AssistantReasoning: Event::AssistantReasoning { text: "Why.\nSo.".to_owned() },
+        r#"{"text":"Why.\nSo."}"#,
+        "## Reasoning\n\n> Why.\n> So.\n\n";
+    AssistantText: Event::AssistantText { text: "Hi.".to_owned() },
+        r#"{"text":"Hi."}"#,
+        "## Assistant\n\nHi.\n\n";
+    Checkpoint: Event::Checkpoint { checkpoint: json!({"head": "x"}) },
+        r#"{"head":"x"}"#,
+        "";
+    ContextInjected: Event::ContextInjected(Injected::new(Some("a/b"), "before", "00ff")),
+        r#"{"item_id":"a/b","position":"before","sha256":"00ff"}"#,
+        "Context in `before`: `a/b`\n\n";
+    ModelFallback: Event::ModelFallback {
+            provider: ProviderInfo::new("p", "n", 1_000, 100),
+            reason: "busy".to_owned(),
+        },
+        r#"{"provider":"p","model":"n","nanos_per_million_tokens":null,"reason":"busy"}"#,
+        "*`n` at `p` answers from here: busy*\n\n";
+    StepFinish: Event::StepFinish { turn: 2, reply: Arc::new(reply()), cost: Nanos::new(42) },
+        r#"{"turn":2,"reply":{"raw":[{"exact": 1.50}],"text":"Hi.","reasoning":"","calls":[],"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"stop":"end_turn"},"cost_nanos":42}"#,
+        "*Turn 2: 7 tokens, 0.000000042 USD*\n\n";
+    StepStart: Event::StepStart {
+            turn: 2,
+            reserved: Nanos::new(42),
+            reservation: Some(7),
+            max_output_tokens: 100,
+        },
+        r#"{"turn":2,"reserved_nanos":42,"reservation":7,"max_output_tokens":100}"#,
+        "";
+    SystemPrompt: Event::SystemPrompt { text: "Be brief.".to_owned() },
+        r#"{"text":"Be brief.","sha256":"213c22ed7234eb11116e1e88f314c73cb3a019b5c87fe224b6ce5665bd9ec50e"}"#,
+        "## System\n\n```\nBe brief.\n```\n\n";
+    ThreadComplete: Event::ThreadComplete {
+            outputs: json!({"score": 7}).as_object().cloned(),
+            text: "Done.".to_owned(),
+            turns: 2,
+            usage: Usage::new(3, 4),
+            cost: Nanos::new(42),
+        },
+        r#"{"turns":2,"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"cost_nanos":42,"outputs":{"score":7},"text":"Done."}"#,
+        "## Completed\n\n```json\n{\n  \"score\": 7\n}\n```\n\n2 turns, 0.000000042 USD\n\n";
+    ThreadError: Event::ThreadError {
+            state: ThreadState::Error,
+            failure: Some(out_of_turns()),
+            turns: 2,
+            usage: Usage::new(3, 4),
+            cost: Nanos::new(42),
+        },
+        r#"{"turns":2,"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"cost_nanos":42,"state":"error","failure":{"kind":"limit","message":"too many","limit":{"name":"turns","value":2,"maximum":2}}}"#,
+        "## Ended: error\n\ntoo many\n\n2 turns, 0.000000042 USD\n\n";
+    ThreadResumed: Event::ThreadResumed { epoch: 3, cut_bytes: 9, facts: serde_json::Map::new() },
+        r#"{"epoch":3,"cut_bytes":9,"facts":{}}"#,
+        "*Resumed 2026-11-20T18:00:00.250Z, opening 3*\n\n";
+    ThreadStart: Event::ThreadStart {
+            provider: ProviderInfo::new("p", "m", 1_000, 100),
+            limits: Limits::default(),
+            tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
+            palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
+            facts: serde_json::Map::new(),
+        },
+        r#"{"format":"rye-transcript","version":1,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{}}"#,
+        "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n";
+    ToolCallResult: Event::ToolCallResult {
+            result: ToolResult::error(&call(), json!({"error": "no"})),
+            refusal: Some(refusal()),
+        },
+        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"}}"#,
+        "## Failed: `a_b`\n\n```json\n{\n  \"error\": \"no\"\n}\n```\n\n";
+    ToolCallStart: Event::ToolCallStart {
+            call_id: "1".to_owned(),
+            name: "a_b".to_owned(),
+            arguments: json!({"x": 1}),
+            target: Some(Target::new("a/b", "rye.execute.tool.a.b", Effect::Once)),
+        },
+        r#"{"call_id":"1","name":"a_b","arguments":{"x":1},"target":{"item_id":"a/b","capability":"rye.execute.tool.a.b","effect":"once"}}"#,
+        "## Call: `a_b`\n\n```json\n{\n  \"x\": 1\n}\n```\n\n";
+    UserMessage: user("Go."),
+        r#"{"text":"Go."}"#,
+        "## User\n\n```\nGo.\n```\n\n";
+}
+
+fn asked() -> ApprovalRequest {
+    ApprovalRequest::new(&thread(), "1", "a/b", &json!({"x": 1}), ApprovalReason::Configured)
+}
+
+fn call() -> ToolCall {
+    ToolCall::new("1", "a_b", json!({"x": 1}))
+}
+
+fn refusal() -> Refusal {
+    Refusal::of_tool("rye.execute.tool.a.b", "no")
+}
+
+fn out_of_turns() -> Failure {
+    let hit = LimitHit { limit: Limit::Turns, value: 2, maximum: 2 };
+    Failure::new(FailureKind::Limit(hit), "too many")
+}
+
+/// The content is kept as it was received, the number included.
+fn reply() -> Reply {
+    let raw = serde_json::value::RawValue::from_string(r#"[{"exact": 1.50}]"#.to_owned());
+    let mut reply = Reply::new(raw.unwrap(), StopReason::EndTurn);
+    (reply.text, reply.usage) = ("Hi.".to_owned(), Usage::new(3, 4));
+    reply
+}
+
+/// One of each, as a transcript holds them.
+pub(crate) fn recorded() -> Vec<Record> {
+    let store = Arc::new(MemoryStore::new());
+    let mut transcript = create(&store, &thread());
+    // A transcript begins with its start, and a checkpoint is made of what is before it.
+    let (key, rows) = (SigningKey::generate().unwrap(), rows());
+    transcript.append(&start(), AT).unwrap();
+    for row in rows.iter().filter(|row| row.event.name() != "checkpoint") {
+        transcript.append(&row.event, AT).unwrap();
+    }
+    transcript.checkpoint(&key, AT).unwrap();
+    let bytes = store.journal(&thread()).unwrap();
+    read(&bytes, &thread(), &[key.public()]).unwrap().records.split_off(1)
+}
+
+#[test]
+fn each_is_recorded_and_read_back() {
+    let (rows, records) = (rows(), recorded());
+    assert_eq!(records.len(), rows.len());
+    for row in rows {
+        let name = row.event.name();
+        let recorded = records.iter().find(|record| record.event == name).expect(name);
+        assert_eq!(variant(&row.event), row.variant, "a row has its own event");
+        assert_eq!(recorded_payload(&row.event).get(), row.payload, "{name}");
+        if name != "checkpoint" {
+            assert_eq!(recorded.payload.get(), row.payload, "{name}");
+        }
+        assert_eq!((recorded.at, recorded.directive.as_str()), (AT, "greet/hello"));
+    }
+}
+
+#[test]
+fn each_is_shown_to_a_person() {
+    for row in rows() {
+        assert_eq!(markdown(&row.event, AT), row.markdown, "{}", row.variant);
+    }
+}
+
+#[test]
+fn the_names_are_those_of_the_events() {
+    let mut names: Vec<&str> = rows().iter().map(|row| row.event.name()).collect();
+    names.sort_unstable();
+    assert_eq!(names, Event::NAMES);
+}
