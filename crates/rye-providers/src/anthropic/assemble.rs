@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{reply, shape};
-use super::error::read_error;
+use super::error::{bare_error, read_error};
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::AnthropicCount;
@@ -44,7 +44,8 @@ struct Start {
 
 impl Assemble for Message {
     fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
-        let event: Event = serde_json::from_str(text(data)?).map_err(shape)?;
+        let event: Event =
+            serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
         match event.kind.as_str() {
             "message_start" => self.start(event.message)?,
             "content_block_start" => self.start_block(event.index, event.content_block, deltas)?,
@@ -124,6 +125,14 @@ impl Message {
 
 fn order(reason: &'static str) -> StreamError {
     StreamError::Decode(DecodeError::Order { reason })
+}
+
+/// What cannot be read may be an error of a server that writes them in another way.
+fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
+    match read_error(500, data).or_else(|| bare_error(500, data)) {
+        Some(refusal) => StreamError::Refused(refusal),
+        None => shape(error).into(),
+    }
 }
 
 /// An error may come after the status has said that all is well.

@@ -8,20 +8,31 @@ use crate::http::Refusal;
 /// Reads an error's body; nothing for what is no error of this format, such as a gateway's page.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     let Envelope { kind, error } = serde_json::from_slice(body).ok()?;
-    if kind != "error" {
+    // Compatible servers may have the inner part alone.
+    if kind.is_some_and(|kind| kind != "error") {
         return None;
     }
+    Some(refusal(status, &error))
+}
+
+/// Reads an event that is an error without its envelope, as compatible servers send it.
+pub(super) fn bare_error(status: u16, event: &[u8]) -> Option<Refusal> {
+    let error: WireError = serde_json::from_slice(event).ok()?;
+    error.kind.ends_with("_error").then(|| refusal(status, &error))
+}
+
+fn refusal(status: u16, error: &WireError) -> Refusal {
     let code = error.details.as_ref().and_then(|details| details.error_code.as_deref());
-    let class = class(status, &error, code);
+    let class = class(status, error, code);
     let mut refusal = Refusal::new(class, code.unwrap_or(&error.kind), &error.message);
     refusal.lacks_model = error.kind == "not_found_error" && error.message.contains("model");
-    Some(refusal)
+    refusal
 }
 
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(rename = "type")]
-    kind: String,
+    kind: Option<String>,
     error: WireError,
 }
 
@@ -51,7 +62,7 @@ fn class(status: u16, error: &WireError, code: Option<&str>) -> Option<ProviderE
     let class = match error.kind.as_str() {
         "authentication_error" | "permission_error" => ProviderErrorClass::Auth,
         "billing_error" => ProviderErrorClass::SpendLimit,
-        "request_too_large" => ProviderErrorClass::ContextTooLong,
+        "request_too_large" | "exceed_context_size_error" => ProviderErrorClass::ContextTooLong,
         "invalid_request_error" if says(&["prompt is too long", "exceed context limit"]) => {
             ProviderErrorClass::ContextTooLong
         }
@@ -88,6 +99,7 @@ mod tests {
             (403, "permission_error", ProviderErrorClass::Auth),
             (402, "billing_error", ProviderErrorClass::SpendLimit),
             (413, "request_too_large", ProviderErrorClass::ContextTooLong),
+            (400, "exceed_context_size_error", ProviderErrorClass::ContextTooLong),
             (400, "invalid_request_error", ProviderErrorClass::InvalidRequest),
             (404, "not_found_error", ProviderErrorClass::InvalidRequest),
             (429, "rate_limit_error", ProviderErrorClass::RateLimited),
@@ -146,6 +158,11 @@ mod tests {
             Some((None, "new_error", "")),
         );
         check(502, "<html>Bad gateway</html>", None);
+        check(
+            503,
+            r#"{"error":{"code":503,"type":"unavailable_error","message":"loading"}}"#,
+            Some((None, "unavailable_error", "loading")),
+        );
         check(500, r#"{"error":"down"}"#, None);
         check(200, r#"{"type":"message","error":{"type":"x"}}"#, None);
         check(500, "", None);

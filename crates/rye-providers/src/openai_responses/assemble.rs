@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::decode::{self, reply, shape};
 use super::error::of_response;
-use crate::openai_error::refusal;
+use crate::openai_error::{self, refusal};
 use crate::raw::{RawObject, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
@@ -36,7 +36,8 @@ struct Event<'a> {
 
 impl Assemble for Response {
     fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
-        let event: Event<'_> = serde_json::from_str(text(data)?).map_err(shape)?;
+        let event: Event<'_> =
+            serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
         let piece = event.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
         match event.kind.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -101,6 +102,14 @@ fn refuse_failed(end: Option<&RawValue>) -> Result<(), StreamError> {
     }
     let error = end.get("error").and_then(|error| serde_json::from_str(error.get()).ok());
     Err(StreamError::Refused(of_response(error.as_ref())))
+}
+
+/// An error may come as Chat Completions would write it, without the type of an event.
+fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
+    match openai_error::read_error(500, data) {
+        Some(refusal) => StreamError::Refused(refusal),
+        None => shape(error).into(),
+    }
 }
 
 /// The error stands in the event itself, or in an `error` of it.
