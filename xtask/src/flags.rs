@@ -14,6 +14,7 @@ Usage: cargo xtask TASK
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
+  e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   sdk                 hold every request body that the tests make against the vendors' own SDK types
   bench               the whole program beside a Python interpreter with a YAML parser
   book                build the guide of docs/ into target/book
@@ -26,6 +27,7 @@ pub(crate) enum Task {
     Book,
     Ci,
     Codegen(Mode),
+    E2eLlama,
     Fixtures(Mode),
     Fuzz(fuzz::Request),
     Help,
@@ -43,6 +45,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
+        ["e2e", "llama"] => Ok(Task::E2eLlama),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),
         ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),
         ["fuzz", words @ ..] => fuzz::Request::parse(words).map(Task::Fuzz),

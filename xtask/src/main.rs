@@ -15,6 +15,7 @@ mod bench;
 mod book;
 mod ci;
 mod codegen;
+mod e2e;
 mod fixtures;
 mod fuzz;
 mod prompts;
@@ -46,6 +47,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::Book => book::run(root),
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),
+        Task::E2eLlama => e2e::llama::run(root),
         Task::Fixtures(mode) => fixtures::run(root, mode),
         Task::Fuzz(request) => fuzz::run(root, &request),
         Task::Prompts(request) => prompts::run(root, &request),

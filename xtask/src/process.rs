@@ -53,6 +53,19 @@ impl<'a> Rye<'a> {
         Ok(Self { root, program: metadata.target_directory.join("debug").join(name).into() })
     }
 
+    /// What `rye ARGUMENTS` does in `folder`, whatever that is, with nothing of this machine in its environment.
+    pub(crate) fn call(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+    ) -> Result<std::process::Output, String> {
+        start(folder, &self.program, arguments.iter().copied())
+            .env_clear()
+            .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
+            .output()
+            .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))
+    }
+
     /// What `rye ARGUMENTS` prints, with nothing of this machine in its environment.
     pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> Result<String, String> {
         let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();

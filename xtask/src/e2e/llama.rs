@@ -1,0 +1,102 @@
+//! `cargo xtask e2e llama`: whole threads against the server of llama.cpp, over the three protocols that it speaks.
+//!
+//! The server is built from source on first use, which takes ten minutes of a processor and needs the network for it; its
+//! models are made here, in a moment.
+
+mod gguf;
+mod model;
+mod project;
+mod row;
+mod server;
+mod table;
+
+use std::{fs, path::Path};
+
+use self::{
+    model::Speech,
+    project::Project,
+    row::{Protocol, Row, Task},
+    server::Server,
+};
+use crate::process::Rye;
+
+const FOLDER: &str = "target/xtask/llama";
+
+/// Runs every row, prints what came of each, and fails when one of them is not as it must be.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let folder = root.join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| format!("`{FOLDER}` cannot be made: {error}"))?;
+    let program = server::build(root, &folder)?;
+    let rye = Rye::build(root)?;
+    let servers = Servers::start(&program, &folder)?;
+    let project = Project::create(&rye, &folder.join("project"), &servers.addresses())?;
+    let judged: Vec<_> = rows().into_iter().map(|row| row.run(&project)).collect();
+    print!("{}", table::of(&judged));
+    let counted = servers.count()?;
+    let told = judged.iter().filter(|judged| judged.task.is_scripted()).map(|judged| judged.usage);
+    let told = told.fold([0; 2], |sum, usage| [sum[0] + usage[0], sum[1] + usage[1]]);
+    println!(
+        "tokens that were read and written: {counted:?} by the server, {told:?} by the transcripts"
+    );
+    let n_failed = judged.iter().filter(|judged| !judged.faults.is_empty()).count();
+    match (n_failed, counted == told) {
+        (0, true) => Ok(()),
+        (0, false) => Err("the transcripts count other tokens than the server does".to_owned()),
+        (n_failed, _) => {
+            Err(format!("{n_failed} of {} runs are not as they must be", judged.len()))
+        }
+    }
+}
+
+/// Every task over every protocol, with answers in pieces and whole.
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for protocol in Protocol::ALL {
+        for is_streamed in [true, false] {
+            rows.extend(Task::ALL.map(|task| Row { protocol, is_streamed, task }));
+        }
+    }
+    rows
+}
+
+/// One server for each model; all end when this is dropped.
+struct Servers {
+    scripted: Server,
+    noise: Server,
+    wild: Server,
+}
+
+impl Servers {
+    fn start(program: &Path, folder: &Path) -> Result<Self, String> {
+        let [scripted, noise, wild] =
+            ["scripted", "noise", "wild"].map(|name| folder.join(name).with_extension("gguf"));
+        model::scripted(&scripted)
+            .and_then(|()| model::noise(&noise, Speech::Letters))
+            .and_then(|()| model::noise(&wild, Speech::Anything))
+            .map_err(|error| format!("the models cannot be written: {error}"))?;
+        Ok(Self {
+            scripted: Server::start(program, &scripted)?,
+            noise: Server::start(program, &noise)?,
+            wild: Server::start(program, &wild)?,
+        })
+    }
+
+    fn addresses(&self) -> [(&'static str, String); 3] {
+        [
+            ("scripted", self.scripted.address()),
+            ("noise", self.noise.address()),
+            ("wild", self.wild.address()),
+        ]
+    }
+
+    /// How many tokens the scripted model has read anew, and written, as its server counts.
+    fn count(&self) -> Result<[u64; 2], String> {
+        let metrics = self.scripted.get("/metrics")?;
+        let value = |name: &str| {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|value| value.trim().parse().ok())
+                .ok_or_else(|| format!("the server does not tell its `{name}`"))
+        };
+        Ok([value("llamacpp:prompt_tokens_total")?, value("llamacpp:tokens_predicted_total")?])
+    }
+}

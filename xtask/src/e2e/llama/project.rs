@@ -1,0 +1,135 @@
+//! A project of its own, signed by an operator of its own.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use serde_json::Value;
+
+use super::row::{Protocol, Task};
+use crate::process::Rye;
+
+/// The most tokens of an answer, which the model of noise always comes to.
+pub(super) const MAX_OUTPUT: u64 = 64;
+
+/// Nanodollars for a token: read, written, read from the cache.
+pub(super) const PRICES: [u64; 3] = [1_000, 2_000, 100];
+
+/// The folder that the program runs in.
+pub(super) struct Project<'a> {
+    rye: &'a Rye<'a>,
+    folder: PathBuf,
+    operator: String,
+}
+
+impl<'a> Project<'a> {
+    /// Writes and signs everything anew; a server is named and where it is.
+    pub(super) fn create(
+        rye: &'a Rye<'a>,
+        folder: &Path,
+        servers: &[(&str, String)],
+    ) -> Result<Self, String> {
+        write(folder, servers)
+            .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
+        let operator = folder.join("operator").display().to_string();
+        let project = Self { rye, folder: folder.to_owned(), operator };
+        project.succeed(&["keys", "generate"])?;
+        project.succeed(&["sign", ".ai"])?;
+        Ok(project)
+    }
+
+    /// What the program does and says, with nothing of this machine in its environment.
+    pub(super) fn call(&self, arguments: &[&str]) -> Result<Output, String> {
+        let place = self.folder.display().to_string();
+        let rest = ["--project", &place, "--user-space", &self.operator];
+        let arguments: Vec<&str> = arguments.iter().chain(&rest).copied().collect();
+        self.rye.call(&self.folder, &arguments)
+    }
+
+    /// What the program prints as JSON, and how it exits.
+    pub(super) fn json(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
+        let output = self.call(&[arguments, &["--json"]].concat())?;
+        let exit = output.status.code().ok_or("the program was killed")?;
+        serde_json::from_slice(&output.stdout).map(|value| (exit, value)).map_err(|error| {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("`rye {}` printed no JSON ({error}): {stderr}", arguments.join(" "))
+        })
+    }
+
+    /// What is in a file of the project.
+    pub(super) fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    /// Takes a file away, where there is one.
+    pub(super) fn remove(&self, name: &str) {
+        let _there_was_none = fs::remove_file(self.folder.join(name));
+    }
+
+    fn succeed(&self, arguments: &[&str]) -> Result<(), String> {
+        let output = self.call(arguments)?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let failed = || format!("`rye {}` failed: {stderr}", arguments.join(" "));
+        output.status.success().then_some(()).ok_or_else(failed)
+    }
+}
+
+fn write(folder: &Path, servers: &[(&str, String)]) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    for name in ["operator", "notes", ".ai/directives/llama", ".ai/config/agent", PROVIDERS] {
+        fs::create_dir_all(folder.join(name))?;
+    }
+    fs::write(folder.join("notes/one.md"), "Bread for the week\n")?;
+    fs::write(folder.join("notes/two.md"), "Lisbon, three days\n")?;
+    fs::write(folder.join(".ai/config/agent/approval.yaml"), APPROVAL)?;
+    for task in Task::ALL {
+        let path = format!(".ai/directives/llama/{}.md", task.name());
+        fs::write(folder.join(path), directive(task))?;
+    }
+    for (server, address) in servers {
+        for protocol in Protocol::ALL {
+            for is_streamed in [true, false] {
+                let name = protocol.provider(server, is_streamed);
+                let config = provider(protocol, address, is_streamed);
+                fs::write(folder.join(PROVIDERS).join(format!("{name}.yaml")), config)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
+
+const APPROVAL: &str = "ask: [rye.execute.tool.rye.file-system.write]\n";
+
+fn provider(protocol: Protocol, address: &str, is_streamed: bool) -> String {
+    let [input, output, cached] =
+        PRICES.map(|nanos| format!("\"{}.{:03}\"", nanos / 1_000, nanos % 1_000));
+    // The server knows both names of the member, and is asked by each.
+    let field = match (protocol, is_streamed) {
+        (Protocol::Chat, false) => "max_tokens_field: max_tokens\n",
+        _ => "",
+    };
+    format!(
+        "protocol: {}\nbase_url: {address}\nstream: {is_streamed}\n{field}models:\n  tiny:\n    context_window: {}\n    \
+         max_output: {MAX_OUTPUT}\n    prices: {{ input: {input}, output: {output}, cache_read: {cached} }}\n",
+        protocol.config_word(),
+        super::model::CONTEXT,
+    )
+}
+
+fn directive(task: Task) -> String {
+    let (name, tool, outputs) = (task.name(), task.tool(), task.outputs());
+    format!(
+        "# {name}\n\nDoes what the model says.\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata>\n    \
+         <description>Does what the model says.</description>\n    <category>llama</category>\n    \
+         <author>xtask</author>\n    <limits turns=\"4\" tokens=\"60000\" spend=\"0.50\" />\n    <permissions>\n      \
+         <execute><tool>{tool}</tool></execute>\n    </permissions>\n  </metadata>\n{outputs}</directive>\n```\n\n<process>\n  \
+         <step name=\"work\">\n    <description>Look at notes/one.md and notes/two.md.</description>\n  \
+         </step>\n</process>\n"
+    )
+}

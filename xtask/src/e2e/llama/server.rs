@@ -1,0 +1,130 @@
+//! Building llama.cpp's server, and starting and ending it.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::process;
+
+/// A source package that carries llama.cpp whole, pinned like everything that is judged with.
+const PACKAGE: &str = "llama_cpp_python";
+const VERSION: &str = "0.3.36";
+
+/// What the server can do without: everything but plain HTTP on one kind of processor.
+const OPTIONS: &str = "-DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DLLAMA_BUILD_COMMON=ON -DLLAMA_BUILD_TOOLS=ON \
+                       -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF \
+                       -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF -DGGML_NATIVE=OFF \
+                       -DGGML_OPENMP=OFF -DGGML_LLAMAFILE=OFF";
+
+/// The server's program, built once.
+pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let program = folder.join(VERSION).join("bin/llama-server");
+    if program.exists() {
+        return Ok(program);
+    }
+    println!("llama.cpp's server is built once, which takes ten minutes or more");
+    let run = |line: &str| process::run(root, &[], line);
+    let path = |path: &Path| path.display().to_string();
+    let (venv, sources) = (path(&folder.join("venv")), path(&folder.join("source")));
+    run(&format!("python3 -m venv {venv}"))?;
+    run(&format!("{venv}/bin/python -m pip install --quiet cmake ninja"))?;
+    let package = format!("{PACKAGE}=={VERSION}");
+    run(&format!(
+        "{venv}/bin/python -m pip download --quiet --no-deps --no-binary {PACKAGE} --dest {sources} {package}"
+    ))?;
+    run(&format!("tar -xzf {sources}/{PACKAGE}-{VERSION}.tar.gz -C {sources}"))?;
+    let source = format!("{sources}/{PACKAGE}-{VERSION}/vendor/llama.cpp");
+    // Built beside its place, so that half a build is not taken for a whole one.
+    let built = path(&folder.join("build"));
+    run(&format!(
+        "{venv}/bin/cmake -S {source} -B {built} -G Ninja -DCMAKE_MAKE_PROGRAM={venv}/bin/ninja {OPTIONS}"
+    ))?;
+    run(&format!("{venv}/bin/cmake --build {built} --target llama-server -j 2"))?;
+    let place = program.parent().expect("because it was made of a folder");
+    fs::create_dir_all(place)
+        .and_then(|()| fs::copy(format!("{built}/bin/llama-server"), &program))
+        .map_err(|error| format!("`{}` cannot be made: {error}", program.display()))?;
+    Ok(program)
+}
+
+/// A server that runs until this is dropped.
+pub(super) struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server for this model, on a port that is free, and waits until it answers.
+    pub(super) fn start(program: &Path, model: &Path) -> Result<Self, String> {
+        let address = free_address().map_err(|error| format!("no port is free: {error}"))?;
+        let folder = model.parent().unwrap_or(model);
+        let log = fs::File::create(model.with_extension("log"))
+            .map_err(|error| format!("the server's log cannot be written: {error}"))?;
+        let (port, path) = (address.port().to_string(), model.display().to_string());
+        let context = super::model::CONTEXT.to_string();
+        let words = ["--host", "127.0.0.1", "--port", &port, "-m", &path, "-c", &context];
+        let more = ["-np", "1", "-t", "2", "--jinja", "--metrics", "--no-webui"];
+        let child = process::start(folder, program, words.into_iter().chain(more))
+            .env_clear()
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
+        let mut server = Self { child, address };
+        server
+            .wait()
+            .map_err(|error| format!("{error}; see `{}`", model.with_extension("log").display()))?;
+        Ok(server)
+    }
+
+    /// Where requests go.
+    pub(super) fn address(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What the server answers to a plain request.
+    pub(super) fn get(&self, path: &str) -> Result<String, String> {
+        let told = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect(self.address)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        told().map_err(|error| format!("the server does not answer: {error}"))
+    }
+
+    fn wait(&mut self) -> Result<(), String> {
+        let began = Instant::now();
+        while !self.get("/health").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(format!("the server ended with {status}"));
+            }
+            if began.elapsed() > PATIENCE {
+                return Err("the server did not come up".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0")?.local_addr()
+}
