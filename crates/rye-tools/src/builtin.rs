@@ -1,19 +1,23 @@
 //! The file operations as tools: JSON arguments in, a JSON object out.
 
+mod files;
+mod search;
+
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::Permit;
 use rye_thread::{Effect, Tool, ToolOutput};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::fs::{self, FirstLines, Lines, Root};
+use crate::fs::{self, Root, Stop};
 
 /// The tool behind a manifest's `builtin: FUNCTION`, over one root; `None` for a function that is not in [`builtins`].
 ///
-/// Its result is always a JSON object: of the function when it worked, `{"error": MESSAGE}` otherwise.
+/// Its result is always a JSON object: of the function when it worked, `{"error": MESSAGE}` otherwise. Calls run on a thread
+/// of their own, and searches end after 20 seconds or when the call is dropped; so it needs a runtime of tokio with time.
 pub fn builtin(function: &str, root: &Root) -> Option<Arc<dyn Tool>> {
     let (_, _, run) = FUNCTIONS.iter().find(|(name, ..)| *name == function)?;
     Some(Arc::new(Builtin { run: *run, root: root.clone() }))
@@ -29,13 +33,20 @@ pub fn builtins() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, ..)| *name)
 }
 
-type Function = fn(&Root, Value) -> Result<Value, Failure>;
+type Function = fn(&Root, Value, &Stop) -> Result<Value, Failure>;
 
 const FUNCTIONS: &[(&str, Effect, Function)] = &[
-    ("file-system/ls", Effect::ReadOnly, ls),
-    ("file-system/read", Effect::ReadOnly, read),
-    ("file-system/write", Effect::Idempotent, write),
+    // An edit made twice may replace what the first one wrote.
+    ("file-system/edit", Effect::Once, files::edit),
+    ("file-system/glob", Effect::ReadOnly, search::glob),
+    ("file-system/grep", Effect::ReadOnly, search::grep),
+    ("file-system/ls", Effect::ReadOnly, files::ls),
+    ("file-system/read", Effect::ReadOnly, files::read),
+    ("file-system/write", Effect::Idempotent, files::write),
 ];
+
+/// After this, a search gives what it has.
+const MAX_TIME: Duration = Duration::from_secs(20);
 
 struct Builtin {
     run: Function,
@@ -46,11 +57,36 @@ struct Builtin {
 impl Tool for Builtin {
     async fn call(&self, _permit: &Permit, arguments: Value) -> ToolOutput {
         let (run, root) = (self.run, self.root.clone());
-        match tokio::task::spawn_blocking(move || run(&root, arguments)).await {
+        let dropped = StopOnDrop(Stop::new());
+        let stop = dropped.0.clone();
+        let mut task = tokio::task::spawn_blocking(move || {
+            // The call may have been dropped while it waited for its turn.
+            if stop.is_stopped() {
+                return Err(Failure::Failed("it was stopped before it began".to_owned()));
+            }
+            run(&root, arguments, &stop)
+        });
+        let done = tokio::select! {
+            done = &mut task => done,
+            () = tokio::time::sleep(MAX_TIME) => {
+                dropped.0.stop();
+                task.await
+            }
+        };
+        match done {
             Ok(Ok(content)) => ToolOutput::ok(content),
             Ok(Err(failure)) => failure.into_output(),
             Err(error) => Failure::Failed(format!("the tool stopped: {error}")).into_output(),
         }
+    }
+}
+
+/// Ends the work on the other thread when nobody waits for it any more.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -80,73 +116,4 @@ impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::Failed(format!("the arguments do not fit: {error}"))
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadArguments {
-    path: String,
-    offset: Option<u64>,
-    limit: Option<u64>,
-}
-
-fn read(root: &Root, arguments: Value) -> Result<Value, Failure> {
-    let arguments: ReadArguments = serde_json::from_value(arguments)?;
-    let mut lines = Lines::from(arguments.offset.unwrap_or(1));
-    if let Some(limit) = arguments.limit {
-        lines = lines.at_most(limit);
-    }
-    let text = fs::read(root, &arguments.path, lines)?;
-    Ok(json!({
-        "path": text.path,
-        "content": text.content,
-        "bytes": text.bytes,
-        "lines": text.lines,
-        "truncated": text.truncated,
-    }))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WriteArguments {
-    path: String,
-    content: String,
-}
-
-fn write(root: &Root, arguments: Value) -> Result<Value, Failure> {
-    let arguments: WriteArguments = serde_json::from_value(arguments)?;
-    let written = fs::write(root, &arguments.path, &arguments.content)?;
-    Ok(json!({ "path": written.path, "bytes_written": written.bytes_written }))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LsArguments {
-    path: Option<String>,
-    #[serde(default)]
-    first_lines: bool,
-}
-
-fn ls(root: &Root, arguments: Value) -> Result<Value, Failure> {
-    let arguments: LsArguments = serde_json::from_value(arguments)?;
-    let first_lines = if arguments.first_lines { FirstLines::Read } else { FirstLines::Omit };
-    let listing = fs::ls(root, arguments.path.as_deref().unwrap_or("."), first_lines)?;
-    let mut result = json!({ "path": listing.path, "count": listing.count });
-    result["entries"] = listing.entries.iter().map(entry).collect();
-    result["listing"] = listing.listing().into();
-    if listing.omitted() > 0 {
-        result["omitted"] = listing.omitted().into();
-    }
-    Ok(result)
-}
-
-fn entry(entry: &fs::Entry) -> Value {
-    let mut object = json!({ "name": entry.name, "kind": entry.kind.as_str() });
-    if let Some(bytes) = entry.bytes {
-        object["bytes"] = bytes.into();
-    }
-    if let Some(line) = &entry.first_line {
-        object["first_line"] = line.as_str().into();
-    }
-    object
 }

@@ -5,14 +5,16 @@
 //! [`rye_thread::Tool`], so that a call takes a permit and its result is a JSON object.
 //!
 //! ```
-//! use rye_tools::fs::{self, FirstLines, Lines, Root};
+//! use rye_tools::fs::{self, Edit, GrepQuery, Lines, LsQuery, Root, Stop};
 //!
 //! let project = tempfile::tempdir()?;
 //! let root = Root::open(project.path())?;
 //!
 //! fs::write(&root, "notes/groceries.md", "# Groceries for the week\n\n- flour\n")?;
-//! assert_eq!(fs::ls(&root, "notes", FirstLines::Read)?.listing(), "- groceries.md: Groceries for the week");
-//! assert_eq!(fs::read(&root, "notes/groceries.md", Lines::all())?.content, "# Groceries for the week\n\n- flour\n");
+//! fs::edit(&root, "notes/groceries.md", &[Edit::new("- flour\n", "- flour\n- salt\n")])?;
+//! assert_eq!(fs::ls(&root, &LsQuery::new("notes").first_lines())?.listing(), "- groceries.md: Groceries for the week");
+//! assert_eq!(fs::grep(&root, &GrepQuery::new("sal."), &Stop::new())?.files[0].lines, ["4:- salt"]);
+//! assert_eq!(fs::read(&root, "notes/groceries.md", Lines::all())?.content, "# Groceries for the week\n\n- flour\n- salt\n");
 //!
 //! let refused = fs::read(&root, "../secret", Lines::all()).unwrap_err();
 //! assert!(refused.is_refusal());

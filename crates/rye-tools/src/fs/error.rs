@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use super::Area;
+use super::{Area, EditProblem};
 
 /// Why a file operation was refused or failed; [`Error::is_refusal`] tells the two apart.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,12 @@ pub enum Error {
     /// More than 40 links on the way.
     #[error("the path `{path}` is refused: it goes through more than {maximum} links", maximum = super::walk::MAX_LINKS)]
     TooManyLinks {
+        /// The path as asked.
+        path: String,
+    },
+    /// More than 100 folders on the way, after links are resolved.
+    #[error("the path `{path}` is refused: it goes through more than {maximum} folders", maximum = super::walk::MAX_DEPTH)]
+    TooDeep {
         /// The path as asked.
         path: String,
     },
@@ -103,6 +109,42 @@ pub enum Error {
         /// How many lines the file has.
         lines: u64,
     },
+    /// The file became another one between being read and being replaced.
+    #[error(
+        "`{path}` was changed by somebody else in the meantime, so nothing was written; read it again"
+    )]
+    Changed {
+        /// The path as asked.
+        path: String,
+    },
+    /// Edits that do not fit the file; none of them was made.
+    #[error("nothing was written to `{path}`: {}", listed(.problems))]
+    Edits {
+        /// The path as asked.
+        path: String,
+        /// What is wrong with each edit that does not fit, in the order of the edits.
+        problems: Vec<EditProblem>,
+    },
+    /// A glob or a regular expression that cannot be used.
+    #[error("the {language} `{pattern}` cannot be used: {reason}")]
+    Pattern {
+        /// `glob` or `regular expression`.
+        language: &'static str,
+        /// The pattern as asked, shortened and with control characters escaped.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A number that was asked for is over its limit.
+    #[error("{what} is {asked}, at most {maximum} is allowed")]
+    OverLimit {
+        /// What was asked for too much of.
+        what: &'static str,
+        /// How much was asked for.
+        asked: usize,
+        /// How much is allowed.
+        maximum: usize,
+    },
     /// The system refused or failed.
     #[error("cannot {action} `{path}`")]
     Io {
@@ -125,8 +167,18 @@ impl Error {
                 | Self::Protected { .. }
                 | Self::Special { .. }
                 | Self::TooManyLinks { .. }
+                | Self::TooDeep { .. }
         )
     }
+}
+
+/// Refuses a number over its limit.
+pub(super) fn refuse_over(what: &'static str, asked: usize, maximum: usize) -> Result<(), Error> {
+    if asked > maximum { Err(Error::OverLimit { what, asked, maximum }) } else { Ok(()) }
+}
+
+fn listed(problems: &[EditProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// What is wrong with the text of a path, before the file system is asked anything.
@@ -143,6 +195,8 @@ pub enum PathFault {
     Parent,
     /// Has a `\`.
     Backslash,
+    /// Has more than 100 parts.
+    TooDeep,
     /// Has a control character, NUL and line ends included.
     Control,
     /// Starts with `~/`, which only a shell expands.
@@ -160,6 +214,7 @@ impl fmt::Display for PathFault {
                 "it is empty; give a path below the project folder, or `.` for the folder itself"
             }
             Self::TooLong => "it is too long; a path has at most 4096 bytes, each part at most 255",
+            Self::TooDeep => "it has more than 100 parts",
             Self::Absolute => "it is absolute; give it relative to the project folder",
             Self::Parent => "it has a `..` part; give it from the project folder downward",
             Self::Backslash => "it has a backslash; separate folders with `/`",

@@ -1,15 +1,18 @@
 //! Listing a folder.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
+use std::io;
 
 use cap_std::fs::{Dir, FileType};
 
+use super::error::refuse_over;
 use super::protected::{Access, Guard};
 use super::read::Source;
+use super::sieve::Sieve;
+use super::tree::entries;
 use super::walk::{Parents, Place, prepare, walk};
-use super::{Error, Root};
+use super::{Error, MAX_VISITED, Root, Skipped, View};
 
 /// The most entries that one call lists.
 pub const MAX_ENTRIES: usize = 1_000;
@@ -24,22 +27,66 @@ pub enum FirstLines {
     Read,
 }
 
+/// Which folder is listed, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LsQuery {
+    /// The folder, relative to the root.
+    pub path: String,
+    /// Whether to say how files begin.
+    pub first_lines: FirstLines,
+    /// Which entries are shown.
+    pub view: View,
+    /// How many of them are passed over, to go on where another listing was cut.
+    pub skip: usize,
+}
+
+impl LsQuery {
+    /// The usual entries of a folder, from the first on.
+    pub fn new(path: &str) -> Self {
+        let (first_lines, view) = (FirstLines::Omit, View::usual());
+        Self { path: path.to_owned(), first_lines, view, skip: 0 }
+    }
+
+    /// With the first line of each text file.
+    #[must_use]
+    pub fn first_lines(self) -> Self {
+        Self { first_lines: FirstLines::Read, ..self }
+    }
+
+    /// With other entries than the usual ones.
+    #[must_use]
+    pub fn view(self, view: View) -> Self {
+        Self { view, ..self }
+    }
+
+    /// Without the first so many entries.
+    #[must_use]
+    pub fn skip(self, skip: usize) -> Self {
+        Self { skip, ..self }
+    }
+}
+
 /// The entries of one folder, sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listing {
     /// The path as asked, `.` for the root.
     pub path: String,
-    /// How many entries the folder has.
+    /// How many entries the view shows.
     pub count: usize,
-    /// The first [`MAX_ENTRIES`] of them by name.
+    /// Of these, [`MAX_ENTRIES`] by name after those that were to be skipped.
     pub entries: Vec<Entry>,
+    /// The number of the first of them, counted from 0.
+    pub first: usize,
+    /// How many entries the view does not show, by reason.
+    pub skipped: Skipped,
 }
 
 impl Listing {
-    /// How many entries were left out of `entries`.
+    /// How many entries come after the last of `entries`.
     pub fn omitted(&self) -> usize {
-        self.count - self.entries.len()
+        self.count - self.first - self.entries.len()
     }
 
     /// A Markdown bullet for each entry, with its first line where one was read, and one for what was left out.
@@ -101,6 +148,17 @@ impl EntryKind {
         }
     }
 
+    /// The kind that a folder tells of a name, looked up where the folder does not say; nothing when it is gone.
+    pub(super) fn told(folder: &Dir, name: &OsStr, told: FileType) -> io::Result<Option<Self>> {
+        if told != FileType::unknown() {
+            return Ok(Some(Self::of(told)));
+        }
+        match folder.symlink_metadata(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            metadata => Ok(Some(Self::of(metadata?.file_type()))),
+        }
+    }
+
     fn of(file_type: FileType) -> Self {
         if file_type.is_symlink() {
             Self::Link
@@ -119,35 +177,29 @@ impl EntryKind {
 /// # Errors
 ///
 /// Refused outside of the root and for `.ai/config/keys/signing` (SPEC 5.5); fails for what is missing or no folder. An
-/// entry that cannot be looked at fails the call: a listing with holes would not say so.
-pub fn ls(root: &Root, path: &str, first_lines: FirstLines) -> Result<Listing, Error> {
-    let (asked, guard) = prepare(root, path, Access::Read)?;
+/// entry that cannot be looked at fails the call: a listing with holes would not say so. [`Error::OverLimit`] for more to
+/// skip than [`MAX_VISITED`].
+pub fn ls(root: &Root, query: &LsQuery) -> Result<Listing, Error> {
+    let (asked, guard) = prepare(root, &query.path, Access::Read)?;
     let path = asked.text();
-    let folder = match walk(root, &asked, &guard, Parents::Required)? {
-        Place::Folder(folder) => folder,
+    refuse_over("the number of entries to skip", query.skip, MAX_VISITED)?;
+    let (folder, trail) = match walk(root, &asked, &guard, Parents::Required)? {
+        Place::Folder { folder, trail } => (folder, trail),
         Place::File { .. } => return Err(Error::NotFolder { path }),
         Place::Missing { .. } => return Err(Error::NotFound { path }),
     };
-    let (count, names) = first_names(&folder, &path)?;
-    let look = Look { folder: &folder, guard: &guard, path: &path, first_lines };
-    let entries = names.into_iter().filter_map(|(name, kind)| look.entry(&name, kind).transpose());
-    Ok(Listing { count, entries: entries.collect::<Result<_, _>>()?, path: asked.text() })
-}
-
-/// The number of entries and the first of them by name, without holding more than those.
-fn first_names(folder: &Dir, path: &str) -> Result<(usize, BTreeMap<OsString, EntryKind>), Error> {
-    let io = |source| Error::Io { action: "list", path: path.to_owned(), source };
-    let mut names = BTreeMap::new();
-    let mut count = 0;
-    for entry in folder.entries().map_err(io)? {
-        let entry = entry.map_err(io)?;
-        count += 1;
-        names.insert(entry.file_name(), EntryKind::of(entry.file_type().map_err(io)?));
-        if names.len() > MAX_ENTRIES {
-            names.pop_last();
-        }
-    }
-    Ok((count, names))
+    let (mut sieve, place) = Sieve::new(root, &trail, &guard, query.view);
+    let most = query.skip.saturating_add(MAX_ENTRIES);
+    let (count, names) = entries(&folder, most, &mut |name, kind| sieve.admits(&place, name, kind))
+        .map_err(|source| Error::Io { action: "list", path: asked.text(), source })?;
+    let look = Look { folder: &folder, guard: &guard, path: &path, first_lines: query.first_lines };
+    let (first, skipped) = (query.skip.min(count), sieve.skipped);
+    let entries = names
+        .into_iter()
+        .skip(query.skip)
+        .map(|(name, kind)| look.entry(&name, kind))
+        .collect::<Result<_, _>>()?;
+    Ok(Listing { count, first, entries, skipped, path })
 }
 
 struct Look<'a> {
@@ -158,20 +210,27 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// The entry, or nothing when it was removed in the meantime.
-    fn entry(&self, name: &OsString, kind: EntryKind) -> Result<Option<Entry>, Error> {
-        let shown = name.to_string_lossy().into_owned();
-        if kind != EntryKind::File {
-            return Ok(Some(Entry { name: shown, kind, bytes: None, first_line: None }));
-        }
-        match self.folder.symlink_metadata(name) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Error::Io { action: "list", path: self.path.to_owned(), source }),
-            Ok(metadata) => {
-                let first_line = self.first_line(name);
-                Ok(Some(Entry { name: shown, kind, bytes: Some(metadata.len()), first_line }))
+    /// The entry; one that was removed since it was counted has no size.
+    fn entry(&self, name: &OsString, kind: EntryKind) -> Result<Entry, Error> {
+        let mut entry = Entry {
+            name: name.to_string_lossy().into_owned(),
+            kind,
+            bytes: None,
+            first_line: None,
+        };
+        if kind == EntryKind::File {
+            match self.folder.symlink_metadata(name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => {
+                    return Err(Error::Io { action: "list", path: self.path.to_owned(), source });
+                }
+                Ok(metadata) => {
+                    entry.bytes = Some(metadata.len());
+                    entry.first_line = self.first_line(name);
+                }
             }
         }
+        Ok(entry)
     }
 
     /// A file that may not be read, or is not text, has no first line; its name is listed all the same.

@@ -1,5 +1,6 @@
 //! A path by its text alone, before any file system is asked.
 
+use super::walk::MAX_DEPTH;
 use super::{Error, PathFault};
 
 /// A path as a caller asks for it: relative, below the root by its text alone.
@@ -12,13 +13,7 @@ impl Asked {
     pub(super) fn parse(path: &str) -> Result<Self, Error> {
         match fault(path) {
             Some(fault) => Err(Error::Malformed { path: shown(path), fault }),
-            None => Ok(Self {
-                parts: path
-                    .split('/')
-                    .filter(|part| !part.is_empty() && *part != ".")
-                    .map(str::to_owned)
-                    .collect(),
-            }),
+            None => Ok(Self { parts: parts_of(path).map(str::to_owned).collect() }),
         }
     }
 
@@ -32,7 +27,12 @@ impl Asked {
     }
 }
 
-fn fault(path: &str) -> Option<PathFault> {
+fn parts_of(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty() && *part != ".")
+}
+
+/// What keeps the text from being a path below the root.
+pub(super) fn fault(path: &str) -> Option<PathFault> {
     let mut parts = path.split('/');
     if path.is_empty() {
         Some(PathFault::Empty)
@@ -52,6 +52,8 @@ fn fault(path: &str) -> Option<PathFault> {
         Some(PathFault::Home)
     } else if path.split('/').any(climbs) {
         Some(PathFault::Parent)
+    } else if parts_of(path).count() > MAX_DEPTH {
+        Some(PathFault::TooDeep)
     } else {
         None
     }
@@ -116,6 +118,7 @@ mod tests {
         check("", Err(PathFault::Empty));
         check(&"a/".repeat(3000), Err(PathFault::TooLong));
         check(&"a".repeat(256), Err(PathFault::TooLong));
+        check(&"a/".repeat(101), Err(PathFault::TooDeep));
         check("a\0b", Err(PathFault::Control));
         check("a\nb", Err(PathFault::Control));
         check("a\u{2028}b", Err(PathFault::Control));

@@ -1,4 +1,4 @@
-//! The areas of `.ai` that tools do not touch, by name and by identity.
+//! The areas of a project that tools do not touch, by name and by identity.
 
 use std::ffi::{OsStr, OsString};
 use std::{fmt, io};
@@ -13,7 +13,7 @@ pub(super) enum Access {
     Write,
 }
 
-/// A part of `.ai` that tools may not touch, and the rule for it.
+/// A part of the project that tools may not touch, and the rule for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Area {
@@ -23,6 +23,8 @@ pub enum Area {
     Keys,
     /// `.ai/threads`: not written.
     Threads,
+    /// `.git`, a folder or a file: not written.
+    Git,
 }
 
 impl Area {
@@ -31,13 +33,14 @@ impl Area {
             Self::SigningKeys => &[".ai", "config", "keys", "signing"],
             Self::Keys => &[".ai", "config", "keys"],
             Self::Threads => &[".ai", "threads"],
+            Self::Git => &[".git"],
         }
     }
 
     fn closed_to(access: Access) -> &'static [Self] {
         match access {
             Access::Read => &[Self::SigningKeys],
-            Access::Write => &[Self::SigningKeys, Self::Keys, Self::Threads],
+            Access::Write => &[Self::SigningKeys, Self::Keys, Self::Threads, Self::Git],
         }
     }
 }
@@ -52,6 +55,8 @@ impl fmt::Display for Area {
             Self::Threads => {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
             }
+            // Hooks and settings there are run by the next `git` of whoever works in the project, outside of any sandbox.
+            Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
         })
     }
 }
@@ -63,19 +68,30 @@ impl fmt::Display for Area {
 pub(super) struct Guard {
     access: Access,
     folders: Vec<(Area, Identity)>,
-    key_files: Vec<Identity>,
+    keys: KeyFiles,
+}
+
+/// The private keys, to know them under a second name.
+#[derive(Debug)]
+enum KeyFiles {
+    Known(Vec<Identity>),
+    /// They are there and cannot be listed, so that every file with a second name may be one.
+    Unknown,
 }
 
 impl Guard {
     pub(super) fn new(root: &Dir, access: Access) -> Self {
-        let mut guard = Self { access, folders: Vec::new(), key_files: Vec::new() };
+        let mut guard = Self { access, folders: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
         for &area in Area::closed_to(access) {
             // An area that is missing, or lies outside of the root, has nothing in it that a path could reach.
             let Ok(folder) = root.open_dir(area.parts().join("/")) else { continue };
             let Ok(metadata) = folder.dir_metadata() else { continue };
             guard.folders.push((area, Identity::of(&metadata)));
             if area == Area::SigningKeys {
-                guard.key_files = file_identities(&folder).unwrap_or_default();
+                guard.keys = match identities(&folder, 0) {
+                    Ok(keys) => KeyFiles::Known(keys),
+                    Err(_) => KeyFiles::Unknown,
+                };
             }
         }
         guard
@@ -90,6 +106,14 @@ impl Guard {
             .find(|area| folded.windows(area.parts().len()).any(|window| window == area.parts()))
     }
 
+    /// Whether a path that ends in `name` may be a closed area, so that [`Guard::by_name`] has to be asked.
+    pub(super) fn is_last_of_area(&self, name: &OsStr) -> bool {
+        let folded = fold(&name.to_string_lossy());
+        Area::closed_to(self.access)
+            .iter()
+            .any(|area| area.parts().last().is_some_and(|last| *last == folded))
+    }
+
     /// The area whose folder this is.
     pub(super) fn by_folder(&self, folder: &Dir) -> io::Result<Option<Area>> {
         let identity = Identity::of(&folder.dir_metadata()?);
@@ -98,8 +122,11 @@ impl Guard {
 
     /// The area of an open file that is a second name of a private key.
     pub(super) fn by_file(&self, metadata: &Metadata) -> Option<Area> {
-        let is_key = metadata.nlink() > 1 && self.key_files.contains(&Identity::of(metadata));
-        is_key.then_some(Area::SigningKeys)
+        let may_be_key = match &self.keys {
+            KeyFiles::Known(keys) => keys.contains(&Identity::of(metadata)),
+            KeyFiles::Unknown => true,
+        };
+        (metadata.nlink() > 1 && may_be_key).then_some(Area::SigningKeys)
     }
 }
 
@@ -115,18 +142,24 @@ impl Identity {
     }
 }
 
-fn file_identities(folder: &Dir) -> io::Result<Vec<Identity>> {
-    let mut identities = Vec::new();
+/// Every file below `folder`. Nothing is opened but folders, so that a key that is not ours to read is known too.
+fn identities(folder: &Dir, depth: usize) -> io::Result<Vec<Identity>> {
+    if depth == super::walk::MAX_DEPTH {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut files = Vec::new();
     for entry in folder.entries()? {
-        let entry = entry?;
-        let name: OsString = entry.file_name();
-        if entry.file_type()?.is_file() {
-            identities.push(Identity::of(&super::root::open_file(folder, &name)?.metadata()?));
-        } else if entry.file_type()?.is_dir() {
-            identities.extend(file_identities(&folder.open_dir_nofollow(&name)?)?);
+        let name: OsString = entry?.file_name();
+        match folder.symlink_metadata(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(metadata) if metadata.is_dir() => {
+                files.extend(identities(&folder.open_dir_nofollow(&name)?, depth + 1)?);
+            }
+            Ok(metadata) => files.push(Identity::of(&metadata)),
         }
     }
-    Ok(identities)
+    Ok(files)
 }
 
 /// A name as the most forgiving file system compares it: no case, no ignorable characters, no trailing dots or spaces, no
@@ -149,12 +182,12 @@ mod tests {
 
     #[track_caller]
     fn check(access: Access, path: &str, expected: Option<Area>) {
-        let guard = Guard { access, folders: Vec::new(), key_files: Vec::new() };
+        let guard = Guard { access, folders: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
         assert_eq!(guard.by_name(path.split('/').map(OsStr::new)), expected, "{path}");
     }
 
     #[test]
-    fn writing_is_closed_in_three_areas() {
+    fn writing_is_closed_in_four_areas() {
         check(Access::Write, ".ai/threads", Some(Area::Threads));
         check(Access::Write, ".ai/threads/a/b", Some(Area::Threads));
         check(Access::Write, ".ai/config/keys/trusted/x.toml", Some(Area::Keys));
@@ -163,12 +196,18 @@ mod tests {
         check(Access::Write, ".ai/config/keyboard.yaml", None);
         check(Access::Write, ".ai/directives/threads/x.md", None);
         check(Access::Write, "threads/x", None);
+        check(Access::Write, ".git/hooks/pre-commit", Some(Area::Git));
+        check(Access::Write, "vendored/.git", Some(Area::Git));
+        check(Access::Write, ".GIT./config", Some(Area::Git));
+        check(Access::Write, ".gitignore", None);
+        check(Access::Write, ".github/workflows/ci.yml", None);
     }
 
     #[test]
     fn reading_is_closed_for_private_keys_alone() {
         check(Access::Read, ".ai/threads/a/transcript.jsonl", None);
         check(Access::Read, ".ai/config/keys/trusted/x.toml", None);
+        check(Access::Read, ".git/config", None);
         check(Access::Read, ".ai/config/keys/signing", Some(Area::SigningKeys));
     }
 

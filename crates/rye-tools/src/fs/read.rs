@@ -1,8 +1,8 @@
 //! Reading lines of a file.
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::{Dir, File, Metadata};
 
 use super::protected::{Access, Guard};
 use super::root::open_file;
@@ -57,6 +57,20 @@ pub struct FileText {
     pub lines: u64,
     /// Whether text after `content` was left out, by the limit or by [`MAX_CONTENT_BYTES`].
     pub truncated: bool,
+    /// The first line of `content`, counted from 1.
+    pub first_line: u64,
+    /// The line to go on with, when there is one after `content`.
+    pub next_line: Option<u64>,
+    /// The line that `content` ends within, because it alone is longer than [`MAX_CONTENT_BYTES`]. Its rest cannot be read.
+    pub cut_line: Option<u64>,
+}
+
+impl FileText {
+    /// The content with each line's number and a tab before it.
+    pub fn numbered(&self) -> String {
+        let lines = self.content.split_inclusive('\n').zip(self.first_line..);
+        lines.map(|(line, number)| format!("{number}\t{line}")).collect()
+    }
 }
 
 /// Reads lines of a UTF-8 file below the root.
@@ -69,11 +83,11 @@ pub fn read(root: &Root, path: &str, lines: Lines) -> Result<FileText, Error> {
     let (asked, guard) = prepare(root, path, Access::Read)?;
     let path = asked.text();
     match walk(root, &asked, &guard, Parents::Required)? {
-        Place::Folder(_) => Err(Error::IsFolder { path }),
+        Place::Folder { .. } => Err(Error::IsFolder { path }),
         Place::Missing { .. } => Err(Error::NotFound { path }),
-        Place::File { folder, name, metadata } => {
+        Place::File { folder, name, .. } => {
             let source = Source { folder: &folder, name: &name, guard: &guard, path: &path };
-            let text = whole(&source, &metadata)?;
+            let (text, _) = source.text()?;
             select(&text, path, lines)
         }
     }
@@ -90,33 +104,51 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// At most `maximum` bytes of the file, once it is known to be a regular one that may be read.
     pub(super) fn bytes(&self, maximum: u64) -> Result<Vec<u8>, Error> {
-        let io = |action| move |source| Error::Io { action, path: self.path.to_owned(), source };
-        let file = open_file(self.folder, self.name).map_err(io("open"))?;
-        let metadata = file.metadata().map_err(io("look at"))?;
+        let (file, _) = self.open()?;
+        let mut bytes = Vec::new();
+        file.take(maximum).read_to_end(&mut bytes).map_err(|source| self.io("read", source))?;
+        Ok(bytes)
+    }
+
+    /// The open file, which is a regular one that may be read, and what it looked like then.
+    pub(super) fn open(&self) -> Result<(File, Metadata), Error> {
+        let file = open_file(self.folder, self.name).map_err(|source| self.io("open", source))?;
+        let metadata = file.metadata().map_err(|source| self.io("look at", source))?;
         if !metadata.is_file() {
             return Err(Error::Special { path: self.path.to_owned() });
         }
         if let Some(area) = self.guard.by_file(&metadata) {
             return Err(Error::Protected { path: self.path.to_owned(), area });
         }
-        let mut bytes = Vec::new();
-        file.take(maximum).read_to_end(&mut bytes).map_err(io("read"))?;
-        Ok(bytes)
+        Ok((file, metadata))
     }
-}
 
-fn whole(source: &Source<'_>, metadata: &Metadata) -> Result<String, Error> {
-    let too_large =
-        |bytes| Error::TooLarge { path: source.path.to_owned(), bytes, maximum: MAX_FILE_BYTES };
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(too_large(metadata.len()));
+    /// The text of the whole file, and what the file looked like before it was read.
+    pub(super) fn text(&self) -> Result<(String, Metadata), Error> {
+        let (file, metadata) = self.open()?;
+        self.refuse_size(metadata.len())?;
+        let mut bytes = Vec::new();
+        // A file may grow while it is read, and those of the system have no size at all.
+        file.take(MAX_FILE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| self.io("read", source))?;
+        self.refuse_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok((text, metadata)),
+            Err(_) => Err(Error::NotText { path: self.path.to_owned() }),
+        }
     }
-    let bytes = source.bytes(MAX_FILE_BYTES + 1)?;
-    let n_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if n_bytes > MAX_FILE_BYTES {
-        return Err(too_large(n_bytes));
+
+    fn refuse_size(&self, bytes: u64) -> Result<(), Error> {
+        if bytes <= MAX_FILE_BYTES {
+            return Ok(());
+        }
+        Err(Error::TooLarge { path: self.path.to_owned(), bytes, maximum: MAX_FILE_BYTES })
     }
-    String::from_utf8(bytes).map_err(|_| Error::NotText { path: source.path.to_owned() })
+
+    fn io(&self, action: &'static str, source: io::Error) -> Error {
+        Error::Io { action, path: self.path.to_owned(), source }
+    }
 }
 
 fn select(text: &str, path: String, wanted: Lines) -> Result<FileText, Error> {
@@ -130,13 +162,19 @@ fn select(text: &str, path: String, wanted: Lines) -> Result<FileText, Error> {
     let start = length_of(text.split_inclusive('\n').take(position(wanted.offset - 1)));
     let rest = text.get(start..).unwrap_or_default();
     let end = length_of(rest.split_inclusive('\n').take(limit));
-    let content = fitting(rest.get(..end).unwrap_or_default());
+    let wanted_text = rest.get(..end).unwrap_or_default();
+    let content = fitting(wanted_text);
+    let after = wanted.offset + count(content.split_inclusive('\n').count());
+    let is_within = content.len() < wanted_text.len() && !content.ends_with('\n');
     Ok(FileText {
         path,
         content: content.to_owned(),
         bytes: count(text.len()),
         lines: n_lines,
         truncated: content.len() < rest.len(),
+        first_line: wanted.offset,
+        next_line: (after <= n_lines).then_some(after),
+        cut_line: is_within.then(|| after - 1),
     })
 }
 

@@ -15,9 +15,19 @@ use super::{Error, Root};
 /// The most links that one path may go through.
 pub(super) const MAX_LINKS: usize = 40;
 
+/// The most folders between the root and a place: each of them is held open on the way.
+pub(super) const MAX_DEPTH: usize = 100;
+
+/// The open folders from below the root to a place, by real name.
+pub(super) type Trail = Vec<(OsString, Dir)>;
+
 /// Where a path leads after every link is resolved.
 pub(super) enum Place {
-    Folder(Dir),
+    Folder {
+        folder: Dir,
+        /// The folder itself is the last of it; empty for the root.
+        trail: Trail,
+    },
     File {
         folder: Dir,
         name: OsString,
@@ -64,7 +74,7 @@ pub(super) fn walk(
         }
     }
     let folder = walk.here().try_clone().map_err(|source| walk.io("open", source))?;
-    Ok(Place::Folder(folder))
+    Ok(Place::Folder { folder, trail: walk.trail })
 }
 
 struct Walk<'a> {
@@ -73,7 +83,7 @@ struct Walk<'a> {
     guard: &'a Guard,
     parents: Parents,
     /// The folders entered so far, by real name.
-    trail: Vec<(OsString, Dir)>,
+    trail: Trail,
     todo: VecDeque<Part>,
     /// The links followed so far, by their real places.
     links: Vec<String>,
@@ -150,6 +160,9 @@ impl Walk<'_> {
             self.guard.by_folder(&folder).map_err(|source| self.io("look at", source))?
         {
             return Err(Error::Protected { path: self.asked.text(), area });
+        }
+        if self.trail.len() == MAX_DEPTH {
+            return Err(Error::TooDeep { path: self.asked.text() });
         }
         self.trail.push((name, folder));
         Ok(())

@@ -1,48 +1,42 @@
 //! Attempts to get out of the project, or at what is kept inside of it. Each must leave everything as it was.
 
+mod table;
+#[cfg(target_os = "linux")]
+mod watch;
+
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 use proptest::prelude::*;
-use rye_tools::fs::{Error, FirstLines, Lines, ls, read, write};
+use rye_thread::{ToolOutput, ToolStatus};
+use rye_tools::fs::{LsQuery, ls, write};
+use serde_json::{Value, json};
 
-use crate::project::Project;
+use crate::project::{Project, call};
 
-/// A project full of traps.
+use self::table::{ROWS, SEARCHES};
+
+/// A project full of traps, beside a folder with something that must not be seen.
 fn trapped() -> Project {
     let project = Project::new();
-    project.file("outside/secret.txt", "OUTSIDE");
+    project.file("outside/secret.txt", "CANARY outside\n");
     project.file("project/notes/a.md", "# A\n");
     project.file("project/notes/inner/b.md", "# B\n");
-    project.file("project/.ai/config/keys/signing/private_key.pem", "PRIVATE");
+    project.file("project/.ai/config/keys/signing/private_key.pem", "CANARY private\n");
     project.file("project/.ai/config/keys/trusted/k.toml", "owner");
     project.file("project/.ai/threads/t/transcript.jsonl", "{}\n");
+    project.file("project/.git/config", "[core]\n");
     let at = |path: &str| project.outer().join("project").join(path);
-    for (link, target) in [
-        ("out-folder", "../outside"),
-        ("out-file", "../outside/secret.txt"),
-        ("out-new", "../outside/new.txt"),
-        ("up", ".."),
-        ("round-trip", "../project/notes"),
-        ("hop", "out-folder/secret.txt"),
-        ("notes/inner/climb", "../../../outside/secret.txt"),
-        ("notes/zigzag", "inner/../../../outside/secret.txt"),
-        ("loop", "loop"),
-        ("ping", "pong"),
-        ("pong", "ping"),
-        ("etc", "/etc"),
-        ("device", "/dev/null"),
-        ("process", "/proc/self"),
-        ("keys", ".ai/config/keys"),
-        ("key", ".ai/config/keys/signing/private_key.pem"),
-        ("threads", ".ai/threads"),
-        ("ai", ".ai"),
-        ("new-thread", ".ai/threads/new.md"),
-        ("notes/sneak", "../.ai/threads/t"),
-    ] {
+    for (link, target) in LINKS {
         symlink(target, at(link)).unwrap();
     }
+    // A path of two parts that leads through 120 folders.
+    let half = "s/".repeat(60);
+    fs::create_dir_all(at(&format!("{half}{half}"))).unwrap();
+    symlink(format!("{half}more"), at("spiral")).unwrap();
+    symlink(&half, at(&format!("{half}more"))).unwrap();
     symlink(at("notes"), at("absolute-inside")).unwrap();
     fs::hard_link(at(".ai/config/keys/signing/private_key.pem"), at("copy.pem")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
@@ -51,133 +45,168 @@ fn trapped() -> Project {
     project
 }
 
-#[derive(Clone, Copy)]
-enum Attempt {
-    Read,
-    Write,
-    List,
+const LINKS: &[(&str, &str)] = &[
+    ("out-folder", "../outside"),
+    ("out-file", "../outside/secret.txt"),
+    ("out-new", "../outside/new.txt"),
+    ("up", ".."),
+    ("round-trip", "../project/notes"),
+    ("hop", "out-folder/secret.txt"),
+    ("notes/inner/climb", "../../../outside/secret.txt"),
+    ("notes/zigzag", "inner/../../../outside/secret.txt"),
+    ("loop", "loop"),
+    ("ping", "pong"),
+    ("pong", "ping"),
+    ("etc", "/etc"),
+    ("device", "/dev/null"),
+    ("process", "/proc/self"),
+    ("keys", ".ai/config/keys"),
+    ("key", ".ai/config/keys/signing/private_key.pem"),
+    ("threads", ".ai/threads"),
+    ("ai", ".ai"),
+    ("new-thread", ".ai/threads/new.md"),
+    ("notes/sneak", "../.ai/threads/t"),
+    ("repository", ".git"),
+];
+
+/// Why a path is refused.
+#[derive(Clone, Copy, Debug)]
+enum Why {
+    Parent,
+    Absolute,
+    Link(&'static str),
+    Special,
+    Keys,
+    Signing,
+    Threads,
+    Git,
+    Because(&'static str),
 }
 
-#[track_caller]
-fn check(attempt: Attempt, path: &str, expected: &str) {
+impl Why {
+    fn text(self) -> String {
+        match self {
+            Self::Parent => "it has a `..` part; give it from the project folder downward",
+            Self::Absolute => "it is absolute; give it relative to the project folder",
+            Self::Link(link) => return format!("the link `{link}` leads out of the project"),
+            Self::Special => "it is neither a regular file nor a folder",
+            Self::Keys => "`.ai/config/keys` decides who is trusted, so tools do not write there",
+            Self::Signing => {
+                "`.ai/config/keys/signing` holds private keys, which tools neither read nor write"
+            }
+            Self::Threads => {
+                "`.ai/threads` is the record of what was done, so tools do not write there"
+            }
+            Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
+            Self::Because(text) => text,
+        }
+        .to_owned()
+    }
+}
+
+/// Arguments with which each tool tries its worst at a path.
+fn arguments(tool: &str, path: &str) -> Value {
+    match tool {
+        "write" => json!({ "path": path, "content": "OVERWRITTEN" }),
+        "edit" => json!({ "path": path, "edits": [{ "old": "CANARY", "new": "x", "all": true }] }),
+        "ls" => json!({ "path": path, "first_lines": true, "hidden": true, "ignored": true }),
+        "glob" => json!({ "path": path, "pattern": "**", "hidden": true, "ignored": true }),
+        "grep" => json!({ "path": path, "pattern": ".", "hidden": true, "ignored": true }),
+        _ => json!({ "path": path }),
+    }
+}
+
+/// A path as messages show it.
+fn shown(path: &str) -> String {
+    let mut shown: String = path.chars().take(120).flat_map(escaped).collect();
+    if path.chars().count() > 120 {
+        shown.push('…');
+    }
+    shown
+}
+
+fn escaped(c: char) -> Vec<char> {
+    if c.is_control() { c.escape_default().collect() } else { vec![c] }
+}
+
+/// Makes every attempt, one after the other, over one project. Nothing of it changes, and nothing that is kept is opened.
+#[test]
+fn every_attempt_is_refused_and_seen_nowhere() {
     let project = trapped();
     let before = project.everything();
-    let root = &project.root;
-    let error: Error = match attempt {
-        Attempt::Read => read(root, path, Lines::all()).unwrap_err(),
-        Attempt::Write => write(root, path, "OVERWRITTEN").unwrap_err(),
-        Attempt::List => ls(root, path, FirstLines::Read).unwrap_err(),
-    };
-    assert_eq!(error.to_string(), expected);
-    assert!(error.is_refusal(), "{error:?} is a refusal");
-    assert_eq!(project.changes_since(&before), Vec::<String>::new());
-}
-
-macro_rules! refused {
-    ($($name:ident: $attempt:ident $path:expr => $message:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            check(Attempt::$attempt, $path, $message);
+    #[cfg(target_os = "linux")]
+    let watch = watch::Watch::new(&project);
+    let mut faults = Vec::new();
+    let mut judge = |what: String, output: &ToolOutput, is_right: bool| {
+        // Before the look at what changed, which opens folders too.
+        #[cfg(target_os = "linux")]
+        let mut opened = watch.events();
+        #[cfg(not(target_os = "linux"))]
+        let mut opened = Vec::<String>::new();
+        opened.extend(project.changes_since_unread(&before));
+        #[cfg(target_os = "linux")]
+        drop(watch.events());
+        if !is_right || output.content.to_string().contains("CANARY") || !opened.is_empty() {
+            faults.push(format!("{what}: {:?} {} {opened:?}", output.status, output.content));
         }
-    )*};
+    };
+    let mut n_attempts = 0;
+    for (tools, path, why) in ROWS {
+        for tool in *tools {
+            let output = call(&project.root, tool, arguments(tool, path));
+            let error = format!("the path `{}` is refused: {}", shown(path), why.text());
+            let expected = ToolOutput::refused(json!({ "error": error }));
+            judge(format!("{tool} {}", shown(path)), &output, output == expected);
+            n_attempts += 1;
+        }
+    }
+    for (tool, arguments, expected) in SEARCHES {
+        let output = call(&project.root, tool, serde_json::from_str(arguments).unwrap());
+        let is_right = match expected {
+            Ok(count) => output.status == ToolStatus::Ok && output.content["count"] == *count,
+            Err(error) => output.content == json!({ "error": error }),
+        };
+        judge(format!("{tool} {arguments}"), &output, is_right);
+        n_attempts += 1;
+    }
+    assert_eq!(faults, Vec::<String>::new());
+    // What would be seen if one had succeeded.
+    drop(fs::read(project.outer().join("outside/secret.txt")).unwrap());
+    #[cfg(target_os = "linux")]
+    assert!(!watch.events().is_empty());
+    println!("{n_attempts} attempts as user {}", project.user());
 }
 
-const PARENT: &str = "it has a `..` part; give it from the project folder downward";
-const ABSOLUTE: &str = "it is absolute; give it relative to the project folder";
-const KEYS: &str = "`.ai/config/keys` decides who is trusted, so tools do not write there";
-const SIGNING: &str =
-    "`.ai/config/keys/signing` holds private keys, which tools neither read nor write";
-const THREADS: &str = "`.ai/threads` is the record of what was done, so tools do not write there";
-const SPECIAL: &str = "it is neither a regular file nor a folder";
-
-fn out(path: &str, why: &str) -> String {
-    format!("the path `{path}` is refused: {why}")
+/// The same, and everything else in this file, as somebody who may not do everything: the tests run again under another
+/// user, from a copy that this user can reach.
+#[test]
+fn an_ordinary_user_gets_out_no_better() {
+    let folder = tempfile::tempdir().unwrap();
+    if fs::metadata(folder.path()).unwrap().uid() != 0 {
+        println!(
+            "the tests run as an ordinary user already; what the superuser could do is not tried"
+        );
+        return;
+    }
+    let program = folder.path().join("tests");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let output = as_nobody(&program, folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains(&format!("attempts as user {NOBODY}")), "{said}");
 }
 
-fn link(path: &str, link: &str) -> String {
-    out(path, &format!("the link `{link}` leads out of the project"))
-}
+/// The user who owns nothing.
+const NOBODY: u32 = 65_534;
 
-refused! {
-    // By the text of the path.
-    parent_read: Read "../outside/secret.txt" => &out("../outside/secret.txt", PARENT);
-    parent_write: Write "../outside/secret.txt" => &out("../outside/secret.txt", PARENT);
-    parent_list: List ".." => &out("..", PARENT);
-    parent_in_the_middle: Read "notes/../../outside/secret.txt" => &out("notes/../../outside/secret.txt", PARENT);
-    parent_that_stays_inside: Read "notes/../notes/a.md" => &out("notes/../notes/a.md", PARENT);
-    parent_at_the_end: List "notes/.." => &out("notes/..", PARENT);
-    parent_after_a_link: Read "threads/../../outside" => &out("threads/../../outside", PARENT);
-    parent_with_a_space: Write ".. /outside/x" => &out(".. /outside/x", PARENT);
-    absolute_read: Read "/etc/hostname" => &out("/etc/hostname", ABSOLUTE);
-    absolute_write: Write "/tmp/rye-escape" => &out("/tmp/rye-escape", ABSOLUTE);
-    absolute_list: List "/" => &out("/", ABSOLUTE);
-    absolute_doubled: Read "//etc/hostname" => &out("//etc/hostname", ABSOLUTE);
-    windows_drive: Write "C:/x" => &out("C:/x", "it starts with a drive; give it relative to the project folder");
-    windows_parent: Read "..\\outside\\secret.txt" =>
-        &out("..\\outside\\secret.txt", "it has a backslash; separate folders with `/`");
-    url: Read "file:///etc/hostname" => &out("file:///etc/hostname", "it is a URL; give a path below the project folder");
-    home: Write "~/x" => &out("~/x", "`~` is not expanded; give it relative to the project folder");
-    nul: Read "notes/a.md\0.txt" => &out("notes/a.md\\u{0}.txt", "it has a control character");
-    line_end: Write "a\nb" => &out("a\\nb", "it has a control character");
-    empty: Read "" => &out("", "it is empty; give a path below the project folder, or `.` for the folder itself");
-
-    // Through links.
-    link_folder_read: Read "out-folder/secret.txt" => &link("out-folder/secret.txt", "out-folder");
-    link_folder_write: Write "out-folder/new.txt" => &link("out-folder/new.txt", "out-folder");
-    link_folder_list: List "out-folder" => &link("out-folder", "out-folder");
-    link_folder_new_parents: Write "out-folder/a/b/c.txt" => &link("out-folder/a/b/c.txt", "out-folder");
-    link_file_read: Read "out-file" => &link("out-file", "out-file");
-    link_file_write: Write "out-file" => &link("out-file", "out-file");
-    link_to_nothing_outside: Write "out-new" => &link("out-new", "out-new");
-    link_up: List "up" => &link("up", "up");
-    link_up_and_back: Read "up/project/notes/a.md" => &link("up/project/notes/a.md", "up");
-    link_out_and_back: Read "round-trip/a.md" => &link("round-trip/a.md", "round-trip");
-    link_to_a_link: Read "hop" => &link("hop", "out-folder");
-    link_deep: Read "notes/inner/climb" => &link("notes/inner/climb", "notes/inner/climb");
-    link_zigzag: Write "notes/zigzag" => &link("notes/zigzag", "notes/zigzag");
-    link_absolute: List "etc" => &link("etc", "etc");
-    link_absolute_child: Read "etc/hostname" => &link("etc/hostname", "etc");
-    link_absolute_inside: Read "absolute-inside/a.md" => &link("absolute-inside/a.md", "absolute-inside");
-    link_device: Write "device" => &link("device", "device");
-    link_process: Read "process/environ" => &link("process/environ", "process");
-    link_process_root: Read "process/root/etc/hostname" => &link("process/root/etc/hostname", "process");
-    link_loop: Read "loop" => &out("loop", "it goes through more than 40 links");
-    link_loop_of_two: Write "ping/x" => &out("ping/x", "it goes through more than 40 links");
-
-    // What is no regular file.
-    fifo_read: Read "pipe" => &out("pipe", SPECIAL);
-    fifo_write: Write "pipe" => &out("pipe", SPECIAL);
-    fifo_list: List "pipe" => &out("pipe", SPECIAL);
-    socket_read: Read "socket" => &out("socket", SPECIAL);
-    socket_write: Write "socket" => &out("socket", SPECIAL);
-
-    // Keys and threads.
-    keys_write: Write ".ai/config/keys/trusted/mine.toml" => &out(".ai/config/keys/trusted/mine.toml", KEYS);
-    keys_overwrite: Write ".ai/config/keys/trusted/k.toml" => &out(".ai/config/keys/trusted/k.toml", KEYS);
-    keys_through_a_link: Write "keys/trusted/k.toml" => &out("keys/trusted/k.toml", KEYS);
-    keys_through_two_links: Write "ai/config/keys/trusted/k.toml" => &out("ai/config/keys/trusted/k.toml", KEYS);
-    keys_in_capitals: Write ".AI/Config/KEYS/x" => &out(".AI/Config/KEYS/x", KEYS);
-    keys_with_a_dot: Write ".ai/config/keys./x" => &out(".ai/config/keys./x", KEYS);
-    keys_with_an_odd_letter: Write ".ai/config/\u{212a}eys/x" => &out(".ai/config/\u{212a}eys/x", KEYS);
-    keys_with_an_invisible_letter: Write ".ai/config/ke\u{200b}ys/x" => &out(".ai/config/ke\u{200b}ys/x", KEYS);
-    keys_nested: Write "sub/.ai/config/keys/trusted/k.toml" => &out("sub/.ai/config/keys/trusted/k.toml", KEYS);
-    signing_read: Read ".ai/config/keys/signing/private_key.pem" =>
-        &out(".ai/config/keys/signing/private_key.pem", SIGNING);
-    signing_list: List ".ai/config/keys/signing" => &out(".ai/config/keys/signing", SIGNING);
-    signing_write: Write ".ai/config/keys/signing/private_key.pem" =>
-        &out(".ai/config/keys/signing/private_key.pem", KEYS);
-    signing_through_a_folder_link: Read "keys/signing/private_key.pem" => &out("keys/signing/private_key.pem", SIGNING);
-    signing_through_a_file_link: Read "key" => &out("key", SIGNING);
-    signing_under_a_second_name: Read "copy.pem" => &out("copy.pem", SIGNING);
-    signing_in_capitals: Read ".ai/config/keys/SIGNING/private_key.pem" =>
-        &out(".ai/config/keys/SIGNING/private_key.pem", SIGNING);
-    threads_write: Write ".ai/threads/t/transcript.jsonl" => &out(".ai/threads/t/transcript.jsonl", THREADS);
-    threads_new: Write ".ai/threads/new/thread.json" => &out(".ai/threads/new/thread.json", THREADS);
-    threads_itself: Write ".ai/threads" => &out(".ai/threads", THREADS);
-    threads_through_a_link: Write "threads/registry.db" => &out("threads/registry.db", THREADS);
-    threads_through_a_link_to_nothing: Write "new-thread" => &out("new-thread", THREADS);
-    threads_through_a_deep_link: Write "notes/sneak/transcript.jsonl" => &out("notes/sneak/transcript.jsonl", THREADS);
-    threads_as_a_stream: Write ".ai/threads::$DATA/x" => &out(".ai/threads::$DATA/x", THREADS);
+#[expect(clippy::disallowed_methods, reason = "the test is what is started")]
+fn as_nobody(program: &std::path::Path, folder: &std::path::Path) -> Command {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(program);
+    command.args(["escapes::", "--skip", "an_ordinary_user", "--nocapture"]);
+    command.env("TMPDIR", folder).current_dir(folder).uid(NOBODY).gid(NOBODY);
+    command
 }
 
 /// The folder is elsewhere in the project and `.ai/threads` is a link to it: its real name is closed too.
@@ -189,19 +218,32 @@ fn threads_that_were_moved_are_closed_by_identity() {
     symlink("../state/threads-of-rye", project.outer().join("project/.ai/threads")).unwrap();
     let before = project.everything();
     let path = "state/threads-of-rye/t/transcript.jsonl";
-    assert_eq!(write(&project.root, path, "x").unwrap_err().to_string(), out(path, THREADS));
+    let refused = format!("the path `{path}` is refused: {}", Why::Threads.text());
+    assert_eq!(write(&project.root, path, "x").unwrap_err().to_string(), refused);
     assert_eq!(project.changes_since(&before), Vec::<String>::new());
+}
+
+/// A walk meets the private keys under another name, and passes by.
+#[test]
+fn keys_that_were_moved_are_passed_by() {
+    let project = Project::new();
+    project.file("project/vault/private_key.pem", "CANARY\n");
+    project.file("project/.ai/config/keys/trusted/k.toml", "");
+    symlink("../../../vault", project.outer().join("project/.ai/config/keys/signing")).unwrap();
+    let found = call(&project.root, "grep", json!({ "pattern": "CANARY" }));
+    let expected = json!({ "files": [], "count": 0, "searched": 0, "skipped": { "hidden": 1, "protected": 1 } });
+    assert_eq!(found.content, expected);
 }
 
 /// A listing with first lines names what is there and shows nothing of what may not be read.
 #[test]
 fn a_listing_shows_no_secret_and_waits_for_nobody() {
     let project = trapped();
-    let listing = ls(&project.root, ".", FirstLines::Read).unwrap().listing();
+    let listing = ls(&project.root, &LsQuery::new(".").first_lines()).unwrap().listing();
     assert!(listing.lines().any(|line| line == "- copy.pem"), "{listing}");
     assert!(listing.lines().any(|line| line == "- out-file"), "{listing}");
     assert!(listing.lines().any(|line| line == "- pipe"), "{listing}");
-    let keys = ls(&project.root, ".ai/config/keys", FirstLines::Read).unwrap().listing();
+    let keys = ls(&project.root, &LsQuery::new(".ai/config/keys").first_lines()).unwrap().listing();
     assert_eq!(keys, "- signing\n- trusted");
 }
 
@@ -214,13 +256,15 @@ proptest! {
         let project = trapped();
         let before = project.everything();
         let path = parts.join(&separator);
-        if let Ok(text) = read(&project.root, &path, Lines::all()) {
-            prop_assert!(!["OUTSIDE", "PRIVATE"].contains(&text.content.as_str()), "{}", path);
+        let globs = call(&project.root, "glob", json!({ "pattern": path, "hidden": true }));
+        prop_assert!(!globs.content["paths"].to_string().contains("secret.txt"), "{}", path);
+        for tool in ["read", "write", "edit", "ls", "glob", "grep"] {
+            let output = call(&project.root, tool, arguments(tool, &path));
+            prop_assert!(!output.content.to_string().contains("CANARY"), "{} {}", tool, path);
         }
-        let _ = write(&project.root, &path, "x");
-        let changes = project.changes_since(&before);
+        let changes = project.changed_content(&before);
         let allowed = |path: &String| {
-            let kept = [".ai/threads", ".ai/config/keys"].iter().any(|kept| path.contains(kept));
+            let kept = [".ai/threads", ".ai/config/keys", ".git"].iter().any(|kept| path.contains(kept));
             path.starts_with("project/") && !kept
         };
         prop_assert!(changes.iter().all(allowed), "{} changed {:?}", path, changes);
@@ -268,6 +312,12 @@ fn part() -> impl Strategy<Value = String> {
         "loop",
         ".AI",
         "Threads",
+        ".git",
+        "hooks",
+        "repository",
+        "**",
+        "*",
+        "pipe",
         "KEYS",
     ]);
     prop_oneof![8 => known.prop_map(str::to_owned), 1 => "\\PC{0,6}"]

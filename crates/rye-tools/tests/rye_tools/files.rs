@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use rye_tools::fs::{
-    Entry, EntryKind, Error, FirstLines, Lines, MAX_ENTRIES, MAX_FILE_BYTES, MAX_WRITE_BYTES,
+    Entry, EntryKind, Error, Lines, LsQuery, MAX_ENTRIES, MAX_FILE_BYTES, MAX_WRITE_BYTES,
 };
 use rye_tools::fs::{Root, ls, read, write};
 
@@ -76,7 +76,7 @@ fn a_listing_is_sorted_and_says_what_each_entry_is() {
     project.file("project/notes/a.bin", "\u{0}");
     project.file("project/notes/c/d.md", "");
     symlink("b.md", project.outer().join("project/notes/link")).unwrap();
-    let listing = ls(&project.root, "notes", FirstLines::Read).unwrap();
+    let listing = ls(&project.root, &LsQuery::new("notes").first_lines()).unwrap();
     assert_eq!((listing.path.as_str(), listing.count, listing.omitted()), ("notes", 4, 0));
     let row = |entry: &Entry| (entry.name.clone(), entry.kind, entry.bytes);
     let expected = [
@@ -93,7 +93,7 @@ fn a_listing_is_sorted_and_says_what_each_entry_is() {
 fn a_name_cannot_add_a_bullet() {
     let project = Project::new();
     project.file("project/a\n- b.md", "");
-    assert_eq!(ls(&project.root, ".", FirstLines::Omit).unwrap().listing(), "- a\\n- b.md");
+    assert_eq!(ls(&project.root, &LsQuery::new(".")).unwrap().listing(), "- a\\n- b.md");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_long_listing_says_what_was_left_out() {
     for number in 0..MAX_ENTRIES + 3 {
         project.file(&format!("project/many/{number:05}"), "");
     }
-    let listing = ls(&project.root, "many", FirstLines::Omit).unwrap();
+    let listing = ls(&project.root, &LsQuery::new("many")).unwrap();
     assert_eq!((listing.count, listing.entries.len()), (MAX_ENTRIES + 3, MAX_ENTRIES));
     assert_eq!(listing.entries.last().map(|entry| entry.name.as_str()), Some("00999"));
     assert_eq!(listing.listing().lines().last(), Some("- … and 3 more, not shown"));
@@ -131,8 +131,8 @@ fn failures_that_are_no_refusals_say_what_is_there() {
     fails(write(root, ".", "x"), "`.` is a folder, not a file");
     fails(read(root, "a.md/b", Lines::all()), "`a.md/b` is not a folder, or goes through a file");
     fails(write(root, "a.md/b/c", "x"), "`a.md/b/c` is not a folder, or goes through a file");
-    fails(ls(root, "a.md", FirstLines::Omit), "`a.md` is not a folder, or goes through a file");
-    fails(ls(root, "none", FirstLines::Omit), "`none` does not exist");
+    fails(ls(root, &LsQuery::new("a.md")), "`a.md` is not a folder, or goes through a file");
+    fails(ls(root, &LsQuery::new("none")), "`none` does not exist");
     assert!(!project.outer().join("project/nowhere").exists());
 }
 

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
 
+mod edits;
 mod escapes;
 mod files;
 mod project;
+mod races;
+mod searches;
 mod tools;

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_thread::ToolOutput;
+use rye_tools::builtin;
 use rye_tools::fs::Root;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A project beside a folder that it must not reach.
@@ -33,37 +38,89 @@ impl Project {
         fs::write(path, content).unwrap();
     }
 
-    /// Everything in and beside the project: content of files, targets of links, modes of folders.
-    pub(crate) fn everything(&self) -> BTreeMap<String, String> {
-        let mut all = BTreeMap::new();
-        collect(self.outer(), self.outer(), &mut all);
-        all
+    /// Everything in and beside the project.
+    pub(crate) fn everything(&self) -> BTreeMap<String, Entry> {
+        collect(self.outer(), |path| fs::read(path).ok())
+    }
+
+    /// What came, went, or looks different, without reading anything: by path.
+    pub(crate) fn changes_since_unread(&self, before: &BTreeMap<String, Entry>) -> Vec<String> {
+        let now = collect(self.outer(), |_| None);
+        let all = now.keys().chain(before.keys());
+        let looks =
+            |all: &BTreeMap<String, Entry>, path| all.get(path).map(|entry| entry.looks.clone());
+        all.filter(|path| looks(&now, *path) != looks(before, *path)).cloned().collect()
+    }
+
+    /// Files that came, went or say something else, by path.
+    pub(crate) fn changed_content(&self, before: &BTreeMap<String, Entry>) -> Vec<String> {
+        let now = self.everything();
+        let all = now.keys().chain(before.keys());
+        let content =
+            |all: &BTreeMap<String, Entry>, path| all.get(path).map(|entry| entry.content.clone());
+        all.filter(|path| content(&now, *path) != content(before, *path)).cloned().collect()
+    }
+
+    /// The user who made it.
+    pub(crate) fn user(&self) -> u32 {
+        fs::metadata(self.outer()).unwrap().uid()
     }
 
     /// What came, went or became something else, by path.
-    pub(crate) fn changes_since(&self, before: &BTreeMap<String, String>) -> Vec<String> {
+    pub(crate) fn changes_since(&self, before: &BTreeMap<String, Entry>) -> Vec<String> {
         let now = self.everything();
-        let changed =
-            now.keys().chain(before.keys()).filter(|path| now.get(*path) != before.get(*path));
-        changed.cloned().collect()
+        let all = now.keys().chain(before.keys());
+        all.filter(|path| now.get(*path) != before.get(*path)).cloned().collect()
     }
 }
 
-fn collect(base: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let metadata = fs::symlink_metadata(&path).unwrap();
-        let mode = format!("{:?}", metadata.permissions());
-        let what = if metadata.is_symlink() {
-            format!("link {}", fs::read_link(&path).unwrap().display())
-        } else if metadata.is_file() {
-            format!("file {mode} {}", String::from_utf8_lossy(&fs::read(&path).unwrap()))
-        } else {
-            format!("{:?} {mode}", metadata.file_type())
-        };
-        all.insert(path.strip_prefix(base).unwrap().display().to_string(), what);
-        if metadata.is_dir() {
-            collect(base, &path, all);
+/// One thing on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    content: Option<Vec<u8>>,
+    /// Kind, mode, owner, size, and the times of the last changes, or the target of a link.
+    looks: String,
+}
+
+fn collect(
+    base: &Path,
+    content: impl Fn(&Path) -> Option<Vec<u8>> + Copy,
+) -> BTreeMap<String, Entry> {
+    let (mut all, mut folders) = (BTreeMap::new(), vec![base.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let content = if metadata.is_file() { content(&path) } else { None };
+            let name = path.strip_prefix(base).unwrap().display().to_string();
+            all.insert(name, Entry { content, looks: looks(&path, &metadata) });
+            if metadata.is_dir() {
+                folders.push(path);
+            }
         }
     }
+    all
+}
+
+fn looks(path: &Path, metadata: &fs::Metadata) -> String {
+    let kind = (metadata.mode(), metadata.uid(), metadata.gid());
+    if metadata.is_symlink() {
+        return format!("{kind:?} {}", fs::read_link(path).unwrap().display());
+    }
+    let times = (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec());
+    format!("{kind:?} {} {} {times:?}", metadata.size(), metadata.nlink())
+}
+
+/// Calls a file tool as a thread does.
+pub(crate) fn call(root: &Root, tool: &str, arguments: Value) -> ToolOutput {
+    let tool = builtin(&format!("file-system/{tool}"), root).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(tool.call(&permit(), arguments))
+}
+
+fn permit() -> Permit {
+    let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
+    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
+        .permit(&capability)
+        .unwrap()
 }

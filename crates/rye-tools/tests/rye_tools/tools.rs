@@ -1,33 +1,25 @@
 //! The tools as a thread calls them: arguments in, a JSON object out.
 
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
 use rye_thread::ToolStatus;
 use rye_tools::{builtin, builtins};
 use serde_json::{Value, json};
 
-use crate::project::Project;
-
-fn permit() -> Permit {
-    let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
-    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
-        .permit(&capability)
-        .unwrap()
-}
+use crate::project::{Project, call};
 
 #[track_caller]
 fn check(function: &str, arguments: Value, status: ToolStatus, content: Value) {
     let project = Project::new();
     project.file("project/notes/groceries.md", "# Groceries for the week\n\n- flour\n");
-    let tool = builtin(function, &project.root).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let output = runtime.block_on(tool.call(&permit(), arguments));
+    let output = call(&project.root, function.trim_start_matches("file-system/"), arguments);
     assert_eq!((output.status, output.content), (status, content));
 }
 
 #[test]
 fn the_registry_knows_its_functions_and_no_other() {
     let names: Vec<&str> = builtins().collect();
-    assert_eq!(names, ["file-system/ls", "file-system/read", "file-system/write"]);
+    let all =
+        ["edit", "glob", "grep", "ls", "read", "write"].map(|name| format!("file-system/{name}"));
+    assert_eq!(names, all);
     let project = Project::new();
     assert!(names.iter().all(|name| builtin(name, &project.root).is_some()));
     assert!(builtin("file-system/delete", &project.root).is_none());
@@ -58,6 +50,7 @@ fn read_says_that_more_follows() {
         "bytes": 34,
         "lines": 3,
         "truncated": true,
+        "next_offset": 2,
     });
     let arguments = json!({ "path": "notes/groceries.md", "offset": 1, "limit": 1 });
     check("file-system/read", arguments, ToolStatus::Ok, content);
@@ -124,8 +117,7 @@ fn a_failure_is_an_error_that_can_be_read() {
 fn arguments_that_do_not_fit_are_an_error() {
     let content = json!({ "error": "the arguments do not fit: missing field `content`" });
     check("file-system/write", json!({ "path": "a" }), ToolStatus::Error, content);
-    let message =
-        "the arguments do not fit: unknown field `mode`, expected one of `path`, `offset`, `limit`";
+    let message = "the arguments do not fit: unknown field `mode`, expected one of `path`, `offset`, `limit`, `line_numbers`";
     check(
         "file-system/read",
         json!({ "path": "a", "mode": 1 }),

@@ -1,0 +1,280 @@
+//! Replacing exact pieces of a file, all or none.
+
+mod diff;
+mod places;
+
+use std::fmt;
+
+use super::error::refuse_over;
+use super::protected::Access;
+use super::read::Source;
+use super::replace::{Meanwhile, Outcome, Target, replace};
+use super::walk::{Parents, Place, prepare, walk};
+use super::{Error, MAX_FILE_BYTES, Root};
+
+/// The most edits that one call makes.
+pub const MAX_EDITS: usize = 100;
+
+/// One piece of text, and what it becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Edit {
+    /// The text as it is in the file, white space included.
+    pub old: String,
+    /// The text that takes its place.
+    pub new: String,
+    /// Which of its occurrences are meant.
+    pub occurrences: Occurrences,
+}
+
+impl Edit {
+    /// Replaces the one place where `old` occurs.
+    pub fn new(old: &str, new: &str) -> Self {
+        Self { old: old.to_owned(), new: new.to_owned(), occurrences: Occurrences::Only }
+    }
+
+    /// Replaces every place where `old` occurs.
+    #[must_use]
+    pub fn everywhere(self) -> Self {
+        Self { occurrences: Occurrences::All, ..self }
+    }
+}
+
+/// Which occurrences of a text are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "one or all by name")]
+pub enum Occurrences {
+    /// The only one; two are an error.
+    Only,
+    /// All of them, at least one.
+    All,
+}
+
+/// What an edit changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Edited {
+    /// The path as asked, with `/` between its parts.
+    pub path: String,
+    /// The size of the file now, in bytes.
+    pub bytes: usize,
+    /// How many pieces were replaced.
+    pub replaced: usize,
+    /// The change as a unified difference without file names, cut after 16 KiB; what was cut is said in its last line.
+    pub diff: String,
+}
+
+/// An edit that does not fit the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EditProblem {
+    /// Which edit, counted from 1.
+    pub edit: usize,
+    /// What is wrong with it.
+    pub fault: EditFault,
+}
+
+/// What is wrong with an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EditFault {
+    /// `old` has no character.
+    Empty,
+    /// `old` and `new` are equal.
+    Same,
+    /// `old` is nowhere in the file.
+    NotFound {
+        /// The first line of the only place that differs from it in white space alone.
+        near: Option<usize>,
+    },
+    /// `old` is in more than one place, and one was meant.
+    Ambiguous {
+        /// How many, at most 1,000.
+        count: usize,
+        /// The lines where the first of them begin, counted from 1.
+        lines: Vec<usize>,
+    },
+    /// `old` is in more places than one call replaces.
+    TooMany {
+        /// How many that is.
+        maximum: usize,
+    },
+    /// It replaces a part of what another edit replaces.
+    Overlaps {
+        /// The other edit, counted from 1.
+        other: usize,
+        /// The line where they meet, counted from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for EditProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "edit {}: ", self.edit)?;
+        match &self.fault {
+            EditFault::Empty => f.write_str("`old` is empty; give the text to replace"),
+            EditFault::Same => f.write_str("`old` and `new` are the same"),
+            EditFault::NotFound { near: None } => {
+                f.write_str("`old` is not in the file; read it and copy the text exactly")
+            }
+            EditFault::NotFound { near: Some(line) } => write!(
+                f,
+                "`old` is not in the file, but differs in white space alone from what begins in line {line}; copy that exactly"
+            ),
+            EditFault::Ambiguous { count, lines } => {
+                let (count, more) = places::counted(*count);
+                write!(f, "`old` occurs {more}{count} times, at lines {}", numbers(lines, count))?;
+                f.write_str("; add surrounding lines to say which, or `all: true` for all of them")
+            }
+            EditFault::TooMany { maximum } => {
+                write!(f, "`old` occurs more than {maximum} times, which is too many for one call")
+            }
+            EditFault::Overlaps { other, line } => {
+                write!(f, "it overlaps with edit {other} in line {line}; make one edit of the two")
+            }
+        }
+    }
+}
+
+/// `4`, `4 and 9`, `4, 9 and 20`, or `4, 9, 20 and more` when some were left out.
+fn numbers(lines: &[usize], count: usize) -> String {
+    let mut words: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    if lines.len() < count {
+        words.push("more".to_owned());
+    }
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// Makes several edits of a text file below the root at once: all of them, or none.
+///
+/// Each `old` is looked for in the file as it is, not in what other edits make of it, so their order does not matter. In
+/// a file whose lines all end with CRLF, a line end in `old` and `new` stands for that. What else holds for
+/// [`write`](super::write) holds here too.
+///
+/// # Errors
+///
+/// As for [`write`](super::write) and [`read`](super::read); [`Error::Edits`] with every edit that does not fit;
+/// [`Error::Changed`] when the file became another one while it was edited; [`Error::OverLimit`] for more edits than
+/// [`MAX_EDITS`]. None of them changes the file.
+pub fn edit(root: &Root, path: &str, edits: &[Edit]) -> Result<Edited, Error> {
+    edit_with(root, path, edits, || {})
+}
+
+/// [`edit`], with something that happens between reading and replacing.
+fn edit_with(
+    root: &Root,
+    path: &str,
+    edits: &[Edit],
+    meanwhile: impl FnOnce(),
+) -> Result<Edited, Error> {
+    let (asked, guard) = prepare(root, path, Access::Write)?;
+    let path = asked.text();
+    refuse_over("the number of edits", edits.len(), MAX_EDITS)?;
+    let (folder, name) = match walk(root, &asked, &guard, Parents::Required)? {
+        Place::Folder { .. } => return Err(Error::IsFolder { path }),
+        Place::Missing { .. } => return Err(Error::NotFound { path }),
+        Place::File { metadata, .. } if metadata.permissions().readonly() => {
+            return Err(Error::ReadOnly { path });
+        }
+        Place::File { folder, name, .. } => (folder, name),
+    };
+    let source = Source { folder: &folder, name: &name, guard: &guard, path: &path };
+    let (text, old) = source.text()?;
+    let change = change(&text, edits, &path)?;
+    meanwhile();
+    let target = Target { folder: &folder, name: &name, old: Some(&old) };
+    match replace(&target, change.text.as_bytes(), Meanwhile::Unchanged(text.as_bytes())) {
+        Ok(Outcome::Replaced) => Ok(Edited {
+            path,
+            bytes: change.text.len(),
+            replaced: change.replaced,
+            diff: change.diff,
+        }),
+        Ok(Outcome::Changed) => Err(Error::Changed { path }),
+        Err(source) => Err(Error::Io { action: "write", path, source }),
+    }
+}
+
+struct Change {
+    text: String,
+    replaced: usize,
+    diff: String,
+}
+
+fn change(text: &str, edits: &[Edit], path: &str) -> Result<Change, Error> {
+    let places = places::find(text, edits)
+        .map_err(|problems| Error::Edits { path: path.to_owned(), problems })?;
+    let removed: usize = places.iter().map(|place| place.range.len()).sum();
+    let added = places.iter().try_fold(0, |sum: usize, place| sum.checked_add(place.new.len()));
+    let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let bytes =
+        added.and_then(|added| (text.len() - removed).checked_add(added)).map_or(u64::MAX, size);
+    if bytes > MAX_FILE_BYTES {
+        return Err(Error::TooLarge { path: path.to_owned(), bytes, maximum: MAX_FILE_BYTES });
+    }
+    let (mut changed, mut end) = (String::with_capacity(text.len()), 0);
+    for place in &places {
+        changed.push_str(text.get(end..place.range.start).unwrap_or_default());
+        changed.push_str(&place.new);
+        end = place.range.end;
+    }
+    changed.push_str(text.get(end..).unwrap_or_default());
+    Ok(Change { text: changed, replaced: places.len(), diff: diff::unified(text, &places) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What somebody else does between reading and replacing.
+    #[track_caller]
+    fn check(meanwhile: impl FnOnce(&std::path::Path), left: Option<&str>) {
+        let project = tempfile::tempdir().unwrap();
+        let path = project.path().join("a.md");
+        std::fs::write(&path, "one").unwrap();
+        let root = Root::open(project.path()).unwrap();
+        let edits = [Edit::new("one", "two")];
+        let error = edit_with(&root, "a.md", &edits, || meanwhile(&path)).unwrap_err();
+        let expected = "`a.md` was changed by somebody else in the meantime, so nothing was written; read it again";
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), left);
+        let n_left = std::fs::read_dir(project.path()).unwrap().count();
+        assert_eq!(n_left, usize::from(left.is_some()), "no temporary file stays");
+    }
+
+    #[test]
+    fn a_file_that_changed_in_the_meantime_is_left_alone() {
+        check(|path| std::fs::write(path, "won").unwrap(), Some("won"));
+        check(|path| std::fs::write(path, "one more").unwrap(), Some("one more"));
+        check(|path| std::fs::remove_file(path).unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_another_one_replaced_is_left_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let moved = |path: &std::path::Path| {
+            let other = path.with_extension("new");
+            std::fs::write(&other, "one").unwrap();
+            std::fs::rename(other, path).unwrap();
+        };
+        check(moved, Some("one"));
+        let closed = |path: &std::path::Path| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        check(closed, Some("one"));
+    }
+
+    #[test]
+    fn a_long_edit_is_refused_before_the_file_is_read() {
+        let project = tempfile::tempdir().unwrap();
+        let root = Root::open(project.path()).unwrap();
+        let edits = vec![Edit::new("a", "b"); MAX_EDITS + 1];
+        let error = edit(&root, "none", &edits).unwrap_err();
+        assert_eq!(error.to_string(), "the number of edits is 101, at most 100 is allowed");
+    }
+}

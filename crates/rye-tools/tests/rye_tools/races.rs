@@ -1,0 +1,62 @@
+//! Folders and files that become something else while they are used.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+
+use crate::project::{Project, call};
+
+/// Swaps `door`, a folder of the project, with links that lead out, again and again while `tool` goes through it.
+#[track_caller]
+fn check(tool: &str, arguments: &Value) {
+    let project = Project::new();
+    project.file("outside/x", "CANARY");
+    project.file("project/door/x", "fine");
+    project.file("project/.ai/config/keys/signing/x", "CANARY");
+    let at = |path: &str| project.outer().join("project").join(path);
+    symlink("../outside", at("door-out")).unwrap();
+    symlink(".ai/config/keys/signing", at("door-keys")).unwrap();
+    symlink("../../outside/x", at("door/x-out")).unwrap();
+    let swap = |a: &str, b: &str| {
+        renameat_with(CWD, at(a), CWD, at(b), RenameFlags::EXCHANGE).unwrap();
+    };
+    let done = AtomicBool::new(false);
+    let seen: Vec<String> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                for link in ["door-out", "door-keys"] {
+                    swap("door", link);
+                    swap("door", link);
+                    swap("door/x", "door/x-out");
+                    swap("door/x", "door/x-out");
+                }
+            }
+        });
+        let result = |_| call(&project.root, tool, arguments.clone()).content.to_string();
+        let seen = (0..200).map(result).collect();
+        done.store(true, Ordering::Relaxed);
+        seen
+    });
+    assert!(!seen.iter().any(|result| result.contains("CANARY")), "{seen:?}");
+    for path in ["outside", "project/.ai/config/keys/signing"] {
+        let path = project.outer().join(path);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(path.join("x")).unwrap(), "CANARY");
+    }
+}
+
+#[test]
+fn a_door_that_turns_lets_nothing_in_or_out() {
+    check("read", &json!({ "path": "door/x" }));
+    check("write", &json!({ "path": "door/x", "content": "x" }));
+    check("edit", &json!({ "path": "door/x", "edits": [{ "old": "C", "new": "x" }] }));
+    check("ls", &json!({ "path": "door", "first_lines": true }));
+    check("glob", &json!({ "pattern": "**", "hidden": true }));
+    check("grep", &json!({ "pattern": ".", "hidden": true, "ignored": true }));
+    check("grep", &json!({ "pattern": ".", "path": "door" }));
+}
