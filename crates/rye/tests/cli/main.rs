@@ -10,6 +10,7 @@ mod hostile;
 mod init;
 mod keys;
 mod killing;
+mod limits;
 mod loading;
 mod outcomes;
 mod refused;
@@ -20,8 +21,11 @@ mod running;
 mod searching;
 mod session;
 mod surroundings;
+mod tampering;
 #[cfg(feature = "otel")]
 mod telemetry;
+#[cfg(unix)]
+mod terminal;
 mod trust;
 mod trusting;
 mod usage;

@@ -319,3 +319,6 @@ fn event(record: &Record) -> Value {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
     json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.event, "payload": payload })
 }
+
+#[cfg(test)]
+mod tests;
