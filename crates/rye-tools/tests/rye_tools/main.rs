@@ -7,5 +7,6 @@ mod escapes;
 mod files;
 mod project;
 mod races;
+mod schemas;
 mod searches;
 mod tools;
