@@ -1,0 +1,133 @@
+//! Rounds of conversations, and what they took.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::world::World;
+use crate::{Arguments, process};
+
+/// What the measured conversations took.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Figures {
+    /// From the first to the last of them.
+    pub wall: Duration,
+    /// Of the process, meanwhile.
+    pub cpu: Duration,
+    /// The first conversation of all, with the setup before it.
+    pub first: Duration,
+    /// Requests that were measured.
+    pub calls: u64,
+    /// Conversations that did not end as they are to, those before the measurement included.
+    pub errors: u64,
+    /// What the first of them said.
+    pub first_error: Option<String>,
+    /// The most memory, in KiB, where the system tells.
+    pub peak_kb: Option<u64>,
+}
+
+impl Figures {
+    /// The line that is printed.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let calls = self.calls.max(1) as f64;
+        let per_call = |time: Duration| rounded(time.as_secs_f64() * 1e6 / calls, 1e2);
+        json!({
+            "wall_s": rounded(self.wall.as_secs_f64(), 1e6),
+            "cpu_s": rounded(self.cpu.as_secs_f64(), 1e6),
+            "per_call_wall_us": per_call(self.wall),
+            "per_call_cpu_us": per_call(self.cpu),
+            "first_s": rounded(self.first.as_secs_f64(), 1e6),
+            "rss_peak_kb": self.peak_kb,
+            "errors": self.errors,
+            "versions": { "rye": env!("CARGO_PKG_VERSION") },
+        })
+    }
+}
+
+fn rounded(number: f64, steps: f64) -> f64 {
+    (number * steps).round() / steps
+}
+
+/// Runs everything that the arguments ask for.
+///
+/// # Errors
+///
+/// When the folder, the key or the provider cannot be made; what happens to a conversation is counted instead.
+pub fn measure(arguments: &Arguments) -> Result<Figures, Box<dyn Error>> {
+    process::open_many_files();
+    let temporary = match &arguments.dir {
+        Some(dir) => tempfile::Builder::new().prefix("rye-bench-").tempdir_in(dir)?,
+        None => tempfile::Builder::new().prefix("rye-bench-").tempdir()?,
+    };
+    let mut runtime = match arguments.workers {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = runtime.worker_threads(arguments.workers).enable_all().build()?;
+    let start = Instant::now();
+    let world = Arc::new(World::new(arguments, temporary.path())?);
+    let figures = runtime.block_on(rounds(arguments, &world, start));
+    drop(world);
+    Ok(figures)
+}
+
+async fn rounds(arguments: &Arguments, world: &Arc<World>, start: Instant) -> Figures {
+    let mut tally = Tally::default();
+    let first = world.converse().await;
+    let first_took = start.elapsed();
+    tally.count(first.and_then(|thread| world.verify(&thread)));
+    for _ in 0..arguments.warmup {
+        round(arguments, world, &mut tally).await;
+    }
+    let (wall, cpu) = (Instant::now(), process::cpu());
+    for _ in 0..arguments.reps {
+        round(arguments, world, &mut tally).await;
+    }
+    let (wall, cpu) = (wall.elapsed(), process::cpu().saturating_sub(cpu));
+    let conversations = arguments.reps.saturating_mul(arguments.threads);
+    Figures {
+        wall,
+        cpu,
+        first: first_took,
+        calls: (arguments.turns + 1) * u64::try_from(conversations).unwrap_or(u64::MAX),
+        errors: tally.errors,
+        first_error: tally.first_error,
+        peak_kb: process::peak_kb(),
+    }
+}
+
+/// One round: all conversations at once.
+async fn round(arguments: &Arguments, world: &Arc<World>, tally: &mut Tally) {
+    if arguments.threads == 1 {
+        tally.count(world.converse().await.map(drop));
+        return;
+    }
+    let mut running = JoinSet::new();
+    for _ in 0..arguments.threads {
+        let world = Arc::clone(world);
+        running.spawn(async move { world.converse().await.map(drop) });
+    }
+    while let Some(ended) = running.join_next().await {
+        tally.count(ended.unwrap_or_else(|panicked| Err(panicked.into())));
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    errors: u64,
+    first_error: Option<String>,
+}
+
+impl Tally {
+    fn count(&mut self, ended: Result<(), Box<dyn Error + Send + Sync>>) {
+        if let Err(error) = ended {
+            self.errors += 1;
+            self.first_error.get_or_insert_with(|| error.to_string());
+        }
+    }
+}

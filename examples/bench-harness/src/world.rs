@@ -1,0 +1,150 @@
+//! Everything that the threads of one process share.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use rye_caps::{Authority, Grant, Layer, LayerName};
+use rye_providers::{ModelWish, ProviderConfig, connect};
+use rye_sign::SigningKey;
+use rye_thread::store::LocalStore;
+use rye_thread::transcript::read_file;
+use rye_thread::{
+    Cancel, Clock, DriveContext, Journal, Limits, Moment, Nanos, Opening, OutputContract, Palette,
+    Provider, Registry, Run, SpendLimit, ThreadId, ThreadRecord, ThreadState, drive,
+};
+use serde_json::json;
+
+use crate::adding::{ADD, add};
+use crate::{Api, Arguments};
+
+/// The store, the key, the authority and the provider, which any number of conversations use.
+pub(crate) struct World {
+    folder: std::path::PathBuf,
+    store: Arc<LocalStore>,
+    registry: Arc<Registry>,
+    key: Arc<SigningKey>,
+    provider: Box<dyn Provider>,
+    palette: Palette,
+    authority: Authority,
+    limits: Limits,
+    turns: u64,
+}
+
+impl World {
+    pub(crate) fn new(arguments: &Arguments, folder: &Path) -> Result<Self, Box<dyn Error>> {
+        let folder = folder.join("threads");
+        let store = Arc::new(LocalStore::open(&folder)?);
+        // As every directive has it: what is not granted is refused.
+        let grant: Grant = Grant::of_items("execute", "tool", ADD)?;
+        let mut limits = Limits::default();
+        (limits.turns, limits.tokens) = (arguments.turns + 2, u64::MAX);
+        limits.spend = SpendLimit::AtMost(Nanos::new(1_000_000_000_000));
+        limits.duration_seconds = 3_600;
+        Ok(Self {
+            registry: Arc::new(Registry::open(&folder.join("registry.db"))?),
+            store,
+            folder,
+            key: Arc::new(SigningKey::generate()?),
+            provider: provider(arguments)?,
+            palette: Palette::new(vec![add()?])?,
+            authority: Authority::new(Layer::new(LayerName::Operator, grant)),
+            limits,
+            turns: arguments.turns,
+        })
+    }
+
+    /// One conversation from its beginning to its end.
+    pub(crate) async fn converse(&self) -> Result<ThreadId, Box<dyn Error + Send + Sync>> {
+        let clock = SystemClock(Instant::now());
+        let thread = ThreadId::new("bench", &uuid::Uuid::now_v7().to_string())?;
+        let record = ThreadRecord::new(&thread, "bench", &self.limits, clock.now());
+        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.store) as _);
+        let key = Arc::clone(&self.key);
+        let mut journal = Journal::create(&self.folder, record, key, registry, store)?;
+        let contract = OutputContract::default();
+        let first_user_message = format!("Add numbers, {} times, then say the sum.", self.turns);
+        let opening = Opening { system: Some("You add numbers.".to_owned()), first_user_message };
+        let tools = self.palette.specs(&contract);
+        let run = Run::new(opening, tools, contract, self.limits.clone(), MAX_OUTPUT);
+        let context = DriveContext {
+            provider: &*self.provider,
+            palette: &self.palette,
+            authority: &self.authority,
+            ledger: &*self.store,
+            journal: &mut journal,
+            clock: &clock,
+            observer: &(),
+            approver: &(),
+            cancel: &Cancel::new(),
+            injected: &[],
+        };
+        let outcome = drive(run, context).await;
+        match outcome.failure {
+            Some(failure) => Err(failure.message.into()),
+            None if outcome.state != ThreadState::Completed => {
+                Err(format!("a thread ended as {}", outcome.state).into())
+            }
+            None if outcome.turns != self.turns + 1 => {
+                let (made, meant) = (outcome.turns, self.turns + 1);
+                Err(format!("a conversation made {made} requests instead of {meant}").into())
+            }
+            None => Ok(thread),
+        }
+    }
+
+    /// Whether a conversation that has ended is recorded as it is to be: whole, chained and signed to its end.
+    pub(crate) fn verify(&self, thread: &ThreadId) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let path = self.folder.join(thread.as_str()).join("transcript.jsonl");
+        let reading = read_file(&path, thread, &[self.key.public()])?;
+        let count = |name: &str| reading.records.iter().filter(|it| it.event == name).count();
+        let turns = usize::try_from(self.turns)?;
+        let counted =
+            ["step_start", "step_finish", "tool_call_start", "tool_call_result"].map(count);
+        if counted != [turns + 1, turns + 1, turns, turns]
+            || reading.signed < reading.records.len() as u64 - 1
+        {
+            return Err(format!("the transcript has {counted:?} records of a turn").into());
+        }
+        Ok(())
+    }
+}
+
+const MAX_OUTPUT: u64 = 4_096;
+
+fn provider(arguments: &Arguments) -> Result<Box<dyn Provider>, Box<dyn Error>> {
+    let server = arguments.url.trim_end_matches('/').trim_end_matches("/v1");
+    let (protocol, base_url, auth) = match arguments.api {
+        Api::Anthropic => ("anthropic_messages", server.to_owned(), "x-api-key"),
+        Api::OpenAi => ("openai_chat", format!("{server}/v1"), "authorization"),
+        Api::Responses => ("openai_responses", format!("{server}/v1"), "authorization"),
+    };
+    let prices = json!({ "input": 1, "output": 2, "cache_read": 1, "cache_write": 1 });
+    let model = json!({ "context_window": 10_000_000, "max_output": MAX_OUTPUT, "prices": prices });
+    let config = ProviderConfig::from_value(&json!({
+        "protocol": protocol,
+        "base_url": base_url,
+        "auth": { "env": "BENCH_KEY", "header": auth },
+        "models": { &*arguments.model: model },
+        "stream": arguments.stream,
+    }))?;
+    let choice =
+        config.choose(&ModelWish { id: Some(&arguments.model), ..ModelWish::default() })?;
+    // Nothing but the waits between attempts depends on these bits.
+    let key = "no-secret".parse()?;
+    Ok(connect(&config, &choice, Some(key), Arc::new(|| 0))?)
+}
+
+struct SystemClock(Instant);
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Moment::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
