@@ -43,6 +43,27 @@ pub(crate) fn write<T, E: From<rusqlite::Error>>(
     Ok(value)
 }
 
+/// As [`write`], but the disk is not waited for: when the machine loses its power, the change may be undone, and none
+/// before it.
+pub(crate) fn write_later<T, E: From<rusqlite::Error>>(
+    connection: &mut Connection,
+    change: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+    let written = write(connection, change);
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    written
+}
+
+/// Runs a statement that is read once for each connection.
+pub(crate) fn execute(
+    connection: &Connection,
+    statement: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<usize> {
+    connection.prepare_cached(statement)?.execute(params)
+}
+
 /// SQLite does not wait where several programs turn one new file over to WAL, so that those who lose wait for the
 /// write lock and look again.
 fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {

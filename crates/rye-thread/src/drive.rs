@@ -27,7 +27,7 @@ pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
-use crate::budget::{Balance, Ledger, LedgerError};
+use crate::budget::{Balance, Ledger, LedgerError, Reservation};
 use crate::cancel::Halt;
 use crate::transcript::{Event, Injected};
 use crate::{
@@ -38,7 +38,8 @@ use crate::{
 
 /// Somebody who watches a thread while it runs.
 pub trait Observer: Send + Sync {
-    /// Called with each event once it is in the transcript.
+    /// Called with each event as it is recorded; it is on disk before the next request, and before a call that changes
+    /// anything.
     fn event(&self, event: &Event);
 
     /// Called with each piece of an answer while it comes; its events follow once it is whole.
@@ -84,6 +85,9 @@ pub struct DriveContext<'a> {
 /// settle; then per call resolve, authorise, validate, put the intent on disk, run, record the receipt. Calls of
 /// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
 /// that the model can read.
+///
+/// What is recorded is written before calls run, and is on disk before each request and before each call of a tool that
+/// does not only read, so that neither is ever unknown to one who resumes the thread.
 ///
 /// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written ends the
 /// thread with [`FailureKind::Storage`]. It needs a tokio runtime with its timer; requests and calls on their way
@@ -181,6 +185,8 @@ struct Driver<'a> {
     /// How long somebody thought about an approval.
     waited: Duration,
     progress: Progress,
+    /// What the last answer cost, to be settled once the answer is written.
+    owed: Option<(Reservation, Nanos)>,
     /// What calls came to before, in a replay.
     tape: Option<Arc<Tape>>,
 }
@@ -189,7 +195,16 @@ impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>) -> Self {
         let (started, before) = (context.clock.elapsed(), run.elapsed());
         let (info, progress) = (context.provider.describe(), Progress::default());
-        Self { context, info, started, before, waited: Duration::ZERO, progress, tape: None }
+        Self {
+            context,
+            info,
+            started,
+            before,
+            waited: Duration::ZERO,
+            progress,
+            owed: None,
+            tape: None,
+        }
     }
 
     /// Drives a run that has not begun.
@@ -278,15 +293,44 @@ impl<'a> Driver<'a> {
     }
 
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
-        self.context.journal.append(event, self.context.clock.now())?;
+        self.context.journal.append(event, self.context.clock.now());
         self.context.observer.event(event);
         Ok(())
     }
 
+    /// Signs what is recorded.
     fn checkpoint(&mut self) -> Result<(), Stop> {
-        let event = self.context.journal.checkpoint(self.context.clock.now())?;
+        let event = self.context.journal.checkpoint(self.context.clock.now());
         self.context.observer.event(&event);
         Ok(())
+    }
+
+    /// Signs what is recorded and puts it on disk, before somebody is waited for or the thread ends.
+    fn seal(&mut self) -> Result<(), Stop> {
+        self.checkpoint()?;
+        self.sync()
+    }
+
+    /// Writes what is recorded, so that it outlives the program.
+    fn write(&mut self) -> Result<(), Stop> {
+        let written = self.context.journal.flush();
+        self.pay()?;
+        Ok(written?)
+    }
+
+    /// Puts what is recorded on disk, so that it outlives the machine's power.
+    fn sync(&mut self) -> Result<(), Stop> {
+        let synced = self.context.journal.sync();
+        self.pay()?;
+        Ok(synced?)
+    }
+
+    /// Settles what the last answer cost, now that the answer is written, and whatever became of that.
+    fn pay(&mut self) -> Result<(), LedgerError> {
+        match self.owed.take() {
+            Some((reservation, cost)) => self.context.ledger.settle(reservation, cost).map(drop),
+            None => Ok(()),
+        }
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {

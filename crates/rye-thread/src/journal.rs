@@ -31,6 +31,8 @@ pub struct Journal {
 struct Place {
     folder: PathBuf,
     markdown: File,
+    /// What is to be written there.
+    text: String,
     registry: Arc<Registry>,
 }
 
@@ -56,7 +58,7 @@ impl Journal {
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create_new(true).open(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
-        let place = Some(Place { folder, markdown, registry });
+        let place = Some(Place { folder, markdown, text: String::new(), registry });
         let journal = Self { place, transcript, record, key };
         journal.save()?;
         Ok(journal)
@@ -85,7 +87,7 @@ impl Journal {
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create(true).open(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
-        let place = Some(Place { folder, markdown, registry });
+        let place = Some(Place { folder, markdown, text: String::new(), registry });
         Ok((Self { place, transcript, record, key }, reading))
     }
 
@@ -151,8 +153,9 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let (request, by) = (request.clone(), "command".to_owned());
         self.reopen()?;
-        self.append(&Event::ApprovalDecided { request, decision, by }, at)?;
-        self.checkpoint(at)?;
+        self.append(&Event::ApprovalDecided { request, decision, by }, at);
+        self.checkpoint(at);
+        self.sync()?;
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()?;
@@ -168,8 +171,9 @@ impl Journal {
         let (state, turns, usage, cost) =
             (ThreadState::Cancelled, self.record.turns, self.record.usage, self.record.cost);
         self.reopen()?;
-        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at)?;
-        self.checkpoint(at)?;
+        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
+        self.checkpoint(at);
+        self.sync()?;
         self.record.state = state;
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
@@ -177,20 +181,29 @@ impl Journal {
         Ok(self.transcript.release()?)
     }
 
-    /// Appends an event to both transcripts.
-    pub(crate) fn append(&mut self, event: &Event, at: Moment) -> Result<(), JournalError> {
-        self.transcript.append(event, at)?;
-        self.write_markdown(event, at)
+    /// Appends an event to both transcripts, which are written with the next [`Journal::flush`] or [`Journal::sync`].
+    pub(crate) fn append(&mut self, event: &Event, at: Moment) {
+        self.transcript.add(event, at);
+        if let Some(place) = &mut self.place {
+            place.text.push_str(&markdown(event, at));
+        }
     }
 
-    /// Puts the transcript on disk, as must be before an effect.
+    /// Writes what was appended, so that it outlives this program.
+    pub(crate) fn flush(&mut self) -> Result<(), JournalError> {
+        self.transcript.flush()?;
+        self.write_markdown()
+    }
+
+    /// Puts the transcript on disk, as must be before an effect, so that it outlives the machine's power.
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
+        self.flush()?;
         Ok(self.transcript.sync()?)
     }
 
-    /// Signs and syncs the transcript.
-    pub(crate) fn checkpoint(&mut self, at: Moment) -> Result<Event, JournalError> {
-        Ok(self.transcript.checkpoint(&self.key, at)?)
+    /// Signs the transcript, as [`Journal::append`] records events.
+    pub(crate) fn checkpoint(&mut self, at: Moment) -> Event {
+        self.transcript.sign(&self.key, at)
     }
 
     /// Notes that the thread is under way.
@@ -241,10 +254,11 @@ impl Journal {
         Ok(place.registry.enter(&self.record)?)
     }
 
-    fn write_markdown(&mut self, event: &Event, at: Moment) -> Result<(), JournalError> {
+    fn write_markdown(&mut self) -> Result<(), JournalError> {
         let Some(place) = &mut self.place else { return Ok(()) };
-        let text = markdown(event, at);
-        place.markdown.write_all(text.as_bytes()).map_err(|source| JournalError::Markdown {
+        let written = place.markdown.write_all(place.text.as_bytes());
+        place.text.clear();
+        written.map_err(|source| JournalError::Markdown {
             path: place.folder.join("transcript.md"),
             source,
         })

@@ -30,7 +30,8 @@ impl Registry {
     pub fn enter(&self, record: &ThreadRecord) -> Result<(), RegistryError> {
         let cost = i64::try_from(record.cost.get()).unwrap_or(i64::MAX);
         database::write(&mut self.connection(), |connection| {
-            connection.execute(
+            database::execute(
+                connection,
                 "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                  ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7",
                 params![

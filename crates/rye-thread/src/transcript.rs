@@ -32,6 +32,10 @@ pub struct Transcript {
     directive: String,
     head: Head,
     records: u64,
+    /// Lines that the store does not have yet.
+    pending: Vec<u8>,
+    /// The head and the number of the records that it has.
+    kept: (Head, u64),
     is_broken: bool,
 }
 
@@ -89,7 +93,8 @@ impl Transcript {
     }
 
     fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
-        Self { held, directive: directive.to_owned(), head, records, is_broken: false }
+        let (kept, directive) = ((head, records), directive.to_owned());
+        Self { held, directive, head, records, pending: Vec::new(), kept, is_broken: false }
     }
 
     /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
@@ -98,6 +103,12 @@ impl Transcript {
     ///
     /// When it cannot be written whole, and ever after.
     pub fn append(&mut self, event: &Event, at: Moment) -> Result<(), TranscriptError> {
+        self.add(event, at);
+        self.flush()
+    }
+
+    /// Appends one record, which is with the store after [`Transcript::flush`].
+    pub(crate) fn add(&mut self, event: &Event, at: Moment) {
         let payload = wire::payload(event);
         let record = RecordWire {
             seq: self.records,
@@ -111,10 +122,30 @@ impl Transcript {
         let mut line = record.line();
         let head = self.head.link(line.as_bytes());
         line.push('\n');
-        self.guarded(|held| held.store.append(&held.lease, line.as_bytes()))?;
+        self.pending.extend_from_slice(line.as_bytes());
         self.head = head;
         self.records += 1;
-        Ok(())
+    }
+
+    /// Gives the store what was added, in one piece.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written whole, and ever after.
+    pub(crate) fn flush(&mut self) -> Result<(), TranscriptError> {
+        if self.pending.is_empty() && !self.is_broken {
+            return Ok(());
+        }
+        let lines = std::mem::take(&mut self.pending);
+        let written = self.guarded(|held| held.store.append(&held.lease, &lines));
+        match &written {
+            Ok(()) => self.kept = (self.head, self.records),
+            Err(_) => (self.head, self.records) = self.kept,
+        }
+        // The next turn's lines are about as many.
+        self.pending = lines;
+        self.pending.clear();
+        written
     }
 
     /// Makes everything appended so far durable.
@@ -123,6 +154,7 @@ impl Transcript {
     ///
     /// When the store refuses, and ever after.
     pub fn sync(&mut self) -> Result<(), TranscriptError> {
+        self.flush()?;
         self.guarded(|held| held.store.sync(&held.lease))
     }
 
@@ -132,13 +164,19 @@ impl Transcript {
     ///
     /// As [`Transcript::append`].
     pub fn checkpoint(&mut self, key: &SigningKey, at: Moment) -> Result<Event, TranscriptError> {
+        let event = self.sign(key, at);
+        self.sync()?;
+        Ok(event)
+    }
+
+    /// Signs the chain so far and adds the signature.
+    pub(crate) fn sign(&mut self, key: &SigningKey, at: Moment) -> Event {
         let thread = self.held.lease.thread().as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key)
             .expect("because a thread id is one line of text");
         let event = Event::Checkpoint { checkpoint: checkpoint.to_json() };
-        self.append(&event, at)?;
-        self.sync()?;
-        Ok(event)
+        self.add(&event, at);
+        event
     }
 
     /// The hash of all records.

@@ -42,7 +42,8 @@ impl Ledger for SqliteLedger {
             SpendLimit::AtMost(cap) => Some(integer(cap)?),
         };
         database::write(&mut self.connection(), |connection| {
-            connection.execute(
+            database::execute(
+                connection,
                 "INSERT INTO account VALUES (?1, ?2, 0, 0, 0) ON CONFLICT (thread) DO NOTHING",
                 params![thread.as_str(), cap_nanos],
             )?;
@@ -67,7 +68,8 @@ impl Ledger for SqliteLedger {
                 });
             };
             store(connection, thread, &changed)?;
-            connection.execute(
+            database::execute(
+                connection,
                 "INSERT INTO reservation (thread, amount_nanos) VALUES (?1, ?2)",
                 params![thread.as_str(), amount_nanos],
             )?;
@@ -80,8 +82,10 @@ impl Ledger for SqliteLedger {
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
         let actual_nanos = integer(actual)?;
         let Reservation { thread, number, amount } = reservation;
-        database::write(&mut self.connection(), |connection| {
-            let closed = connection.execute(
+        // Undone, the money is still set aside, which is the state of a program that was killed before this.
+        database::write_later(&mut self.connection(), |connection| {
+            let closed = database::execute(
+                connection,
                 "UPDATE reservation SET actual_nanos = ?1
                  WHERE number = ?2 AND thread = ?3 AND amount_nanos = ?4 AND actual_nanos IS NULL",
                 params![actual_nanos, number.cast_signed(), thread.as_str(), integer(amount)?],
@@ -114,11 +118,10 @@ impl Ledger for SqliteLedger {
 
 fn balance(connection: &Connection, thread: &ThreadId) -> Result<Balance, LedgerError> {
     connection
-        .query_row(
+        .prepare_cached(
             "SELECT cap_nanos, settled_nanos, reserved_nanos, overrun_nanos FROM account WHERE thread = ?1",
-            [thread.as_str()],
-            read,
-        )
+        )?
+        .query_row([thread.as_str()], read)
         .optional()?
         .ok_or_else(|| LedgerError::UnknownAccount { thread: thread.clone() })
 }
@@ -137,7 +140,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Balance> {
 }
 
 fn store(connection: &Connection, thread: &ThreadId, balance: &Balance) -> Result<(), LedgerError> {
-    connection.execute(
+    database::execute(
+        connection,
         "UPDATE account SET settled_nanos = ?2, reserved_nanos = ?3, overrun_nanos = ?4 WHERE thread = ?1",
         params![
             thread.as_str(),

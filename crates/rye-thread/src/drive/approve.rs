@@ -19,7 +19,7 @@ impl Driver<'_> {
         };
         if !self.progress.is_asked {
             self.emit(&Event::ApprovalRequested(request.clone()))?;
-            self.checkpoint()?;
+            self.seal()?;
             self.progress.is_asked = true;
         }
         let began = self.context.clock.elapsed();
@@ -32,7 +32,7 @@ impl Driver<'_> {
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
         self.emit(&Event::ApprovalDecided { request, decision, by })?;
-        self.checkpoint()?;
+        self.seal()?;
         self.progress.is_asked = false;
         Ok(run.decided(decision)?)
     }

@@ -35,12 +35,17 @@ impl DeltaSink for Deltas<'_> {
 impl Driver<'_> {
     pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
         self.check_cancelled()?;
+        if self.owed.is_some() {
+            self.write()?;
+        }
         let reservation = self.reserve(run, &mut request)?;
         let reserved = reservation.as_ref().map_or(Nanos::ZERO, Reservation::amount);
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
         let number = reservation.as_ref().map(Reservation::number);
         let started =
             self.emit(&Event::StepStart { turn, reserved, reservation: number, max_output_tokens });
+        // This is the disk's one turn: all that was recorded since the request before goes there with it.
+        let started = started.and_then(|()| self.sync());
         if let Err(stop) = started {
             self.settle(reservation, Nanos::ZERO)?;
             return Err(stop);
@@ -79,13 +84,15 @@ impl Driver<'_> {
     /// Without prices nothing can be reckoned, and spending is known to be unlimited.
     fn reserve(&mut self, run: &Run, request: &mut Request) -> Result<Option<Reservation>, Stop> {
         let Some(prices) = self.info.prices else { return Ok(None) };
-        let thread = self.context.journal.thread().clone();
-        let balance = self.context.ledger.open(&thread, run.limits().spend)?;
-        let input = run.input_bound();
-        let output = affordable(&balance, &prices, input, request.max_output_tokens)
-            .map_err(Stop::Failed)?;
+        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+        let (input, most) = (run.input_bound(), request.max_output_tokens);
+        let balance = match ledger.reserve(thread, prices.worst_case(input, most)) {
+            Err(LedgerError::Exhausted { balance, .. }) => balance,
+            reserved => return Ok(Some(reserved?)),
+        };
+        let output = affordable(&balance, &prices, input, most).map_err(Stop::Failed)?;
         request.max_output_tokens = output;
-        Ok(Some(self.context.ledger.reserve(&thread, prices.worst_case(input, output))?))
+        Ok(Some(ledger.reserve(thread, prices.worst_case(input, output))?))
     }
 
     async fn request(&self, run: &Run, request: &Request) -> Answer {
@@ -102,7 +109,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The answer is on disk before its money is settled, and settled whatever the disk says.
+    /// What it cost is settled once it is written, which it is before anything else is done.
     fn take(
         &mut self,
         run: &mut Run,
@@ -110,9 +117,8 @@ impl Driver<'_> {
         reservation: Option<Reservation>,
     ) -> Result<(), Stop> {
         let cost = self.cost_of_reply(&reply, reservation.as_ref());
-        let recorded = self.record_reply(run, &reply, cost);
-        self.settle(reservation, cost)?;
-        recorded?;
+        self.record_reply(run, &reply, cost)?;
+        self.owed = reservation.map(|reservation| (reservation, cost));
         run.model_replied(reply, cost)?;
         self.end_turn(run)
     }
@@ -128,8 +134,7 @@ impl Driver<'_> {
             turn: run.turns() + 1,
             reply: Arc::new(reply.clone()),
             cost,
-        })?;
-        Ok(self.context.journal.sync()?)
+        })
     }
 
     /// A turn without calls ends with its answer; one with calls ends with their receipts.

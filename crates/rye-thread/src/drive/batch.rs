@@ -87,7 +87,12 @@ impl Driver<'_> {
                 self.progress.intents = prepared.index + 1;
             }
         }
-        self.context.journal.sync()?;
+        let only_reads = group.iter().all(|prepared| prepared.plan.changes_nothing());
+        // A call that only reads may be run again by one who finds no trace of it.
+        match only_reads {
+            true => self.write()?,
+            false => self.sync()?,
+        }
         let (answers, interrupted) = match &self.tape {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
             None => run_all(group, self.context.cancel, self.left(run)).await,
@@ -96,6 +101,9 @@ impl Driver<'_> {
             let Returned { result, refusal } = answer.clone();
             self.emit(&Event::ToolCallResult { result, refusal })?;
             self.progress.answers.push(answer);
+        }
+        if !only_reads {
+            self.write()?;
         }
         match interrupted {
             None => Ok(()),

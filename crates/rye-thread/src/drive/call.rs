@@ -38,6 +38,11 @@ impl Prepared<'_> {
 }
 
 impl Plan<'_> {
+    /// Whether nothing outside of the thread is changed by it.
+    pub(super) fn changes_nothing(&self) -> bool {
+        matches!(self, Self::Answer(_)) || self.is_read_only()
+    }
+
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self, Self::Run { offered, .. } if offered.entry.effect == Effect::ReadOnly)
     }

@@ -7,8 +7,10 @@ use crate::{ApprovalRequest, End, Failure, Nanos, Outcome, Run, Step, ThreadStat
 impl Driver<'_> {
     /// Records the end; where that fails, the failure to record is the end.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
+        let written = self.write();
         let outcome = self.outcome(run, end);
-        let recorded = self.emit(&event(&outcome)).and_then(|()| self.checkpoint());
+        let recorded = self.emit(&event(&outcome)).and_then(|()| self.seal());
+        let recorded = written.and(recorded);
         self.saved(unless(outcome, recorded))
     }
 
@@ -19,15 +21,17 @@ impl Driver<'_> {
             _ => End::Cancelled,
         };
         let outcome = Outcome { state, ..self.outcome(run, end) };
-        let recorded = self.checkpoint();
+        let recorded = self.seal();
         self.saved(unless(outcome, recorded))
     }
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
     pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
+        let written = self.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
         // What waits for somebody was signed when it began to.
-        let recorded = if asked.is_some() { Ok(()) } else { self.checkpoint() };
+        let sealed = if asked.is_some() { Ok(()) } else { self.seal() };
+        let recorded = written.and(sealed);
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
         self.saved(unless(outcome, recorded))
     }

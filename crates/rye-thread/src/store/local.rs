@@ -86,7 +86,8 @@ impl Store for LocalStore {
                 return Err(StoreError::Held { thread, owner, until });
             }
             let epoch = row.map_or(0, |row| row.epoch) + 1;
-            connection.execute(
+            database::execute(
+                connection,
                 "INSERT INTO lease VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (thread) DO UPDATE SET owner = ?2, holder = ?3, until_millis = ?4, epoch = ?5",
                 params![
@@ -105,12 +106,12 @@ impl Store for LocalStore {
 
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let freed = database::write(&mut self.connection(), |connection| {
-            connection
-                .execute(
-                    "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
-                    params![lease.thread().as_str(), lease.epoch().cast_signed(), i64::MIN],
-                )
-                .map_err(StoreError::from)
+            database::execute(
+                connection,
+                "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
+                params![lease.thread().as_str(), lease.epoch().cast_signed(), i64::MIN],
+            )
+            .map_err(StoreError::from)
         })?;
         if freed == 1 {
             self.files.close(lease.thread());
@@ -124,7 +125,7 @@ impl Store for LocalStore {
 
     /// The disk is waited for without the database, which others need meanwhile.
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.held(lease, || Ok(()))?;
+        check(&self.connection(), lease)?;
         self.files.sync(lease.thread())
     }
 

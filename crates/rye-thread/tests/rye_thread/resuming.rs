@@ -158,13 +158,20 @@ async fn what_is_denied_does_not_run_and_the_model_is_told() {
 struct Dying {
     store: Arc<MemoryStore>,
     left: AtomicU64,
+    /// How often it was used since.
+    missed: AtomicU64,
 }
 
 impl Dying {
     fn lives(&self) -> bool {
-        self.left
+        let lives = self
+            .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-            .is_ok()
+            .is_ok();
+        if !lives {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        lives
     }
 
     fn store(&self) -> Result<&MemoryStore, StoreError> {
@@ -189,10 +196,9 @@ impl Store for Dying {
         match self.store() {
             Ok(store) => store.append(lease, lines),
             Err(error) => {
-                // The first write after which there is nothing is written by half.
-                if self.left.swap(u64::MAX, Ordering::Relaxed) == 0 {
+                // What is written while the power goes is written by half, and nothing after it.
+                if self.missed.load(Ordering::Relaxed) == 1 {
                     drop(self.store.append(lease, &lines[..lines.len() / 2]));
-                    self.left.store(0, Ordering::Relaxed);
                 }
                 Err(error)
             }
@@ -234,7 +240,9 @@ async fn whenever_the_power_goes_it_ends_the_same() {
     loop {
         let mut world = World::new();
         world.key = Arc::clone(&whole.key);
-        let dying = Arc::new(Dying { store: Arc::clone(&world.store), left: AtomicU64::new(uses) });
+        let left = AtomicU64::new(uses);
+        let (store, missed) = (Arc::clone(&world.store), AtomicU64::new(0));
+        let dying = Arc::new(Dying { store, left, missed });
         let died = world.begin(Arc::clone(&dying) as _, &Cancel::new()).await;
         if died.is_some_and(|outcome| outcome.failure.is_none()) {
             break;
