@@ -2,6 +2,8 @@
 //!
 //! The two run in turns on the same machine, so that their ratio means something where their times do not.
 
+pub(crate) mod thread;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},

@@ -17,6 +17,7 @@ Usage: cargo xtask TASK
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   sdk                 hold every request body that the tests make against the vendors' own SDK types
   bench               the whole program beside a Python interpreter with a YAML parser
+  bench thread        what a thread costs beside its model, against a server that answers at once
   book                build the guide of docs/ into target/book
   ci                  everything that has to pass, in order, with times";
 
@@ -24,6 +25,7 @@ Usage: cargo xtask TASK
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     Bench,
+    BenchThread,
     Book,
     Ci,
     Codegen(Mode),
@@ -41,6 +43,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["bench"] => Ok(Task::Bench),
+        ["bench", "thread"] => Ok(Task::BenchThread),
         ["book"] => Ok(Task::Book),
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),

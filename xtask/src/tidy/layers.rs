@@ -42,6 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye",
         ],
     ),
+    ("rye-bench-harness", &["rye-caps", "rye-sign", "rye-thread", "rye-providers"]),
     ("xtask", &[]),
 ];
 

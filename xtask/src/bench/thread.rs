@@ -1,0 +1,140 @@
+//! `cargo xtask bench thread`: what a thread costs beside its model, against a server that answers at once.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use crate::process;
+
+const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
+
+/// Where transcripts are written on the disk of the workspace; a folder in memory stands for a disk that costs nothing.
+const DISK: &str = "target/xtask/bench-threads";
+const MEMORY: &str = "/dev/shm";
+
+/// Builds the harness and its server for release, runs every combination, and prints a line for each.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    process::run(root, &[], "cargo build --quiet --release --package rye-bench-harness")?;
+    let metadata = crate::tidy::metadata(root)?;
+    let programs: PathBuf = metadata.target_directory.join("release").into();
+    fs::create_dir_all(root.join(DISK)).map_err(|error| format!("`{DISK}`: {error}"))?;
+    let mut folders = vec![("disk", root.join(DISK))];
+    folders.extend(Path::new(MEMORY).is_dir().then(|| ("memory", MEMORY.into())));
+    println!("{HEAD}");
+    for turns in [10, 50] {
+        let server = Server::start(root, &programs, turns)?;
+        for (place, folder) in &folders {
+            for api in APIS {
+                for stream in [false, true] {
+                    let asked = Asked { api, turns, threads: 1, reps: 40, stream };
+                    println!("{}", asked.row(place, &server.measure(&asked, folder)?));
+                }
+            }
+        }
+    }
+    let server = Server::start(root, &programs, 10)?;
+    for (place, folder) in &folders {
+        let asked = Asked { api: "openai", turns: 10, threads: 1_000, reps: 1, stream: true };
+        println!("{}", asked.row(place, &server.measure(&asked, folder)?));
+    }
+    Ok(())
+}
+
+const HEAD: &str = "api        turns threads stream records   wall/call    cpu/call   peak memory";
+
+/// One run of the harness.
+struct Asked {
+    api: &'static str,
+    turns: u64,
+    threads: u64,
+    reps: u64,
+    stream: bool,
+}
+
+impl Asked {
+    fn row(&self, place: &str, line: &str) -> String {
+        let Self { api, turns, threads, stream, .. } = self;
+        let number = |name| member(line, name).unwrap_or(f64::NAN);
+        let (wall, cpu) = (number("per_call_wall_us"), number("per_call_cpu_us"));
+        let peak = number("rss_peak_kb") / 1024.0;
+        let stream = if *stream { "yes" } else { "no" };
+        format!(
+            "{api:<10} {turns:>5} {threads:>7} {stream:>6} {place:>7} {wall:>8.1} µs {cpu:>8.1} µs {peak:>9.1} MB"
+        )
+    }
+}
+
+/// The number of a member of an object without objects before it.
+fn member(line: &str, name: &str) -> Option<f64> {
+    let (_, rest) = line.split_once(&format!("\"{name}\":"))?;
+    rest.split([',', '}']).next()?.trim().parse().ok()
+}
+
+/// The server, in a process of its own, so that its time is not the threads'.
+struct Server<'a> {
+    root: &'a Path,
+    programs: &'a Path,
+    child: Child,
+    url: String,
+}
+
+impl<'a> Server<'a> {
+    fn start(root: &'a Path, programs: &'a Path, turns: u64) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("the server cannot be started: {error}");
+        let program = programs.join("rye-bench-server");
+        let turns = turns.to_string();
+        let mut command = process::start(root, &program, [turns.as_str()].into_iter());
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(failed)?;
+        let mut url = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output).read_line(&mut url).map_err(failed)?;
+        }
+        Ok(Self { root, programs, child, url: url.trim().to_owned() })
+    }
+
+    /// The line that the harness prints; a conversation that failed is an error.
+    fn measure(&self, asked: &Asked, folder: &Path) -> Result<String, String> {
+        let Asked { api, turns, threads, reps, stream } = asked;
+        let (url, folder) = (&self.url, folder.display());
+        let (program, stream) = (self.programs.join("rye-bench-harness"), u8::from(*stream));
+        let warmup = if *threads == 1 { 5 } else { 0 };
+        let words = format!(
+            "--url {url} --api {api} --turns {turns} --threads {threads} --reps {reps} --warmup {warmup} --stream {stream} --dir {folder}"
+        );
+        let output = process::start(self.root, &program, words.split(' ')).output();
+        let output = output.map_err(|error| format!("the harness cannot be started: {error}"))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(format!("{words}: {}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        // It ends when its input does.
+        drop(self.child.stdin.take());
+        drop(self.child.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_becomes_a_row() {
+        let line = r#"{"wall_s":1.5,"per_call_wall_us":350.25,"per_call_cpu_us":79.5,"rss_peak_kb":20480,"errors":0,"versions":{"rye":"0.1.0"}}"#;
+        let asked = Asked { api: "openai", turns: 10, threads: 1, reps: 40, stream: true };
+        let row = asked.row("memory", line);
+        assert_eq!(
+            [HEAD, row.as_str()],
+            [
+                "api        turns threads stream records   wall/call    cpu/call   peak memory",
+                "openai        10       1    yes  memory    350.2 µs     79.5 µs      20.0 MB",
+            ]
+        );
+    }
+}
