@@ -57,6 +57,7 @@ mod record;
 mod registry;
 mod run;
 pub mod store;
+mod threads;
 mod tool;
 pub mod transcript;
 mod usage;
@@ -90,6 +91,7 @@ pub use self::provider::{
 pub use self::record::{RecordError, ThreadRecord};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
+pub use self::threads::{Setting, Threads};
 pub use self::tool::{Effect, Tool, ToolOutput, ToolSpec, ToolStatus};
 pub use self::usage::Usage;
 

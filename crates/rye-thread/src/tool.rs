@@ -45,6 +45,14 @@ pub trait Tool: Send + Sync {
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput;
 }
 
+/// A function of the arguments is a tool; it is called as it is, so that it should be quick.
+#[async_trait]
+impl<F: Fn(Value) -> ToolOutput + Send + Sync> Tool for F {
+    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+        self(arguments)
+    }
+}
+
 /// What a tool gave back; the model reads `content` whatever the status.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_providers::{ModelWish, ProviderConfig, connect};
-use rye_sign::SigningKey;
-use rye_thread::store::LocalStore;
+use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::read_file;
 use rye_thread::{
-    Cancel, Clock, DriveContext, Journal, Limits, Moment, Nanos, Opening, OutputContract, Palette,
-    Provider, Registry, Run, SpendLimit, ThreadId, ThreadRecord, ThreadState, drive,
+    Clock, Limits, Moment, Nanos, Opening, OutputContract, Palette, Provider, Run, Setting,
+    SpendLimit, ThreadId, ThreadState, Threads,
 };
 use serde_json::json;
 
@@ -21,10 +20,8 @@ use crate::{Api, Arguments};
 
 /// The store, the key, the authority and the provider, which any number of conversations use.
 pub(crate) struct World {
-    folder: std::path::PathBuf,
-    store: Arc<LocalStore>,
-    registry: Arc<Registry>,
-    key: Arc<SigningKey>,
+    threads: Threads,
+    public: PublicKey,
     provider: Box<dyn Provider>,
     palette: Palette,
     authority: Authority,
@@ -34,8 +31,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(arguments: &Arguments, folder: &Path) -> Result<Self, Box<dyn Error>> {
-        let folder = folder.join("threads");
-        let store = Arc::new(LocalStore::open(&folder)?);
+        let key = SigningKey::generate()?;
         // As every directive has it: what is not granted is refused.
         let grant: Grant = Grant::of_items("execute", "tool", ADD)?;
         let mut limits = Limits::default();
@@ -43,10 +39,8 @@ impl World {
         limits.spend = SpendLimit::AtMost(Nanos::new(1_000_000_000_000));
         limits.duration_seconds = 3_600;
         Ok(Self {
-            registry: Arc::new(Registry::open(&folder.join("registry.db"))?),
-            store,
-            folder,
-            key: Arc::new(SigningKey::generate()?),
+            public: key.public(),
+            threads: Threads::open(&folder.join("threads"), key)?,
             provider: provider(arguments)?,
             palette: Palette::new(vec![add()?])?,
             authority: Authority::new(Layer::new(LayerName::Operator, grant)),
@@ -59,28 +53,14 @@ impl World {
     pub(crate) async fn converse(&self) -> Result<ThreadId, Box<dyn Error + Send + Sync>> {
         let clock = SystemClock(Instant::now());
         let thread = ThreadId::new("bench", &uuid::Uuid::now_v7().to_string())?;
-        let record = ThreadRecord::new(&thread, "bench", &self.limits, clock.now());
-        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.store) as _);
-        let key = Arc::clone(&self.key);
-        let mut journal = Journal::create(&self.folder, record, key, registry, store)?;
         let contract = OutputContract::default();
         let first_user_message = format!("Add numbers, {} times, then say the sum.", self.turns);
         let opening = Opening { system: Some("You add numbers.".to_owned()), first_user_message };
         let tools = self.palette.specs(&contract);
         let run = Run::new(opening, tools, contract, self.limits.clone(), MAX_OUTPUT);
-        let context = DriveContext {
-            provider: &*self.provider,
-            palette: &self.palette,
-            authority: &self.authority,
-            ledger: &*self.store,
-            journal: &mut journal,
-            clock: &clock,
-            observer: &(),
-            approver: &(),
-            cancel: &Cancel::new(),
-            injected: &[],
-        };
-        let outcome = drive(run, context).await;
+        let (provider, palette) = (&*self.provider, &self.palette);
+        let setting = Setting { provider, palette, authority: &self.authority, clock: &clock };
+        let outcome = self.threads.drive(&thread, "bench", run, setting).await?;
         match outcome.failure {
             Some(failure) => Err(failure.message.into()),
             None if outcome.state != ThreadState::Completed => {
@@ -96,8 +76,8 @@ impl World {
 
     /// Whether a conversation that has ended is recorded as it is to be: whole, chained and signed to its end.
     pub(crate) fn verify(&self, thread: &ThreadId) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let path = self.folder.join(thread.as_str()).join("transcript.jsonl");
-        let reading = read_file(&path, thread, &[self.key.public()])?;
+        let path = self.threads.folder(thread).join("transcript.jsonl");
+        let reading = read_file(&path, thread, std::slice::from_ref(&self.public))?;
         let count = |name: &str| reading.records.iter().filter(|it| it.event == name).count();
         let turns = usize::try_from(self.turns)?;
         let counted =
@@ -139,6 +119,7 @@ fn provider(arguments: &Arguments) -> Result<Box<dyn Provider>, Box<dyn Error>> 
 struct SystemClock(Instant);
 
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this program's clock is read here")]
     fn now(&self) -> Moment {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Moment::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -1,0 +1,63 @@
+//! A thread over a text and a tool of one's own, and no directive: `cargo run --example own_tool -- URL MODEL`, where
+//! `URL` is that of an OpenAI-compatible server, up to `/v1`. The signed record is in `threads/`.
+
+#![expect(clippy::print_stdout, reason = "a program talks to its terminal")]
+
+use std::time::{Duration, Instant, SystemTime};
+use std::{error::Error, path::Path, sync::Arc};
+
+use rye::caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
+use rye::providers::{ModelWish, ProviderConfig, connect};
+use rye::thread::{Clock, Effect, Limits, Moment, Opening, OutputContract, Palette, PaletteEntry};
+use rye::thread::{Run, Setting, SpendLimit, ThreadId, Threads, ToolOutput, ToolSpec};
+use serde_json::{Value, json};
+
+struct Now(Instant);
+
+impl Clock for Now {
+    fn now(&self) -> Moment {
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+        Moment::from_unix_millis(i64::try_from(since).unwrap_or_default())
+    }
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let [url, model] = [1, 2].map(|word| std::env::args().nth(word).unwrap_or_default());
+    let models = json!({ &*model: { "context_window": 32_768, "max_output": 4_096 } });
+    let config = json!({ "protocol": "openai_chat", "base_url": url, "models": models });
+    let config = ProviderConfig::from_value(&config)?;
+    let choice = config.choose(&ModelWish { id: Some(&model), ..ModelWish::default() })?;
+    let provider = connect(&config, &choice, None, Arc::new(|| 0))?;
+
+    let length = |arguments: Value| {
+        let word = arguments["word"].as_str().unwrap_or_default();
+        ToolOutput::ok(json!(word.chars().count()))
+    };
+    let properties = json!({ "word": { "type": "string" } });
+    let schema = json!({ "type": "object", "properties": properties, "required": ["word"] });
+    let spec = ToolSpec::new("length", "Counts the letters of a word.", schema);
+    let needs = Capability::new(Primary::Execute, Kind::Tool, "length")?;
+    let tool = PaletteEntry::new("length", spec, needs, Effect::ReadOnly, Arc::new(length));
+    let palette = Palette::new(vec![tool])?;
+    let grant = Grant::of_items("execute", "tool", "length")?;
+    let authority = Authority::new(Layer::new(LayerName::Operator, grant));
+
+    let first_user_message = "How many letters has `Donaudampfschiff`?".to_owned();
+    let (opening, contract) =
+        (Opening { system: None, first_user_message }, OutputContract::default());
+    let mut limits = Limits::default();
+    limits.spend = SpendLimit::Unlimited;
+    let run = Run::new(opening, palette.specs(&contract), contract, limits, choice.max_output);
+
+    let threads = Threads::open(Path::new("threads"), rye::sign::SigningKey::generate()?)?;
+    let thread = ThreadId::new("letters", &uuid::Uuid::now_v7().to_string())?;
+    let (provider, palette, clock) = (&*provider, &palette, &Now(Instant::now()));
+    let setting = Setting { provider, palette, authority: &authority, clock };
+    let outcome = threads.drive(&thread, "letters", run, setting).await?;
+    println!("{}", outcome.failure.map_or(outcome.text, |failure| failure.message));
+    Ok(())
+}
