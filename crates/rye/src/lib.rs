@@ -64,8 +64,8 @@ pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
     Host, LimitOptions, LimitSource, LinkedThreads, Placing, PlanRequest, PrepareError,
-    ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Secrets, divergence_diff,
-    record_failure, refuse_linked_threads,
+    ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Secrets, UnfinishedAnswer,
+    divergence_diff, record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{

@@ -6,6 +6,7 @@ mod error;
 mod facts;
 mod limits;
 mod links;
+mod live;
 mod plan;
 mod prepare;
 mod prompting;
@@ -33,6 +34,8 @@ pub use self::error::PrepareError;
 pub(crate) use self::facts::{TOKEN, Vouched, chain_warnings, warnings};
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
+use self::live::Live;
+pub use self::live::UnfinishedAnswer;
 pub(crate) use self::plan::{Plan, plan, refuse_hooks};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
@@ -128,6 +131,8 @@ impl Rye {
         let run = begun(opening, &means.palette, contract, record.limits.clone(), max_output);
         let mut journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
+        let live = Live::new(&folder, host.observer);
+        let host = Host { observer: &live, ..host };
         let context = means.context(&*store.threads, &mut journal, &host);
         let outcome = drive(run, context).await;
         Ok(RunReport { thread: request.thread, folder, outcome, warnings })

@@ -14,6 +14,7 @@ use rye_thread::{
 use serde_json::{Map, Value};
 
 use super::facts::{SIGNED_BY, TOKEN};
+use super::live::Live;
 use super::prepare::{Prepared, prepare};
 use super::recorded::recorded_request;
 use super::{Host, LinkedThreads, PrepareError, RunReport, Store, begun, refuse_linked_threads};
@@ -163,6 +164,8 @@ impl Rye {
         let run = begun(opening, &means.palette, contract, limits, max_output);
         let mut resumed = Resumed::new(&reading);
         resumed.facts = Map::from_iter([(TOKEN.to_owned(), token)]);
+        let live = Live::new(&folder, host.observer);
+        let host = Host { observer: &live, ..host };
         let context = means.context(&*store.threads, &mut journal, &host);
         let outcome = resume(run, resumed, context).await.map_err(|source| {
             ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }

@@ -29,3 +29,4 @@ mod terminal;
 mod trust;
 mod trusting;
 mod usage;
+mod watching;

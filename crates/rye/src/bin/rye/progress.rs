@@ -20,10 +20,10 @@ pub(crate) struct Progress {
 
 /// How far an answer that comes in pieces was shown.
 #[derive(Debug, Default)]
-struct Told {
-    text: String,
+pub(crate) struct Told {
+    pub(crate) text: String,
     /// Whether the last line is open.
-    is_open: bool,
+    pub(crate) is_open: bool,
 }
 
 impl Progress {
@@ -86,7 +86,7 @@ impl Observer for Progress {
 }
 
 /// A piece of text as it continues what is shown: every line is indented, and nothing of it reaches the terminal as a command.
-fn continued(told: &mut Told, piece: &str) -> String {
+pub(crate) fn continued(told: &mut Told, piece: &str) -> String {
     let mut shown = String::new();
     for line in piece.split_inclusive('\n') {
         if !told.is_open {

@@ -1,18 +1,20 @@
 //! `rye threads …`.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use rye::thread::transcript::Record;
 use rye::thread::{Registry, ThreadId, ThreadSummary};
-use rye::{ThreadReadError, ThreadReading, refuse_linked_threads};
+use rye::{ThreadReadError, ThreadReading, UnfinishedAnswer, refuse_linked_threads};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::{Told, continued};
 
 /// Look at the threads of the project
 #[derive(Debug, Subcommand)]
@@ -27,8 +29,11 @@ pub(crate) enum Command {
     )]
     Show(Show),
     /// Print what happens in one thread while it happens, until it ends or waits
-    #[command(after_help = "Each record is verified before it is printed.\n\n\
-                            Examples:\n  rye threads tail\n  rye threads tail index-019a0000-0000-7000-8000-000000000000")]
+    #[command(
+        after_help = "Each record is verified before it is printed. The text of an answer that is still\ncoming is printed as it comes, although nothing \
+                          vouches for it yet; with `--json` it is\n`{\"live\": TEXT}`.\n\n\
+                            Examples:\n  rye threads tail\n  rye threads tail index-019a0000-0000-7000-8000-000000000000"
+    )]
     Tail(Show),
     /// List the threads below those that started them
     #[command(after_help = "Example:\n  rye threads tree")]
@@ -89,9 +94,12 @@ fn tail(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = named_or_newest(arguments, summaries)?;
-    let mut told = 0;
+    let (mut told, mut live) = (0, Live::default());
     loop {
         let reading = read(thread, threads, environment)?;
+        if told < reading.transcript.records.len() {
+            live.end(environment);
+        }
         for record in reading.transcript.records.iter().skip(told) {
             if environment.json() {
                 println!("{}", event(record));
@@ -104,7 +112,43 @@ fn tail(
         if reading.record.transcript.is_some() {
             return Ok(Exit::Fine);
         }
+        live.tell(UnfinishedAnswer::read(&reading.folder), environment);
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// What was told of an answer that is on its way.
+#[derive(Default)]
+struct Live {
+    number: u64,
+    told: Told,
+}
+
+impl Live {
+    fn tell(&mut self, answer: Option<UnfinishedAnswer>, environment: &Environment) {
+        let Some(answer) = answer else { return };
+        if answer.number != self.number {
+            self.end(environment);
+            self.number = answer.number;
+        }
+        let piece = answer.text.strip_prefix(&self.told.text).unwrap_or_default();
+        if piece.is_empty() {
+            return;
+        }
+        if environment.json() {
+            println!("{}", json!({ "live": piece }));
+            self.told.text.push_str(piece);
+        } else {
+            print!("{}", continued(&mut self.told, piece));
+            output::written(std::io::stdout().flush());
+        }
+    }
+
+    /// Ends the open line; what comes next is another answer.
+    fn end(&mut self, environment: &Environment) {
+        if std::mem::take(&mut self.told).is_open && !environment.json() {
+            print!("\n");
+        }
     }
 }
 
