@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authority;
+mod cassettes;
 mod ceiling;
 mod chain;
 mod holes;
