@@ -7,6 +7,7 @@ mod call;
 mod fallback;
 mod finish;
 mod first;
+mod output;
 mod pending;
 mod recover;
 mod replay;
@@ -32,8 +33,8 @@ use crate::cancel::Halt;
 use crate::transcript::{Event, Injected};
 use crate::{
     ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Journal, JournalError,
-    Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, Palette, Provider, ProviderInfo, Run,
-    SpendLimit, Step, ThreadState,
+    Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, OutputStream, Palette, Provider,
+    ProviderInfo, Run, SpendLimit, Step, ThreadState,
 };
 
 /// Somebody who watches a thread while it runs.
@@ -46,6 +47,25 @@ pub trait Observer: Send + Sync {
     fn delta(&self, delta: Delta<'_>) {
         let _not_looked_at = delta;
     }
+
+    /// Called with each piece of what a tool writes while it runs; its receipt follows once it has ended.
+    ///
+    /// Who is slow to look misses pieces: nothing waits for it, and the receipt has what counts.
+    fn output(&self, piece: OutputPiece<'_>) {
+        let _not_looked_at = piece;
+    }
+}
+
+/// A piece of the output of a call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputPiece<'a> {
+    /// The provider's id of the call.
+    pub call_id: &'a str,
+    /// Where the tool wrote it.
+    pub stream: OutputStream,
+    /// What it wrote.
+    pub text: &'a str,
 }
 
 /// Nobody watches.

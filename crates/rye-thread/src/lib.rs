@@ -72,8 +72,8 @@ pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
 pub use self::drive::{
-    Divergence, DriveContext, Observer, ReplayContext, Replayed, ResumeError, Resumed, drive,
-    first_request, pending_approval, replay, resume,
+    Divergence, DriveContext, Observer, OutputPiece, ReplayContext, Replayed, ResumeError, Resumed,
+    drive, first_request, pending_approval, replay, resume,
 };
 pub use self::history::History;
 pub use self::id::{ThreadId, ThreadIdError};
@@ -92,7 +92,7 @@ pub use self::record::{RecordError, ThreadRecord};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
 pub use self::threads::{Setting, Threads};
-pub use self::tool::{Effect, Tool, ToolOutput, ToolSpec, ToolStatus};
+pub use self::tool::{Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus};
 pub use self::usage::Usage;
 
 #[cfg(doctest)]

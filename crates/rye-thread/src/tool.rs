@@ -43,6 +43,38 @@ pub trait Tool: Send + Sync {
     ///
     /// The future may be dropped when the thread is cancelled or its time is used up, so it must stop its effect then.
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput;
+
+    /// Does the same, and tells of its output while it comes; one who cannot tells nothing.
+    async fn watched(
+        &self,
+        permit: &Permit,
+        arguments: Value,
+        told: &dyn OutputSink,
+    ) -> ToolOutput {
+        let _nobody_tells = told;
+        self.call(permit, arguments).await
+    }
+}
+
+/// Somebody who watches the output of a call grow; only what the call gives back in the end is recorded.
+pub trait OutputSink: Send + Sync {
+    /// Called with each piece in order, at once; it must not wait.
+    fn output(&self, stream: OutputStream, text: &str);
+}
+
+/// Nobody watches.
+impl OutputSink for () {
+    fn output(&self, _: OutputStream, _: &str) {}
+}
+
+/// Where a program wrote to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputStream {
+    /// Its standard error.
+    Error,
+    /// Its standard output.
+    Output,
 }
 
 /// A function of the arguments is a tool; it is called as it is, so that it should be quick.

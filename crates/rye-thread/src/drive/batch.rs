@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use rye_caps::{Capability, Permit};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::Sender;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::call::{Plan, Prepared, intent, returned};
+use super::output::{self, Piece, Told};
 use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
 use crate::transcript::Event;
-use crate::{Cancel, Returned, Run, Tool, ToolCall, ToolOutput};
+use crate::{Cancel, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
 
 /// How many read-only calls run at once.
 const MOST_IN_PARALLEL: usize = 16;
@@ -95,7 +97,10 @@ impl Driver<'_> {
         }
         let (answers, interrupted) = match &self.tape {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
-            None => run_all(group, self.context.cancel, self.left(run)).await,
+            None => {
+                let (left, observer) = (self.left(run), self.context.observer);
+                run_all(group, self.context.cancel, left, observer).await
+            }
         };
         for answer in answers {
             let Returned { result, refusal } = answer.clone();
@@ -139,11 +144,14 @@ async fn run_all(
     group: Vec<Prepared<'_>>,
     cancel: &Cancel,
     left: Duration,
+    observer: &dyn Observer,
 ) -> (Vec<Returned>, Option<Interruption>) {
     // Dropping the set at the end of this function stops what still runs.
     let mut tasks = JoinSet::new();
+    let (sender, mut pieces) = output::channel();
     let mut slots: Vec<Slot<'_>> =
-        group.into_iter().map(|prepared| start(prepared, &mut tasks)).collect();
+        group.into_iter().map(|prepared| start(prepared, &mut tasks, &sender)).collect();
+    drop(sender);
     let deadline = tokio::time::sleep(left);
     tokio::pin!(deadline);
     let interrupted = loop {
@@ -155,8 +163,13 @@ async fn run_all(
                 Some(joined) => place(joined, &mut slots),
             },
             () = &mut deadline => break Some(Interruption::OutOfTime),
+            // Last, so that a tool that never stops writing keeps nothing from being noticed.
+            Some(piece) = pieces.recv() => piece.tell(observer),
         }
     };
+    while let Ok(piece) = pieces.try_recv() {
+        piece.tell(observer);
+    }
     let answers = match interrupted {
         // Who goes on is to know which calls were cut off: they get no receipt, nor do those after them.
         Some(Interruption::Halted(Halt::Interrupt)) => {
@@ -167,7 +180,11 @@ async fn run_all(
     (answers, interrupted)
 }
 
-fn start<'a>(prepared: Prepared<'a>, tasks: &mut JoinSet<ToolOutput>) -> Slot<'a> {
+fn start<'a>(
+    prepared: Prepared<'a>,
+    tasks: &mut JoinSet<ToolOutput>,
+    pieces: &Sender<Piece>,
+) -> Slot<'a> {
     let span = telemetry::tool(&prepared);
     match prepared.plan {
         Plan::Answer(answer) => {
@@ -175,15 +192,16 @@ fn start<'a>(prepared: Prepared<'a>, tasks: &mut JoinSet<ToolOutput>) -> Slot<'a
         }
         Plan::Run { offered, permit, arguments } => {
             let capability = Some(permit.capability().clone());
-            let call = call(Arc::clone(&offered.entry.tool), permit, arguments);
+            let told = Told::new(&prepared.call.id, pieces.clone());
+            let call = call(Arc::clone(&offered.entry.tool), permit, arguments, told);
             let task = tasks.spawn(telemetry::calling(span, call)).id();
             Slot { call: prepared.call, capability, task: Some(task), answer: None }
         }
     }
 }
 
-async fn call(tool: Arc<dyn Tool>, permit: Permit, arguments: Value) -> ToolOutput {
-    tool.call(&permit, arguments).await
+async fn call(tool: Arc<dyn Tool>, permit: Permit, arguments: Value, told: Told) -> ToolOutput {
+    tool.watched(&permit, arguments, &told).await
 }
 
 fn place(joined: Result<(Id, ToolOutput), JoinError>, slots: &mut [Slot<'_>]) {

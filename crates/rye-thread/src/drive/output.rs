@@ -1,0 +1,47 @@
+//! What tools write while they run, on its way from their tasks to the observer.
+
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use super::{Observer, OutputPiece};
+use crate::{OutputSink, OutputStream};
+
+/// How many pieces may wait for the observer before further ones are lost to it.
+const WAITING: usize = 256;
+
+/// One piece, and the call that it is of.
+pub(super) struct Piece {
+    call_id: String,
+    stream: OutputStream,
+    text: String,
+}
+
+impl Piece {
+    pub(super) fn tell(&self, observer: &dyn Observer) {
+        let (call_id, stream, text) = (self.call_id.as_str(), self.stream, self.text.as_str());
+        observer.output(OutputPiece { call_id, stream, text });
+    }
+}
+
+pub(super) fn channel() -> (Sender<Piece>, Receiver<Piece>) {
+    mpsc::channel(WAITING)
+}
+
+/// What one call is given to tell of its output.
+pub(super) struct Told {
+    call_id: String,
+    pieces: Sender<Piece>,
+}
+
+impl Told {
+    pub(super) fn new(call_id: &str, pieces: Sender<Piece>) -> Self {
+        Self { call_id: call_id.to_owned(), pieces }
+    }
+}
+
+impl OutputSink for Told {
+    fn output(&self, stream: OutputStream, text: &str) {
+        let (call_id, text) = (self.call_id.clone(), text.to_owned());
+        // A tool is never held up by who watches it.
+        let _missed = self.pieces.try_send(Piece { call_id, stream, text });
+    }
+}
