@@ -25,5 +25,12 @@
 
 mod builtin;
 pub mod fs;
+mod process;
+mod program;
+pub mod sandbox;
+mod shell;
 
 pub use builtin::{builtin, builtins, effect};
+pub use process::{ENVIRONMENT, Placing, ProcessHost, Processes, Rules, Template, TemplateError};
+pub use program::{CommandTool, ScriptTool};
+pub use shell::{BASH, bash};

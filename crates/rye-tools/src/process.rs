@@ -1,0 +1,12 @@
+//! Programs that tools start: how they are confined, fed, read, bounded and ended (SPEC 5.6).
+
+mod capture;
+mod host;
+mod job;
+mod run;
+mod template;
+
+pub use self::host::{ENVIRONMENT, ProcessHost, Processes, Rules};
+pub(crate) use self::job::{Ended, Job, Script, failure, limit_of};
+pub(crate) use self::template::command_line;
+pub use self::template::{Placing, Template, TemplateError};

@@ -1,0 +1,186 @@
+//! What programs are started with, and by whose rules.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::sandbox::{Finding, Mode, Policy, Report};
+
+/// The variables of the caller's environment that programs get, where they are set. Keys of providers are in none of them.
+pub const ENVIRONMENT: [&str; 18] = [
+    "CARGO_HOME",
+    "GOPATH",
+    "HOME",
+    "JAVA_HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "NVM_DIR",
+    "PATH",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TZ",
+    "USER",
+];
+
+/// What the program around this library lends for starting others.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ProcessHost {
+    /// A program that calls [`sandbox::launch`](crate::sandbox::launch) first of all; without one there is no sandbox.
+    pub launcher: Option<PathBuf>,
+    /// The sandboxes that may be used, should the machine be able to; all when not set.
+    pub modes: Vec<Mode>,
+    /// Where bubblewrap may be, in the order in which it is looked for.
+    pub bubblewrap: Vec<PathBuf>,
+    /// What programs find in their environment; of it, only what [`ENVIRONMENT`] lists is handed on.
+    pub environment: BTreeMap<String, String>,
+    /// Where the folder of each call is made, outside of the project.
+    pub temporary: PathBuf,
+    /// The operator's home folder, whose keys and passwords are hidden.
+    pub home: Option<PathBuf>,
+    /// Further files and folders that no program reads, such as keys of the user space.
+    pub hidden: Vec<PathBuf>,
+    /// What was found out, which all copies of this value share.
+    pub(super) found: Arc<OnceLock<(Mode, Vec<Finding>)>>,
+}
+
+impl ProcessHost {
+    /// Starts programs from folders below `temporary`, without a sandbox and with an empty environment.
+    #[must_use]
+    pub fn new(temporary: &Path) -> Self {
+        Self {
+            launcher: None,
+            modes: Mode::ALL.into(),
+            bubblewrap: ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"]
+                .map(PathBuf::from)
+                .into(),
+            environment: BTreeMap::new(),
+            temporary: temporary.to_owned(),
+            home: None,
+            hidden: Vec::new(),
+            found: Arc::default(),
+        }
+    }
+}
+
+/// What the operator's configuration says of programs.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Whether there has to be a sandbox.
+    pub sandbox: Policy,
+    /// Further files and folders that no program reads.
+    pub hidden: Vec<PathBuf>,
+    /// The words that run a script, by its extension; the script's path follows them.
+    pub runtimes: BTreeMap<String, Vec<String>>,
+}
+
+/// Starts programs in one project.
+#[derive(Debug)]
+pub struct Processes {
+    pub(super) host: ProcessHost,
+    pub(super) rules: Rules,
+    pub(super) project: PathBuf,
+    report: OnceLock<Report>,
+}
+
+impl Processes {
+    /// For the project, a folder; nothing is started yet.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is not there.
+    pub fn new(host: ProcessHost, rules: Rules, project: &Path) -> std::io::Result<Self> {
+        let project = project.canonicalize()?;
+        Ok(Self { host, rules, project, report: OnceLock::new() })
+    }
+
+    /// The words that run a script of this extension, or `None` when no configuration has any.
+    #[must_use]
+    pub fn runtime(&self, extension: &str) -> Option<&[String]> {
+        self.rules.runtimes.get(extension).map(Vec::as_slice)
+    }
+
+    /// Which sandbox programs get: tried out at the first call, and known from then on.
+    pub fn sandbox(&self) -> &Report {
+        self.report.get_or_init(|| self.find_out())
+    }
+
+    /// What is hidden, as far as it is there, free of links.
+    pub(super) fn hidden(&self) -> Vec<PathBuf> {
+        let home = self.host.home.iter();
+        let in_home = home.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
+        let on_machine = ON_MACHINE.iter().map(PathBuf::from);
+        let own = self.project.join(".ai/config/keys/signing");
+        let told = self.host.hidden.iter().chain(&self.rules.hidden).cloned();
+        let all = in_home.chain(on_machine).chain(told).chain([own]);
+        let mut found: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
+        found.sort();
+        found.dedup();
+        // A place in a hidden folder is hidden with it, and cannot be covered once that is.
+        let inner =
+            |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
+        found.iter().filter(|path| !inner(path)).cloned().collect()
+    }
+}
+
+/// Where programs keep keys and passwords, below the home folder.
+const IN_HOME: [&str; 37] = [
+    ".ai/config/keys/signing",
+    ".anthropic",
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/hub",
+    ".config/op",
+    ".config/sops",
+    ".docker/config.json",
+    ".env",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".my.cnf",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".openai",
+    ".password-store",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".zsh_history",
+];
+
+/// Where the machine keeps them.
+const ON_MACHINE: [&str; 10] = [
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/root/.ssh",
+    "/run/secrets",
+];

@@ -1,0 +1,104 @@
+//! One program to start, and how it ended.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rye_thread::ToolOutput;
+use serde_json::{Value, json};
+
+use super::capture::Captured;
+
+/// How long a program may take when nobody says.
+const USUAL: Duration = Duration::from_secs(120);
+
+/// The longest that a program may take, whatever its manifest says.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The time that a manifest, or the usual rule, gives.
+pub(crate) fn limit_of(seconds: Option<u64>) -> Duration {
+    seconds.map_or(USUAL, Duration::from_secs).min(LONGEST)
+}
+
+/// One program to start.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The program and its arguments, before the path of a script.
+    pub(crate) words: Vec<OsString>,
+    /// The text to run, which is given to the program as a file of its own.
+    pub(crate) script: Option<Script>,
+    /// Where it starts, relative to the project; empty for the project itself.
+    pub(crate) cwd: PathBuf,
+    /// Variables beside those that every program gets.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// What it reads; `None` for nothing at all.
+    pub(crate) input: Option<Vec<u8>>,
+    pub(crate) limit: Duration,
+    pub(crate) network: bool,
+}
+
+/// A text that was verified, which is what runs: no path of the project is read again.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) text: String,
+    pub(crate) extension: String,
+}
+
+/// A program that ended, or was ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Its own code, or 128 and the signal that ended it.
+    pub(crate) code: i32,
+    /// Whether its time was used up.
+    pub(crate) is_late: bool,
+    pub(crate) output: Captured,
+    pub(crate) error: Captured,
+}
+
+/// Why a program was not started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    #[error(
+        "no program is started: `sandbox: required` is set, and this machine has no whole sandbox ({reasons})"
+    )]
+    NoSandbox { reasons: String },
+    #[error("the folder `{path}` is refused: {problem}")]
+    Folder { path: String, problem: &'static str },
+    #[error("cannot {action}")]
+    Io { action: &'static str, source: io::Error },
+}
+
+impl StartError {
+    /// As a result that the model reads; a refusal is told from a failure.
+    pub(crate) fn into_output(self) -> ToolOutput {
+        let message = match &self {
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        };
+        match self {
+            Self::Io { .. } => ToolOutput::error(json!({ "error": message })),
+            _ => ToolOutput::refused(json!({ "error": message })),
+        }
+    }
+}
+
+/// The most of an error output that a failure quotes.
+const QUOTED: usize = 4 * 1024;
+
+/// The result of a program that failed: what happened, and the end of what it wrote.
+pub(crate) fn failure(ended: &Ended, limit: Duration) -> Value {
+    let happened = match ended.is_late {
+        true => format!("it was stopped after {} s", limit.as_secs()),
+        false => format!("it ended with code {}", ended.code),
+    };
+    let stderr = ended.error.end(QUOTED);
+    let mut content = json!({ "error": happened, "exit_code": ended.code });
+    content["stderr"] = stderr.into();
+    let output = ended.output.end(QUOTED);
+    if !output.is_empty() {
+        content["stdout"] = output.into();
+    }
+    content
+}

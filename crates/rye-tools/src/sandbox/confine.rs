@@ -1,0 +1,146 @@
+//! What a process gives up before it becomes the program.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::geteuid;
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+use super::fault::Fault;
+use super::{Mode, Plan, hierarchy, system_calls};
+
+/// The devices that every program may use.
+pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
+
+/// The version of Landlock up to which rights are given up; a kernel that knows fewer takes those that it knows.
+const NEWEST: ABI = ABI::V6;
+
+/// Confines this process and replaces it by the program.
+pub(super) fn become_program(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Fault> {
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
+    confine(plan)?;
+    let mut command = command(plan, program)?;
+    let error = command.exec();
+    Err(Fault::new(&format!("start `{}`", command.get_program().display()), error))
+}
+
+/// The program, started in its folder.
+#[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
+pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Fault> {
+    let (name, arguments) =
+        program.split_first().ok_or_else(|| Fault::new("start", "no program"))?;
+    let mut command = Command::new(name);
+    command.args(arguments).envs(&plan.environment).current_dir(&plan.cwd);
+    Ok(command)
+}
+
+/// Gives up what the mode says; there is no way back for this process and what it starts.
+pub(super) fn confine(plan: &Plan) -> Result<(), Fault> {
+    // The launcher holds signals back, and what it starts would go on doing so.
+    SigSet::all().thread_unblock().map_err(Fault::at("take signals"))?;
+    limit(plan)?;
+    if plan.mode == Mode::None {
+        return Ok(());
+    }
+    prctl::set_no_new_privs().map_err(Fault::at("give up gaining privileges"))?;
+    drop_capabilities(plan)?;
+    restrict_files(plan)?;
+    system_calls::refuse(plan.network)
+}
+
+/// Bounds what one program takes.
+fn limit(plan: &Plan) -> Result<(), Fault> {
+    let limits = [
+        (Resource::RLIMIT_CORE, 0),
+        (Resource::RLIMIT_FSIZE, plan.file_bytes),
+        (Resource::RLIMIT_NPROC, plan.processes),
+    ];
+    for (resource, most) in limits {
+        let (_, hard) =
+            nix::sys::resource::getrlimit(resource).map_err(Fault::at("read limits"))?;
+        let most = most.min(hard);
+        setrlimit(resource, most, most).map_err(Fault::at("set limits"))?;
+    }
+    Ok(())
+}
+
+/// Root works on a project of another user by the powers that its files need, and keeps no other.
+fn drop_capabilities(plan: &Plan) -> Result<(), Fault> {
+    let owner = std::fs::metadata(&plan.project).map(|project| project.uid());
+    let is_foreign = owner.is_ok_and(|owner| owner != geteuid().as_raw());
+    let had = rustix::thread::capabilities(None).map_err(Fault::at("read capabilities"))?;
+    let wanted = match is_foreign {
+        true => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER | CapabilitySet::CHOWN,
+        false => CapabilitySet::empty(),
+    };
+    let kept = had.permitted & wanted;
+    if had.effective.contains(CapabilitySet::SETPCAP) {
+        for one in CapabilitySet::all().iter().filter(|one| !kept.contains(*one)) {
+            // The kernel may know fewer than this program; what it does not know it does not give either.
+            let _unknown = rustix::thread::remove_capability_from_bounding_set(one);
+        }
+    }
+    let inheritable = CapabilitySet::empty();
+    let _none = rustix::thread::clear_ambient_capability_set();
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })
+        .map_err(Fault::at("give up capabilities"))
+}
+
+fn restrict_files(plan: &Plan) -> Result<(), Fault> {
+    let is_alone = plan.mode == Mode::Landlock;
+    let no = |action| move |error: landlock::RulesetError| Fault::new(action, error);
+    let made = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))
+        .and_then(|set| set.scope(Scope::from_all(NEWEST)))
+        .and_then(Ruleset::create)
+        .map_err(no("make a Landlock ruleset"))?;
+    let status = rules(plan, made)?.restrict_self().map_err(no("enforce a Landlock ruleset"))?;
+    match status.ruleset {
+        // Where namespaces confine already, a kernel without Landlock is as good.
+        RulesetStatus::NotEnforced if is_alone => {
+            Err(Fault::new("enforce a Landlock ruleset", "this kernel has no Landlock"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
+    let read = AccessFs::from_read(NEWEST);
+    let all = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let devices = DEVICES.iter().map(|name| PathBuf::from("/dev").join(name));
+    let mut rows: Vec<(PathBuf, _)> = devices.map(|path| (path, device)).collect();
+    rows.push((plan.temporary.clone(), all));
+    if plan.mode == Mode::Landlock {
+        let mut hidden = plan.hidden.clone();
+        hidden.push(PathBuf::from("/dev"));
+        let seen = hierarchy::without(&PathBuf::from("/"), &hidden);
+        rows.push((PathBuf::from("/"), AccessFs::ReadDir.into()));
+        rows.extend(seen.into_iter().map(|path| (path, read)));
+        let own = hierarchy::without(&plan.project, &plan.hidden);
+        rows.extend(own.into_iter().map(|path| (path, all)));
+    } else {
+        rows.push((PathBuf::from("/"), read));
+        rows.push((plan.project.clone(), all));
+        rows.push((PathBuf::from("/tmp"), all));
+        rows.push((PathBuf::from("/dev/shm"), all));
+    }
+    rows.into_iter().try_fold(set, |set, (path, access)| {
+        // What is gone by now is not given.
+        let Ok(handle) = PathFd::new(&path) else { return Ok(set) };
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+        set.add_rule(PathBeneath::new(handle, access))
+            .map_err(|error| Fault::new(&format!("give `{}` by Landlock", path.display()), error))
+    })
+}

@@ -1,0 +1,57 @@
+//! A folder with holes, for Landlock, which can give folders and cannot take back what is in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The fewest paths that together are everything below `folder` but `hidden`.
+///
+/// On the way to a hidden place each neighbour is given by itself. What comes to be beside it later is not given. Links
+/// are left out, because what they lead to is given by its own path, or is not.
+pub(super) fn without(folder: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
+    if hidden.iter().any(|path| folder.starts_with(path)) {
+        return Vec::new();
+    }
+    if !hidden.iter().any(|path| path.starts_with(folder)) {
+        return vec![folder.to_owned()];
+    }
+    let listed = fs::read_dir(folder).into_iter().flatten().flatten();
+    let kept = listed.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    kept.flat_map(|entry| without(&entry.path(), hidden)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(hidden: &[&str], expected: &[&str]) {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().canonicalize().unwrap();
+        for folder in ["home/.ssh", "home/.config/gh", "home/.config/git", "usr/bin"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("home/.netrc"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("home/.ssh"), root.join("link")).unwrap();
+        let hidden: Vec<PathBuf> = hidden.iter().map(|path| root.join(path)).collect();
+        let mut given = without(&root, &hidden);
+        given.sort();
+        let expected: Vec<PathBuf> = expected.iter().map(|path| root.join(path)).collect();
+        assert_eq!(given, expected);
+    }
+
+    #[test]
+    fn a_hole_is_everything_but_itself() {
+        check(&["home/.ssh"], &["home/.config", "home/.netrc", "usr"]);
+        check(&["home/.config/gh", "home/.netrc"], &["home/.config/git", "home/.ssh", "usr"]);
+        check(&["home"], &["usr"]);
+        check(&["home/.ssh/id_rsa"], &["home/.config", "home/.netrc", "usr"]);
+        check(&["elsewhere"], &["home", "usr"]);
+    }
+
+    #[test]
+    fn nothing_hidden_is_the_folder_itself() {
+        let folder = Path::new("/nowhere");
+        assert_eq!(without(folder, &[PathBuf::from("/other")]), [folder]);
+        assert_eq!(without(folder, &[folder.to_owned()]), Vec::<PathBuf>::new());
+    }
+}

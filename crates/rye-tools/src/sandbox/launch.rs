@@ -1,0 +1,76 @@
+//! The launcher's entry: which part of the work this process does.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The first argument that makes a program the launcher.
+pub(crate) const LAUNCH: &str = "--rye-launch";
+
+/// Watches a program and everything that it starts, and ends it.
+pub(crate) const SUPERVISE: &str = "supervise";
+
+/// Is the first process of new namespaces.
+#[cfg(target_os = "linux")]
+pub(super) const INIT: &str = "init";
+
+/// Gives up what the program is not to have, and becomes the program.
+#[cfg(target_os = "linux")]
+pub(super) const CONFINE: &str = "confine";
+
+/// Tries to get out, to see whether the sandbox holds.
+pub(crate) const PROBE: &str = "probe";
+
+/// What the launcher ends with when the program could not be confined or started.
+#[cfg(target_os = "linux")]
+pub(super) const FAILED: u8 = 125;
+
+/// Does the launcher's work when the command line asks for it; otherwise `None`, and the program goes on as itself.
+///
+/// A program that gives its own path as the launcher has to call this first of all, before it starts threads or opens
+/// files. `words` are its arguments, its own name first.
+#[must_use]
+pub fn launch(words: &[OsString]) -> Option<ExitCode> {
+    let [_, first, rest @ ..] = words else { return None };
+    (first == LAUNCH).then(|| run(rest))
+}
+
+#[cfg(target_os = "linux")]
+fn run(words: &[OsString]) -> ExitCode {
+    use super::{confine, init, probe, supervise};
+
+    let parts = |words: &[OsString]| -> Option<(super::Plan, Vec<OsString>)> {
+        let (plan, program) = words.split_first()?;
+        let plan = serde_json::from_str(plan.to_str()?).ok()?;
+        (!program.is_empty()).then(|| (plan, program.to_vec()))
+    };
+    let Some((part, rest)) = words.split_first() else { return misused() };
+    if part == PROBE {
+        return probe::probe(rest);
+    }
+    let Some((plan, program)) = parts(rest) else { return misused() };
+    let done = match part.to_str() {
+        Some(SUPERVISE) => supervise::supervise(&plan, &program),
+        Some(INIT) => init::init(&plan, &program),
+        Some(CONFINE) => confine::become_program(&plan, &program),
+        _ => return misused(),
+    };
+    done.unwrap_or_else(|fault| {
+        complain(&fault.to_string());
+        ExitCode::from(FAILED)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run(_: &[OsString]) -> ExitCode {
+    misused()
+}
+
+fn misused() -> ExitCode {
+    complain("this starts programs for tools, and is not for calling by hand");
+    ExitCode::from(2)
+}
+
+#[expect(clippy::print_stderr, reason = "standard error is the only way out of the launcher")]
+fn complain(message: &str) {
+    eprintln!("rye: {message}");
+}

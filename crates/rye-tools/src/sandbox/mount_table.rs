@@ -1,0 +1,75 @@
+//! The mounts that this process sees.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use nix::mount::MsFlags;
+
+/// One mount: where it is, and the flags that it must keep, because whoever made them may not have been us.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mounted {
+    pub(super) place: PathBuf,
+    pub(super) flags: MsFlags,
+}
+
+pub(super) fn mounted() -> io::Result<Vec<Mounted>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    Ok(table.split(|byte| *byte == b'\n').filter_map(row).collect())
+}
+
+/// Reads `ID PARENT MAJOR:MINOR ROOT PLACE FLAGS …`.
+fn row(line: &[u8]) -> Option<Mounted> {
+    let mut fields = line.split(|byte| *byte == b' ').skip(4);
+    let place = PathBuf::from(OsString::from_vec(unescaped(fields.next()?)));
+    let flags = std::str::from_utf8(fields.next()?).ok()?;
+    Some(Mounted { place, flags: flags.split(',').filter_map(flag).collect() })
+}
+
+fn flag(name: &str) -> Option<MsFlags> {
+    Some(match name {
+        "nosuid" => MsFlags::MS_NOSUID,
+        "nodev" => MsFlags::MS_NODEV,
+        "noexec" => MsFlags::MS_NOEXEC,
+        "noatime" => MsFlags::MS_NOATIME,
+        "nodiratime" => MsFlags::MS_NODIRATIME,
+        "relatime" => MsFlags::MS_RELATIME,
+        _ => return None,
+    })
+}
+
+/// Blanks and the like are written as a backslash and three octal digits.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match (*first, byte) {
+            (b'\\', Some(byte)) => {
+                plain.push(byte);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            (byte, _) => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_flags_are_read() {
+        let line = b"28 27 0:25 / /mnt/a\\040b\\134c ro,nosuid,nodev,relatime - tmpfs x ro,size=4k";
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
+        assert_eq!(row(line), Some(Mounted { place: PathBuf::from("/mnt/a b\\c"), flags }));
+        assert_eq!(row(b""), None);
+        assert_eq!(row(b"28 27 0:25 /"), None);
+    }
+}

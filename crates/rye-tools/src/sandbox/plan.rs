@@ -1,0 +1,47 @@
+//! What the launcher is told about one program, as JSON on its command line; no secret is in it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Mode;
+
+/// How long a program may take to end after it was asked to.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
+/// How one program is confined and ended. Paths are absolute and free of links.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Plan {
+    pub(crate) mode: Mode,
+    /// Whether the program may use the network.
+    pub(crate) network: bool,
+    /// What the program may change.
+    pub(crate) project: PathBuf,
+    /// Where the program starts, in the project.
+    pub(crate) cwd: PathBuf,
+    /// What the program finds in its environment beside what the launcher does.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// The folder of this call, outside of the project, which the program may read.
+    pub(crate) scratch: PathBuf,
+    /// The folder for temporary files, in `scratch`, which the program may change.
+    pub(crate) temporary: PathBuf,
+    /// What nobody is to read.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// Folders of the project that stay as they are.
+    pub(crate) guarded: Vec<PathBuf>,
+    /// Folders of the project that lead to those, which stay where they are.
+    pub(crate) pinned: Vec<PathBuf>,
+    /// The bubblewrap program, for that mode.
+    pub(crate) bubblewrap: Option<PathBuf>,
+    /// After how many milliseconds the launcher ends the program by itself, should its caller not.
+    pub(crate) deadline_ms: u64,
+    /// How many milliseconds lie between asking a program to end and ending it.
+    pub(crate) grace_ms: u64,
+    /// The most processes and threads at once.
+    pub(crate) processes: u64,
+    /// The most bytes of one file that is written.
+    pub(crate) file_bytes: u64,
+}

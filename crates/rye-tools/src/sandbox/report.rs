@@ -1,0 +1,192 @@
+//! Which sandbox there is, and what it does not keep in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What stands around a program, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mode {
+    /// Namespaces made by bubblewrap; Landlock and seccomp inside.
+    Bubblewrap,
+    /// The same namespaces made by Rye's own launcher; Landlock and seccomp inside.
+    Namespaces,
+    /// Landlock and seccomp alone, for machines that give no namespaces.
+    Landlock,
+    /// Nothing but a minimal environment and limits of time and output.
+    None,
+}
+
+impl Mode {
+    /// All of them, strongest first.
+    pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock, Self::None];
+
+    /// `bubblewrap`, `namespaces`, `landlock` or `none`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether it keeps everything that SPEC 5.6 asks for, so that `sandbox: required` is satisfied.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Bubblewrap | Self::Namespaces)
+    }
+
+    /// What it does not keep in, in words for the operator.
+    #[must_use]
+    pub const fn gaps(self) -> &'static [&'static str] {
+        match self {
+            Self::Bubblewrap | Self::Namespaces => &[],
+            Self::Landlock => &[
+                "the project's `.ai/threads` and `.ai/config/keys/trusted` can be changed",
+                "modes, owners and times of the user's own files outside of the project can be changed",
+                "names of files can be listed, though not the files read, in folders that hold keys",
+                "other processes can be seen, though neither signalled nor read",
+            ],
+            Self::None => &[
+                "every file of the user can be read and written, keys included",
+                "the network can be used",
+                "other processes of the user can be seen and stopped, and their environment can be read",
+                "a process that leaves its group may go on after the call where no launcher watches it",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the operator wants of a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+pub enum Policy {
+    /// No sandbox, whatever the machine can do.
+    Off,
+    /// The strongest that the machine can do, be it none.
+    #[default]
+    Preferred,
+    /// One that [is whole](Mode::is_whole), or nothing is started.
+    Required,
+}
+
+impl Policy {
+    /// `off`, `preferred` or `required`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Policy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let all = [Self::Off, Self::Preferred, Self::Required];
+        let found = all.into_iter().find(|policy| policy.as_str() == text);
+        found.ok_or_else(|| PolicyError { text: text.to_owned() })
+    }
+}
+
+/// A text that is no [`Policy`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no wish for a sandbox; write `off`, `preferred` or `required`")]
+#[non_exhaustive]
+pub struct PolicyError {
+    text: String,
+}
+
+/// A mode that was tried and is not used, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) mode: Mode,
+    pub(crate) reason: String,
+}
+
+/// Which sandbox programs get on this machine, why no stronger one, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    policy: Policy,
+    mode: Mode,
+    passed_over: Vec<Finding>,
+}
+
+impl Report {
+    pub(crate) fn new(policy: Policy, mode: Mode, passed_over: Vec<Finding>) -> Self {
+        Self { policy, mode, passed_over }
+    }
+
+    /// What the operator wants.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// What programs get, where they are started at all.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether programs are started at all: `sandbox: required` refuses where the sandbox is not whole.
+    #[must_use]
+    pub fn may_start(&self) -> bool {
+        self.policy != Policy::Required || self.mode.is_whole()
+    }
+
+    /// The stronger modes that are not used, strongest first, each with the reason.
+    pub fn passed_over(&self) -> impl Iterator<Item = (Mode, &str)> {
+        self.passed_over.iter().map(|finding| (finding.mode, finding.reason.as_str()))
+    }
+
+    /// What would make it stronger; `None` where it is whole or was switched off.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        if self.mode.is_whole() || self.policy == Policy::Off {
+            return None;
+        }
+        Some(if cfg!(target_os = "linux") {
+            "install bubblewrap, or allow user namespaces (sysctl `user.max_user_namespaces`, and `kernel.apparmor_restrict_unprivileged_userns=0` where it is there; in a container, a seccomp profile that allows `unshare`)"
+        } else {
+            "run on Linux, where there is a sandbox, or set `sandbox: required` so that nothing is started without one"
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    /// Several lines: the mode, what it does not keep in, why no stronger one is used, and what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sandbox: {} (wanted: {})", self.mode, self.policy)?;
+        if !self.may_start() {
+            f.write_str("\n  no program is started, because a whole sandbox is required")?;
+        }
+        for gap in self.mode.gaps() {
+            write!(f, "\n  not kept in: {gap}")?;
+        }
+        for finding in &self.passed_over {
+            write!(f, "\n  no `{}`: {}", finding.mode, finding.reason)?;
+        }
+        self.advice().map_or(Ok(()), |advice| write!(f, "\n  to mend it: {advice}"))
+    }
+}

@@ -1,0 +1,189 @@
+//! The system calls that no program gets, by seccomp.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+
+use super::fault::Fault;
+
+/// Answers with an error to the calls by which a confined program could reach the network, other programs or the kernel.
+///
+/// Everything else is let through: it is a second wall, and the first one is what files and namespaces there are.
+pub(super) fn refuse(network: bool) -> Result<(), Fault> {
+    // Newer calls are told to be unknown, so that programs fall back to those that a filter can look into.
+    for (rules, errno) in [(refused(network), nix::libc::EPERM), (unknown(), nix::libc::ENOSYS)] {
+        let program = compiled(rules, errno)?;
+        apply_filter(&program).map_err(Fault::at("install a seccomp filter"))?;
+    }
+    Ok(())
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, Fault> {
+    let target: TargetArch =
+        std::env::consts::ARCH.try_into().map_err(Fault::at("make a seccomp filter"))?;
+    let action = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target);
+    let compiled = filter.and_then(BpfProgram::try_from);
+    compiled.map_err(Fault::at("make a seccomp filter"))
+}
+
+/// `clone3` takes its flags by address, where a filter cannot see them; `io_uring` opens sockets without a call.
+fn unknown() -> Rules {
+    let calls = [
+        nix::libc::SYS_clone3,
+        nix::libc::SYS_io_uring_setup,
+        nix::libc::SYS_io_uring_enter,
+        nix::libc::SYS_io_uring_register,
+    ];
+    everywhere(calls.into_iter().map(|call| (call, Vec::new())).collect())
+}
+
+fn refused(network: bool) -> Rules {
+    let mut rules: Rules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+    rules.insert(nix::libc::SYS_socket, sockets(network));
+    rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
+    rules.insert(nix::libc::SYS_clone, new_namespaces());
+    rules.insert(nix::libc::SYS_ioctl, terminal_input());
+    everywhere(rules)
+}
+
+/// Sockets of no family, or of those that reach the network and not the machine's own services.
+fn sockets(network: bool) -> Vec<SeccompRule> {
+    match network {
+        false => Vec::new(),
+        true => families(&[nix::libc::AF_INET, nix::libc::AF_INET6, nix::libc::AF_NETLINK]),
+    }
+}
+
+/// A rule that is met by any other family.
+fn families(allowed: &[i32]) -> Vec<SeccompRule> {
+    let others = allowed.iter().map(|family| {
+        condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
+    });
+    vec![rule(others.collect())]
+}
+
+/// Rules each of which is met by a `clone` into one sort of new namespace.
+fn new_namespaces() -> Vec<SeccompRule> {
+    let namespaces = [
+        nix::libc::CLONE_NEWUSER,
+        nix::libc::CLONE_NEWNS,
+        nix::libc::CLONE_NEWPID,
+        nix::libc::CLONE_NEWNET,
+        nix::libc::CLONE_NEWIPC,
+        nix::libc::CLONE_NEWUTS,
+        nix::libc::CLONE_NEWCGROUP,
+    ];
+    let rules = namespaces.map(|flag| {
+        let bit = u64::from(flag.unsigned_abs());
+        rule(vec![condition(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit)])
+    });
+    rules.into()
+}
+
+/// Rules that are met by putting input into a terminal as if somebody typed it.
+fn terminal_input() -> Vec<SeccompRule> {
+    // Compared as 32 bits, as the kernel does.
+    [nix::libc::TIOCSTI, nix::libc::TIOCLINUX]
+        .map(|request| {
+            let request = u64::from(u32::try_from(request).unwrap_or(u32::MAX));
+            rule(vec![condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)])
+        })
+        .into()
+}
+
+fn condition(
+    argument: u8,
+    length: SeccompCmpArgLen,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> SeccompCondition {
+    SeccompCondition::new(argument, length, operator, value)
+        .expect("because a call has six arguments and none of these is beyond")
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> SeccompRule {
+    SeccompRule::new(conditions).expect("because there is a condition")
+}
+
+/// The same rules for the calls of the x32 interface, which share the processor's name and not the numbers, and which no
+/// filter by number would otherwise meet.
+#[cfg(target_arch = "x86_64")]
+fn everywhere(mut rules: Rules) -> Rules {
+    const X32: i64 = 0x4000_0000;
+    let doubles: Vec<_> = rules.iter().map(|(call, rows)| (call | X32, rows.clone())).collect();
+    rules.extend(doubles);
+    // Those that only this interface has: signals, `ioctl`, `execve`, `ptrace`, messages and vectors.
+    rules.extend((512..=547).map(|call| (call | X32, Vec::new())));
+    rules
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn everywhere(rules: Rules) -> Rules {
+    rules
+}
+
+/// What no tool needs.
+const ALWAYS: &[i64] = &[
+    // Other programs: to look into them, or to take what they hold.
+    nix::libc::SYS_ptrace,
+    nix::libc::SYS_process_vm_readv,
+    nix::libc::SYS_process_vm_writev,
+    nix::libc::SYS_process_madvise,
+    nix::libc::SYS_pidfd_getfd,
+    nix::libc::SYS_kcmp,
+    nix::libc::SYS_perf_event_open,
+    // New namespaces and mounts, which would undo what was made read-only.
+    nix::libc::SYS_unshare,
+    nix::libc::SYS_setns,
+    nix::libc::SYS_mount,
+    nix::libc::SYS_umount2,
+    nix::libc::SYS_pivot_root,
+    nix::libc::SYS_chroot,
+    nix::libc::SYS_move_mount,
+    nix::libc::SYS_open_tree,
+    nix::libc::SYS_fsopen,
+    nix::libc::SYS_fsconfig,
+    nix::libc::SYS_fsmount,
+    nix::libc::SYS_fspick,
+    nix::libc::SYS_mount_setattr,
+    // Files by their numbers, past every folder.
+    nix::libc::SYS_open_by_handle_at,
+    nix::libc::SYS_name_to_handle_at,
+    // Keys that the kernel holds.
+    nix::libc::SYS_add_key,
+    nix::libc::SYS_keyctl,
+    nix::libc::SYS_request_key,
+    // The machine.
+    nix::libc::SYS_acct,
+    nix::libc::SYS_bpf,
+    nix::libc::SYS_delete_module,
+    nix::libc::SYS_finit_module,
+    nix::libc::SYS_init_module,
+    nix::libc::SYS_kexec_file_load,
+    nix::libc::SYS_kexec_load,
+    nix::libc::SYS_quotactl,
+    nix::libc::SYS_reboot,
+    nix::libc::SYS_setdomainname,
+    nix::libc::SYS_sethostname,
+    nix::libc::SYS_settimeofday,
+    nix::libc::SYS_clock_settime,
+    nix::libc::SYS_clock_adjtime,
+    nix::libc::SYS_adjtimex,
+    nix::libc::SYS_swapoff,
+    nix::libc::SYS_swapon,
+    nix::libc::SYS_syslog,
+    nix::libc::SYS_userfaultfd,
+    nix::libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    nix::libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    nix::libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    nix::libc::SYS_modify_ldt,
+];

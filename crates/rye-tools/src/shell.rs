@@ -1,0 +1,87 @@
+//! `bash/bash`: a command line of the model's own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rye_caps::Permit;
+use rye_thread::{OutputSink, Tool, ToolOutput};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::process::{Ended, Job, Processes, failure, limit_of};
+
+/// The function behind a manifest's `builtin: bash/bash`.
+pub const BASH: &str = "bash/bash";
+
+/// The tool that runs a command line by `bash`, or by `sh` where there is none.
+///
+/// It has no network: a manifest of its own that declares `network: true` can run a shell that does.
+#[must_use]
+pub fn bash(processes: &Arc<Processes>) -> Arc<dyn Tool> {
+    Arc::new(Bash { processes: Arc::clone(processes) })
+}
+
+struct Bash {
+    processes: Arc<Processes>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+    cwd: Option<String>,
+    timeout_seconds: Option<u64>,
+}
+
+/// The longest that a model may ask for, in seconds.
+const LONGEST: u64 = 600;
+
+#[async_trait]
+impl Tool for Bash {
+    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
+        self.watched(permit, arguments, &()).await
+    }
+
+    async fn watched(&self, _: &Permit, arguments: Value, told: &dyn OutputSink) -> ToolOutput {
+        let arguments: Arguments = match serde_json::from_value(arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                let message = format!("the arguments do not fit: {error}");
+                return ToolOutput::error(json!({ "error": message }));
+            }
+        };
+        let limit = limit_of(arguments.timeout_seconds.map(|seconds| seconds.min(LONGEST)));
+        let job = Job {
+            words: vec![shell().into(), "-c".into(), arguments.command.into()],
+            script: None,
+            cwd: PathBuf::from(arguments.cwd.unwrap_or_default()),
+            environment: std::collections::BTreeMap::new(),
+            input: None,
+            limit,
+            network: false,
+        };
+        match self.processes.run(job, told).await {
+            Ok(ended) if ended.code == 0 && !ended.is_late => ToolOutput::ok(result(&ended)),
+            Ok(ended) => ToolOutput::error(failure(&ended, limit)),
+            Err(error) => error.into_output(),
+        }
+    }
+}
+
+fn shell() -> &'static str {
+    if std::path::Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }
+}
+
+fn result(ended: &Ended) -> Value {
+    let mut content = json!({ "exit_code": 0, "stdout": ended.output.text() });
+    let stderr = ended.error.text();
+    if !stderr.is_empty() {
+        content["stderr"] = stderr.into();
+    }
+    let omitted = ended.output.omitted();
+    if omitted > 0 {
+        content["omitted_bytes"] = omitted.into();
+    }
+    content
+}

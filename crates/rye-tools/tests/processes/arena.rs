@@ -1,0 +1,155 @@
+//! A project with keys beside it, and things outside that no program may reach.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_thread::{Tool, ToolOutput};
+use rye_tools::sandbox::Mode;
+use rye_tools::{ProcessHost, Processes, Rules, bash};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What must never be read.
+pub(crate) const CANARY: &str = "CANARY-7f3a";
+
+/// The program that confines, which cargo builds beside the tests.
+pub(crate) fn launcher() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let named = own.with_file_name("launcher");
+    let beside = own.parent().unwrap().parent().unwrap().join("examples/launcher");
+    if named.is_file() { named } else { beside }
+}
+
+pub(crate) struct Arena {
+    _outer: TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) tcp: TcpListener,
+    _service: UnixListener,
+}
+
+impl Arena {
+    /// Not where programs get a folder of their own, so that what is outside is there to be reached.
+    pub(crate) fn new() -> Self {
+        Self::in_folder("/var/tmp")
+    }
+
+    pub(crate) fn in_folder(folder: &str) -> Self {
+        let outer = tempfile::tempdir_in(folder).unwrap();
+        let root = outer.path().canonicalize().unwrap();
+        for folder in [
+            "project/src",
+            "project/.ai/threads/t",
+            "project/.ai/config/keys/trusted",
+            "project/.ai/config/keys/signing",
+            "home/.ssh",
+            "outside",
+            "calls",
+        ] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for (file, text) in [
+            ("project/src/a.txt", "a\n"),
+            ("project/.ai/threads/t/transcript.jsonl", "{}\n"),
+            ("project/.ai/config/keys/trusted/k.toml", "owner"),
+            ("project/.ai/config/keys/signing/private_key.pem", CANARY),
+            ("home/.ssh/id_rsa", CANARY),
+            ("home/.netrc", CANARY),
+            ("outside/secret.txt", "outside"),
+        ] {
+            fs::write(root.join(file), text).unwrap();
+        }
+        let link = |target: &str, place: &str| {
+            std::os::unix::fs::symlink(root.join(target), root.join(place)).unwrap();
+        };
+        link("outside", "project/out");
+        link("home/.ssh/id_rsa", "project/key");
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let service = UnixListener::bind(root.join("outside/service.sock")).unwrap();
+        Self { _outer: outer, root, tcp, _service: service }
+    }
+
+    pub(crate) fn host(&self) -> ProcessHost {
+        let mut host = ProcessHost::new(&self.root.join("calls"));
+        host.launcher = Some(launcher());
+        host.home = Some(self.root.join("home"));
+        let path = "/usr/local/bin:/usr/bin:/bin".to_owned();
+        host.environment = BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("ANTHROPIC_API_KEY".to_owned(), CANARY.to_owned()),
+        ]);
+        if let Some(path) = option_env!("RYE_TEST_BWRAP") {
+            host.bubblewrap.push(PathBuf::from(path));
+        }
+        host
+    }
+
+    pub(crate) fn processes(&self, mode: Mode, rules: Rules) -> Arc<Processes> {
+        let mut host = self.host();
+        host.modes = vec![mode];
+        Arc::new(Processes::new(host, rules, &self.root.join("project")).unwrap())
+    }
+
+    /// Programs in this mode, or `None` with a loud word where the machine cannot do it.
+    #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+    pub(crate) fn in_mode(&self, mode: Mode) -> Option<Arc<Processes>> {
+        let processes = self.processes(mode, Rules::default());
+        let report = processes.sandbox();
+        if report.mode() == mode {
+            return Some(processes);
+        }
+        #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+                println!("NOT TESTED HERE: the sandbox `{mode}` does not work on this machine\n{report}");
+        None
+    }
+
+    /// Text, mode and time of every file outside of the project.
+    pub(crate) fn outside(&self) -> BTreeMap<PathBuf, (Vec<u8>, u32, SystemTime)> {
+        let mut found = BTreeMap::new();
+        for folder in ["outside", "home", "home/.ssh"] {
+            for entry in fs::read_dir(self.root.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = fs::symlink_metadata(&path).unwrap();
+                let bytes = if metadata.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+                let state = (bytes, metadata.permissions().mode(), metadata.modified().unwrap());
+                drop(found.insert(path, state));
+            }
+        }
+        found
+    }
+}
+
+/// A permit for any tool: none of these tools looks at it, and none can be called without.
+pub(crate) fn permit() -> Permit {
+    let capability: Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();
+    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
+        .permit(&capability)
+        .unwrap()
+}
+
+pub(crate) fn call(tool: &Arc<dyn Tool>, arguments: Value) -> ToolOutput {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(tool.call(&permit(), arguments))
+}
+
+pub(crate) fn shell(processes: &Arc<Processes>, command: &str) -> ToolOutput {
+    call(&bash(processes), json!({ "command": command, "timeout_seconds": 60 }))
+}
+
+/// The processes whose command line holds the word.
+pub(crate) fn living(word: &str) -> Vec<String> {
+    let listed = fs::read_dir("/proc").unwrap().flatten();
+    let lines = listed.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+pub(crate) fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

@@ -1,0 +1,292 @@
+//! Attempts to get out. Each says what it comes to in each sandbox: kept, or open, which the report has to name as a gap.
+
+use std::fs;
+
+use rye_tools::sandbox::Mode;
+
+use crate::arena::{Arena, CANARY, exists, shell};
+
+/// What an attempt comes to, by the letter of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Expected {
+    Kept,
+    Open,
+    /// It would harm the machine that runs the tests.
+    NotTried,
+}
+
+/// Name; what it comes to in bubblewrap, namespaces, landlock and none (`k`ept, `o`pen, `-` not tried); what is run, which
+/// prints `OUT` when it got out.
+type Row = (&'static str, &'static str, &'static str);
+
+const NETWORK: &[Row] = &[
+    ("tcp to this machine", "kkko", "(echo x > /dev/tcp/127.0.0.1/$PORT) 2>/dev/null && echo OUT"),
+    ("udp", "kkko", "(echo x > /dev/udp/127.0.0.1/$PORT) 2>/dev/null && echo OUT"),
+    ("a socket of IPv4", "kkko", "perl -e 'print \"OUT\" if socket(S, 2, 2, 0)'"),
+    ("a socket of IPv6", "kkko", "perl -e 'print \"OUT\" if socket(S, 10, 1, 0)'"),
+    ("a netlink socket", "kkko", "perl -e 'print \"OUT\" if socket(S, 16, 3, 0)'"),
+    ("a packet socket", "kkk-", "perl -e 'print \"OUT\" if socket(S, 17, 3, 0)'"),
+    ("a vsock", "kkk-", "perl -e 'print \"OUT\" if socket(S, 40, 1, 0)'"),
+    (
+        "a service by its path",
+        "kkko",
+        "perl -MSocket -e 'print \"OUT\" if socket(S, 1, 1, 0) and connect(S, sockaddr_un($ARGV[0]))' $OUTSIDE/service.sock",
+    ),
+    (
+        "a service by an abstract name",
+        "kkk-",
+        "perl -MSocket -e 'print \"OUT\" if socket(S, 1, 1, 0)'",
+    ),
+    (
+        "sockets past the filter",
+        "kkk-",
+        "perl -e 'print \"OUT\" if syscall(425, 1, my $p = \"\\0\" x 120) >= 0'",
+    ),
+];
+
+const READING: &[Row] = &[
+    ("a key", "kkko", "grep -q CANARY $KEY && echo OUT"),
+    ("a password", "kkko", "grep -q CANARY $HOMEDIR/.netrc && echo OUT"),
+    ("a key through a link of the project", "kkko", "grep -q CANARY key && echo OUT"),
+    ("a key through a second name", "kkko", "ln $KEY name && grep -q CANARY name && echo OUT"),
+    ("a key moved into the project", "kkko", "cp $KEY copy && grep -q CANARY copy && echo OUT"),
+    (
+        "the project's signing key",
+        "kkko",
+        "grep -q CANARY .ai/config/keys/signing/private_key.pem && echo OUT",
+    ),
+    ("a key through the own root", "kkko", "grep -q CANARY /proc/self/root$KEY && echo OUT"),
+    (
+        "a key through the root of another",
+        "kkko",
+        "cat /proc/[0-9]*/root$KEY 2>/dev/null | grep -q CANARY && echo OUT",
+    ),
+    (
+        "a key through the folder of another",
+        "kkk-",
+        "cat /proc/[0-9]*/cwd/../home/.netrc 2>/dev/null | grep -q CANARY && echo OUT",
+    ),
+    ("the own environment", "kkkk", "env | grep -q CANARY && echo OUT"),
+    (
+        "the environment of all",
+        "kkko",
+        "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -q '^RYE_TEST_KEY=CANARY' && echo OUT",
+    ),
+    (
+        "the memory of the caller",
+        "kkk-",
+        "head -c1 /proc/$CALLER/mem 2>/dev/null && echo OUT; readlink /proc/$CALLER/fd/0 >/dev/null 2>&1 && echo OUT",
+    ),
+    (
+        "a disk",
+        "kkk-",
+        "for d in /dev/*; do [ -b $d ] && head -c1 $d >/dev/null 2>&1 && echo OUT; done",
+    ),
+    (
+        "a disk of its own making",
+        "kkk-",
+        "mknod disk b 254 0 2>/dev/null && head -c1 disk >/dev/null 2>&1 && echo OUT",
+    ),
+    (
+        "the memory of the machine",
+        "kkk-",
+        "for d in mem kmem port kmsg; do head -c1 /dev/$d >/dev/null 2>&1 && echo OUT; done",
+    ),
+    ("files by number", "kkk-", "perl -e 'syscall(304, 0, 0, 0); print \"OUT\" unless $!{EPERM}'"),
+    ("the kernel's keys", "kkk-", "perl -e 'print \"OUT\" if syscall(250, 0, -3, 0) >= 0'"),
+    (
+        "the memory of its own kind",
+        "kkk-",
+        "perl -e 'syscall(310, $$, 0, 0, 0, 0, 0); print \"OUT\" unless $!{EPERM}'",
+    ),
+    (
+        "what the caller has open",
+        "kkkk",
+        "for f in /proc/self/fd/*; do case $(readlink $f) in *secret.txt) echo OUT;; esac; done",
+    ),
+    ("what the caller reads", "kkkk", "read -r line && echo OUT"),
+];
+
+const WRITING: &[Row] = &[
+    ("a new file", "kkko", "(echo x > $OUTSIDE/new) 2>/dev/null && echo OUT; rm -f $OUTSIDE/new"),
+    ("over a file", "kkko", "(printf outside > $OUTSIDE/secret.txt) 2>/dev/null && echo OUT"),
+    ("a file longer", "kkko", "(printf '' >> $OUTSIDE/secret.txt) 2>/dev/null && echo OUT"),
+    ("a file away", "kkk-", "rm -f $OUTSIDE/secret.txt 2>/dev/null && echo OUT"),
+    ("a file elsewhere", "kkk-", "mv $OUTSIDE/secret.txt $OUTSIDE/s2 2>/dev/null && echo OUT"),
+    ("a file into the project", "kkk-", "mv $OUTSIDE/secret.txt here 2>/dev/null && echo OUT"),
+    (
+        "a new folder",
+        "kkko",
+        "mkdir $OUTSIDE/d 2>/dev/null && echo OUT; rmdir $OUTSIDE/d 2>/dev/null",
+    ),
+    ("a mode", "kko-", "chmod 600 $OUTSIDE/secret.txt 2>/dev/null && echo OUT"),
+    ("a time", "kko-", "touch -c $OUTSIDE/secret.txt 2>/dev/null && echo OUT"),
+    ("a file shorter", "kkk-", "truncate -s 0 $OUTSIDE/secret.txt 2>/dev/null && echo OUT"),
+    (
+        "through a link of the project",
+        "kkko",
+        "(echo x > out/new) 2>/dev/null && echo OUT; rm -f out/new",
+    ),
+    (
+        "from a folder behind a link",
+        "kkko",
+        "cd out 2>/dev/null && (echo x > new) 2>/dev/null && echo OUT; rm -f new",
+    ),
+    (
+        "through a second name",
+        "kkk-",
+        "ln $OUTSIDE/secret.txt name 2>/dev/null && (echo x > name) 2>/dev/null && echo OUT",
+    ),
+    (
+        "through the own root",
+        "kkko",
+        "(echo x > /proc/self/root$OUTSIDE/new) 2>/dev/null && echo OUT; rm -f $OUTSIDE/new",
+    ),
+    ("above the project", "kkko", "(echo x > ../new) 2>/dev/null && echo OUT; rm -f ../new"),
+    ("beside the temporary files", "kkko", "(echo x > $TMPDIR/../new) 2>/dev/null && echo OUT"),
+    (
+        "temporary files elsewhere",
+        "kkko",
+        "f=$(TMPDIR=$OUTSIDE mktemp 2>/dev/null) && echo OUT && rm $f",
+    ),
+    (
+        "the machine's settings",
+        "kkk-",
+        "p=$(cat /proc/sys/kernel/core_pattern); (echo \"$p\" > /proc/sys/kernel/core_pattern) 2>/dev/null && echo OUT",
+    ),
+    ("the machine's name", "kkk-", "hostname escaped 2>/dev/null && echo OUT"),
+    (
+        "a record",
+        "kko-",
+        "(echo x > .ai/threads/t/new) 2>/dev/null && echo OUT; rm -f .ai/threads/t/new",
+    ),
+    (
+        "a trusted key",
+        "kko-",
+        "(echo x > .ai/config/keys/trusted/new.toml) 2>/dev/null && echo OUT; rm -f .ai/config/keys/trusted/new.toml",
+    ),
+    (
+        "the records elsewhere",
+        "kkk-",
+        "mv .ai/threads .ai/t2 2>/dev/null && echo OUT && mv .ai/t2 .ai/threads",
+    ),
+    ("all of `.ai` elsewhere", "kkk-", "mv .ai ai2 2>/dev/null && echo OUT && mv ai2 .ai"),
+    (
+        "all of `config` elsewhere",
+        "kkk-",
+        "mv .ai/config .ai/c2 2>/dev/null && echo OUT && mv .ai/c2 .ai/config",
+    ),
+    (
+        "the records away",
+        "kkk-",
+        "rm -rf .ai/threads/t/transcript.jsonl 2>/dev/null; [ $MODE = landlock ] || [ -e .ai/threads/t/transcript.jsonl ] || echo OUT",
+    ),
+];
+
+const PROCESSES: &[Row] = &[
+    ("a namespace of users", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x10000000) == 0'"),
+    ("a namespace of mounts", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x20000) == 0'"),
+    (
+        "a process in a new namespace",
+        "kkk-",
+        "perl -e '$p = syscall(56, 0x10000011, 0, 0, 0, 0); exit if $p == 0; print \"OUT\" if $p > 0'",
+    ),
+    (
+        "the same by the newer call",
+        "kkk-",
+        "perl -e 'syscall(435, 0, 0); print \"OUT\" unless $!{ENOSYS}'",
+    ),
+    (
+        "the namespace of another",
+        "kkk-",
+        "perl -e 'open(F, \"<\", \"/proc/self/ns/net\"); syscall(308, fileno(F), 0); print \"OUT\" unless $!{EPERM}'",
+    ),
+    ("a mount", "kkk-", "mount -t tmpfs none src 2>/dev/null && echo OUT"),
+    ("a mount writable again", "kkk-", "mount -o remount,rw,bind / 2>/dev/null && echo OUT"),
+    (
+        "a mount away",
+        "kkk-",
+        "umount -l .ai/threads 2>/dev/null && echo OUT; umount -l $HOMEDIR/.ssh 2>/dev/null && echo OUT",
+    ),
+    (
+        "a mount by the newer calls",
+        "kkk-",
+        "perl -e 'syscall(428, -100, 0, 0); print \"OUT\" unless $!{EPERM}'",
+    ),
+    ("another root", "kkk-", "chroot . /bin/true 2>/dev/null && echo OUT"),
+    ("the caller", "kkko", "kill -0 $CALLER 2>/dev/null && echo OUT"),
+    ("the process above", "kkk-", "kill -9 $PPID 2>/dev/null; [ -e /proc/$PPID ] || echo OUT"),
+    ("a debugger", "kkk-", "perl -e 'print \"OUT\" if syscall(101, 0, 0, 0, 0) == 0'"),
+    (
+        "a program of the kernel",
+        "kkk-",
+        "perl -e 'syscall(321, 0, 0, 0); print \"OUT\" unless $!{EPERM}'",
+    ),
+    (
+        "typing into the terminal",
+        "kkk-",
+        "perl -e 'ioctl(STDIN, 0x5412, \"x\"); print \"OUT\" unless $!{EPERM}'",
+    ),
+    (
+        "more powers",
+        "kkk-",
+        "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status && echo OUT; grep -q 'CapBnd:.*[1-9a-f]' /proc/self/status && [ $(id -u) = 0 ] && echo OUT; grep -q 'NoNewPrivs:.*1' /proc/self/status || echo OUT",
+    ),
+    ("a file without end", "kkkk", "truncate -s 5G big 2>/dev/null && echo OUT"),
+    ("its memory on disk", "kkkk", "[ $(ulimit -c) = 0 ] || echo OUT"),
+    (
+        "the calls of the other interface",
+        "kkk-",
+        "perl -e 'syscall(0x40000000 + 272, 0x10000000); print \"OUT\" unless $!{EPERM} or $!{ENOSYS}'",
+    ),
+];
+
+/// Runs the table in every sandbox that this machine has.
+pub(crate) fn check_all() {
+    let mut wrong = Vec::new();
+    for (index, mode) in Mode::ALL.into_iter().enumerate() {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        for (name, expected, attempt) in [NETWORK, READING, WRITING, PROCESSES].concat() {
+            let expected = match expected.as_bytes()[index] {
+                b'k' => Expected::Kept,
+                b'o' => Expected::Open,
+                _ => Expected::NotTried,
+            };
+            if expected == Expected::NotTried {
+                continue;
+            }
+            let before = arena.outside();
+            let result = shell(&processes, &with_names(&arena, mode, attempt)).content.to_string();
+            let actual = match result.contains("OUT") {
+                true => Expected::Open,
+                false => Expected::Kept,
+            };
+            if actual != expected {
+                wrong.push(format!("{mode}: {name}: {actual:?}, not {expected:?}: {result}"));
+            }
+            if expected == Expected::Kept && (arena.outside() != before || result.contains(CANARY))
+            {
+                wrong.push(format!("{mode}: {name}: it left something behind: {result}"));
+            }
+        }
+        assert!(exists(&arena.root.join("project/.ai/threads")), "{mode}");
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+fn with_names(arena: &Arena, mode: Mode, attempt: &str) -> String {
+    let root = arena.root.display();
+    let port = arena.tcp.local_addr().unwrap().port();
+    let caller = std::process::id();
+    format!(
+        "OUTSIDE={root}/outside HOMEDIR={root}/home KEY={root}/home/.ssh/id_rsa PORT={port} CALLER={caller} MODE={mode}\n{attempt}\ntrue"
+    )
+}
+
+/// A descriptor that programs would inherit, were it not closed.
+pub(crate) fn leak_a_descriptor(arena: &Arena) -> fs::File {
+    let file = fs::File::open(arena.root.join("outside/secret.txt")).unwrap();
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+    file
+}

@@ -1,0 +1,9 @@
+//! Programs that tools start: what they get, what they give, and what they cannot do.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+
+mod arena;
+mod ending;
+mod escapes;
+mod results;
+mod users;
