@@ -3,6 +3,7 @@
 mod approval;
 mod hooks;
 mod patterns;
+mod processes;
 mod provider;
 mod read;
 mod resilience;
@@ -12,6 +13,7 @@ mod trust;
 
 pub(crate) use self::approval::{FILE as APPROVAL_FILE, asked};
 pub(crate) use self::hooks::{FILE as HOOKS_FILE, is_hooks};
+pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};
 pub(crate) use self::provider::{PROVIDERS, is_provider};
 pub use self::read::ConfigError;
 pub(crate) use self::read::problems;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
+use rye_tools::ProcessHost;
 
 use crate::config::{ConfigError, trust_policy};
 
@@ -22,6 +23,8 @@ pub struct Setup {
     /// A folder of the operator's own where searches may keep hints for the next one; see
     /// [`Library::with_search_cache`].
     pub search_cache: Option<PathBuf>,
+    /// What tools start programs with; without it, tools that are programs are not offered.
+    pub processes: Option<ProcessHost>,
 }
 
 impl Setup {
@@ -34,6 +37,7 @@ impl Setup {
             policy: Policy::default(),
             now,
             search_cache: None,
+            processes: None,
         }
     }
 }
@@ -46,6 +50,7 @@ pub struct Rye {
     pub(crate) now: Timestamp,
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
+    pub(crate) processes: Option<ProcessHost>,
     notes: Vec<TrustNote>,
 }
 
@@ -67,7 +72,8 @@ impl Rye {
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
         }
-        Ok(Self { library, policy, now: setup.now, trust_config, notes })
+        let processes = setup.processes.clone();
+        Ok(Self { library, policy, now: setup.now, trust_config, processes, notes })
     }
 
     /// Where items are found and verified.

@@ -172,7 +172,7 @@ const IN_HOME: [&str; 37] = [
 ];
 
 /// Where the machine keeps them.
-const ON_MACHINE: [&str; 10] = [
+const ON_MACHINE: [&str; 9] = [
     "/etc/gshadow",
     "/etc/gshadow-",
     "/etc/shadow",
@@ -181,6 +181,5 @@ const ON_MACHINE: [&str; 10] = [
     "/etc/ssl/private",
     "/etc/sudoers",
     "/etc/sudoers.d",
-    "/root/.ssh",
     "/run/secrets",
 ];

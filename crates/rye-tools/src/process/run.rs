@@ -26,6 +26,9 @@ const ERROR: usize = 16 * 1024;
 /// The most processes and threads of one call.
 const PROCESSES: u64 = 1024;
 
+/// What of the project stays as it is: who is trusted, what was done, and what the next `git` outside would run.
+const GUARDED: [&str; 4] = [".ai/config/keys", ".ai/threads", ".git/config", ".git/hooks"];
+
 /// The largest file that a program writes, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -88,7 +91,7 @@ impl Processes {
         let scratch = scratch.path().canonicalize().map_err(io("find the folder of the call"))?;
         let in_project = |path: &str| {
             let path = self.project.join(path);
-            fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()).then_some(path)
+            fs::symlink_metadata(&path).is_ok_and(|it| !it.is_symlink()).then_some(path)
         };
         let limit = job.limit.saturating_add(GRACE).saturating_add(GRACE);
         let milliseconds = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);
@@ -101,11 +104,8 @@ impl Processes {
             temporary: scratch.join("tmp"),
             scratch,
             hidden: self.hidden(),
-            pinned: [".ai", ".ai/config"].into_iter().filter_map(in_project).collect(),
-            guarded: [".ai/config/keys", ".ai/threads"]
-                .into_iter()
-                .filter_map(in_project)
-                .collect(),
+            pinned: [".ai", ".ai/config", ".git"].into_iter().filter_map(in_project).collect(),
+            guarded: GUARDED.into_iter().filter_map(in_project).collect(),
             bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),
             deadline_ms: milliseconds(limit),
             grace_ms: milliseconds(GRACE),

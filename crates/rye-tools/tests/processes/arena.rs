@@ -48,6 +48,7 @@ impl Arena {
             "project/.ai/threads/t",
             "project/.ai/config/keys/trusted",
             "project/.ai/config/keys/signing",
+            "project/.git/hooks",
             "home/.ssh",
             "outside",
             "calls",
@@ -56,6 +57,7 @@ impl Arena {
         }
         for (file, text) in [
             ("project/src/a.txt", "a\n"),
+            ("project/.git/config", "[core]\n"),
             ("project/.ai/threads/t/transcript.jsonl", "{}\n"),
             ("project/.ai/config/keys/trusted/k.toml", "owner"),
             ("project/.ai/config/keys/signing/private_key.pem", CANARY),
@@ -104,8 +106,7 @@ impl Arena {
         if report.mode() == mode {
             return Some(processes);
         }
-        #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-                println!("NOT TESTED HERE: the sandbox `{mode}` does not work on this machine\n{report}");
+        println!("NOT TESTED HERE: the sandbox `{mode}` does not work on this machine\n{report}");
         None
     }
 

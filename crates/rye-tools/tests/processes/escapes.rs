@@ -177,6 +177,17 @@ const WRITING: &[Row] = &[
         "mv .ai/config .ai/c2 2>/dev/null && echo OUT && mv .ai/c2 .ai/config",
     ),
     (
+        "a hook of git",
+        "kko-",
+        "(echo id > .git/hooks/pre-commit) 2>/dev/null && echo OUT; rm -f .git/hooks/pre-commit",
+    ),
+    (
+        "git's configuration",
+        "kkk-",
+        "[ $MODE = landlock ] || { (echo >> .git/config) 2>/dev/null && echo OUT; }",
+    ),
+    ("git's folder elsewhere", "kkk-", "mv .git git2 2>/dev/null && echo OUT && mv git2 .git"),
+    (
         "the records away",
         "kkk-",
         "rm -rf .ai/threads/t/transcript.jsonl 2>/dev/null; [ $MODE = landlock ] || [ -e .ai/threads/t/transcript.jsonl ] || echo OUT",

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{approval, hooks, provider, resilience, risk, trust};
+use super::{approval, hooks, processes, provider, resilience, risk, trust};
 
 /// The schema of one sort of file.
 #[derive(Debug)]
@@ -38,6 +38,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
         ),
         row(hooks::HOOKS, "config/agent/hooks.yaml", hooks::hooks_schema()),
         row(
+            processes::PROCESSES,
+            "config/agent/processes.yaml",
+            schemars::schema_for!(processes::ProcessesFile),
+        ),
+        row(
             provider::PROVIDER,
             "tools/rye/agent/providers/*.yaml",
             schemars::schema_for!(provider::Provider),
@@ -62,6 +67,7 @@ pub(crate) fn of_file(name: &str) -> Option<&'static str> {
     match name {
         approval::FILE => Some(approval::APPROVAL),
         "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
+        processes::FILE => Some(processes::PROCESSES),
         "agent/resilience" => Some(resilience::RESILIENCE),
         "trust" => Some(trust::TRUST),
         _ => None,

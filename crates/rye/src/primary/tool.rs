@@ -10,7 +10,7 @@ use super::error::PrimaryError;
 use super::execute::Executed;
 use crate::config::{APPROVAL_FILE, asked, policy_layers};
 use crate::rye::Rye;
-use crate::session::{PrepareError, offer, tool_id};
+use crate::session::{PrepareError, offer, programs, tool_id};
 
 /// Offers that tool alone, as a thread would be offered it, and calls it.
 pub(super) async fn call(
@@ -45,7 +45,8 @@ fn offered(
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let root = Root::open(project).map_err(PrepareError::Project)?;
     let approval = rye.library.config(APPROVAL_FILE)?;
-    offer(&rye.library, policy, authority, &root, &asked(approval.as_ref())?)
+    let programs = programs(rye)?;
+    offer(&rye.library, policy, authority, &root, &programs, &asked(approval.as_ref())?)
 }
 
 /// The authority for this call alone, so that no other tool is looked at.

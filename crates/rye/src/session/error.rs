@@ -142,6 +142,9 @@ pub enum PrepareError {
         /// What was asked for, and what there is.
         source: Box<ChoiceError>,
     },
+    /// The folder of the project cannot be found again.
+    #[error("the project's folder cannot be found")]
+    Folder(#[source] std::io::Error),
     /// The run needs a project, for its files and its record.
     #[error("a run needs a project: a folder with an `.ai` folder")]
     NoProject,

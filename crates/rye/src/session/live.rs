@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rye_thread::transcript::Event;
-use rye_thread::{Delta, Observer, read_plain};
+use rye_thread::{Delta, Observer, OutputPiece, read_plain};
 
 /// The file beside the transcript; its first line is the answer's number, the rest is its text.
 ///
@@ -108,6 +108,10 @@ impl Observer for Live<'_> {
             self.grow(piece);
         }
         self.observer.delta(delta);
+    }
+
+    fn output(&self, piece: OutputPiece<'_>) {
+        self.observer.output(piece);
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! Running, explaining, comparing and locking a directive all begin here, so that they cannot disagree.
 
+use std::sync::Arc;
+
 use rye_caps::Authority;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_parse::HookEvent;
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{Config, ExtendsChain, PlacedHook};
 use rye_thread::{Opening, OutputContract};
+use rye_tools::Processes;
 use rye_tools::fs::Root;
 
 use super::authority::{authority, lessened_by_knowledge};
@@ -15,6 +18,7 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
 use super::limits::{SetLimits, limits};
+use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
@@ -33,6 +37,8 @@ pub(crate) struct Plan {
     /// What the operator should know of knowledge that lessens the authority.
     pub(crate) lessened: Vec<String>,
     pub(crate) offer: Offer,
+    /// What starts programs, where a tool that does is offered.
+    pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) limits: SetLimits,
     /// The hooks of the hooks files, in turn.
     pub(crate) hooks: Vec<PlacedHook>,
@@ -53,13 +59,29 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
         .map_err(PrepareError::Project)?;
     let approval = library.config(APPROVAL_FILE)?;
-    let offer = offer(library, &policy, &authority, &root, &asked(approval.as_ref())?)?;
+    let asked = asked(approval.as_ref())?;
+    let programs = programs(rye)?;
+    let offer = offer(library, &policy, &authority, &root, &programs, &asked)?;
+    let Programs { processes, config } = programs;
+    let (processes, config) =
+        if offer.starts_programs { (processes, config) } else { (None, None) };
     let resilience = library.config("agent/resilience")?;
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
     let (hooks, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let configs = [rye.trust_config.clone(), approval, risk, resilience, hooks_files];
+    let configs = [rye.trust_config.clone(), approval, risk, config, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
-    Ok(Plan { composed, contract, authority, findings, lessened, offer, limits, hooks, configs })
+    Ok(Plan {
+        composed,
+        contract,
+        authority,
+        findings,
+        lessened,
+        offer,
+        processes,
+        limits,
+        hooks,
+        configs,
+    })
 }
 
 impl Plan {

@@ -14,6 +14,7 @@ use rye_thread::{DriveContext, Journal, Opening, OutputContract, Palette, Provid
 use super::error::PrepareError;
 use super::facts::{facts, injected, warnings};
 use super::plan::plan;
+use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
 use super::request::{Host, PlanRequest, RunRequest};
 use crate::Rye;
@@ -78,8 +79,12 @@ pub(crate) fn prepare(
     let token = token(&composed.chain, &plan.authority, &record, key);
     let mut notices = plan.warnings();
     notices.extend(warnings(composed, &vouched, rye));
+    notices.extend(plan.processes.as_deref().and_then(sandbox_warning));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
+    if let Some(processes) = &plan.processes {
+        record.facts.insert(SANDBOX.to_owned(), sandbox_fact(processes));
+    }
     record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
     let injected = injected(composed);
     let (palette, authority) = (plan.offer.palette, plan.authority);

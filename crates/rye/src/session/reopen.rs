@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use super::facts::{SIGNED_BY, TOKEN};
 use super::live::Live;
 use super::prepare::{Prepared, prepare};
+use super::programs::SANDBOX;
 use super::recorded::recorded_request;
 use super::{Host, LinkedThreads, PrepareError, RunReport, Store, begun, refuse_linked_threads};
 use crate::outcome::Class;
@@ -154,6 +155,7 @@ impl Rye {
         self.unchanged(&reopened, &prepared)?;
         // The record keeps the token that the thread began with; each later opening has one of its own.
         let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
+        let sandbox = prepared.record.facts.get(SANDBOX).cloned();
         let Prepared { contract, opening, means, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
         let (store, mut journal, reading) = reopened.journal(host.clock.now())?;
@@ -164,6 +166,8 @@ impl Rye {
         let run = begun(opening, &means.palette, contract, limits, max_output);
         let mut resumed = Resumed::new(&reading);
         resumed.facts = Map::from_iter([(TOKEN.to_owned(), token)]);
+        // It may be another machine by now, or another sandbox on the same one.
+        resumed.facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
         let live = Live::new(&folder, host.observer);
         let host = Host { observer: &live, ..host };
         let context = means.context(&*store.threads, &mut journal, &host);

@@ -1,13 +1,14 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, Primary};
-use rye_parse::{Executor, ToolManifest};
+use rye_parse::ToolManifest;
 use rye_resolve::{Item, ItemId, ItemKind, Library};
 use rye_thread::{Asking, DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
-use rye_tools::{builtin, effect, fs::Root};
+use rye_tools::fs::Root;
 
 use super::authority::{of_signer, return_capability};
 use super::error::PrepareError;
+use super::programs::{Behind, Programs, behind};
 use super::with_causes;
 use crate::config::is_provider;
 
@@ -18,10 +19,12 @@ pub(crate) struct Offer {
     pub(crate) withheld: Vec<String>,
     /// The files of the offered tools, sorted by id.
     pub(crate) items: Vec<Item<ToolManifest>>,
+    /// Whether an offered tool starts programs.
+    pub(crate) starts_programs: bool,
 }
 
-/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root`; calls of those that `asked`
-/// covers wait for somebody.
+/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root` or started by `programs`;
+/// calls of those that `asked` covers wait for somebody.
 ///
 /// # Errors
 ///
@@ -31,10 +34,11 @@ pub(crate) fn offer(
     policy: &[Layer],
     authority: &Authority,
     root: &Root,
+    programs: &Programs,
     asked: &Grant,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let mut items = Vec::new();
+    let (mut items, mut starts_programs) = (Vec::new(), false);
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
         if capability == return_capability() {
@@ -45,8 +49,9 @@ pub(crate) fn offer(
             continue;
         }
         match library.tool(&listed.id) {
-            Ok(item) => match entry(&item, policy, capability, root) {
-                Ok(entry) => {
+            Ok(item) => match offered(&item, policy, capability, root, programs) {
+                Ok((entry, starts)) => {
+                    starts_programs |= starts;
                     let asking = asking(&entry, asked);
                     entries.push(entry.with_asking(asking));
                     items.push(item);
@@ -59,7 +64,7 @@ pub(crate) fn offer(
     }
     match PrepareError::gathered(problems) {
         Some(error) => Err(error),
-        None => Ok(Offer { palette: Palette::new(entries)?, items, withheld }),
+        None => Ok(Offer { palette: Palette::new(entries)?, items, withheld, starts_programs }),
     }
 }
 
@@ -76,30 +81,30 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
     authority.permit(&capability).is_ok().then_some(capability)
 }
 
-fn entry(
+/// The tool as it is offered, and whether it starts programs.
+fn offered(
     item: &Item<ToolManifest>,
     policy: &[Layer],
     capability: Capability,
     root: &Root,
-) -> Result<PaletteEntry, String> {
+    programs: &Programs,
+) -> Result<(PaletteEntry, bool), String> {
     let manifest = item.content.value();
-    let Executor::Builtin { function, .. } = &manifest.executor else {
-        return Err("this version runs tools with `executor: builtin` only".to_owned());
-    };
-    let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
-        return Err(format!("this version has no builtin function `{function}`"));
-    };
-    vouch(item, policy, &capability, function)?;
+    let Behind { tool, effect, function, starts_programs } =
+        behind(item, root, programs.processes.as_ref())?;
+    vouch(item, policy, &capability, &function)?;
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
         spec = spec.with_output_schema(schema.clone());
     }
     let id = item.id.as_str();
-    Ok(PaletteEntry::new(id, spec, capability, effect, tool).with_aliases(&aliases(id)))
+    let entry = PaletteEntry::new(id, spec, capability, effect, tool);
+    Ok((entry.with_aliases(&aliases(id)), starts_programs))
 }
 
 /// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and
-/// the manifest's signer may grant: with a limit there, nobody turns a tool that reads into one that writes.
+/// the manifest's signer may grant: with a limit there, nobody turns a tool that reads into one that writes, and nobody
+/// starts a program who could not grant a shell.
 fn vouch(
     item: &Item<ToolManifest>,
     policy: &[Layer],
@@ -127,9 +132,10 @@ fn aliases(id: &str) -> Vec<&'static str> {
 }
 
 /// Alias and tool (SPEC 5.5).
-const ALIASES: [(&str, &str); 4] = [
+const ALIASES: [(&str, &str); 5] = [
     ("fs_read", "rye/file-system/read"),
     ("fs_write", "rye/file-system/write"),
+    ("rye/bash", "rye/bash/bash"),
     ("rye/file-system/fs_read", "rye/file-system/read"),
     ("rye/file-system/fs_write", "rye/file-system/write"),
 ];

@@ -13,6 +13,7 @@ mod killing;
 mod limits;
 mod loading;
 mod outcomes;
+mod programs;
 mod refused;
 mod repository;
 mod resuming;

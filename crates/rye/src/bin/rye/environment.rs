@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rye::resolve::{Spaces, project_root};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
+use rye::tools::{ENVIRONMENT, ProcessHost};
 use rye::{Rye, Setup, shipped};
 
 use crate::args::Global;
@@ -151,7 +152,24 @@ impl Environment {
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
+        setup.processes = Some(self.processes());
         Ok(Rye::open(&setup)?)
+    }
+
+    /// What tools start programs with: this program as the launcher, and variables that hold no key.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    fn processes(&self) -> ProcessHost {
+        let mut host = ProcessHost::new(&env::temp_dir());
+        host.launcher = env::current_exe().ok();
+        let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
+        host.environment = ENVIRONMENT.iter().filter_map(set).collect();
+        host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let keys = self.user.iter().chain(&self.global.system);
+        host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
+        host
     }
 
     /// In the user space, which is the operator's alone; a project has no say in what its search finds.

@@ -38,6 +38,10 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = env::args_os().collect();
+    // Before anything else: programs of tools are confined and watched by this program, started again.
+    if let Some(code) = rye::tools::sandbox::launch(&words) {
+        return code;
+    }
     let cli = match command_line::read(&words) {
         Ok(cli) => cli,
         Err(error) => return failure::misspelled(&error).into(),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
 use rye::thread::transcript::Event;
-use rye::thread::{Delta, Observer};
+use rye::thread::{Delta, Observer, OutputPiece};
 use serde_json::Value;
 
 use crate::output::{painted_error, visible};
@@ -75,6 +75,12 @@ impl Observer for Progress {
         }
         if let Some(text) = line(event) {
             self.say(&text);
+        }
+    }
+
+    fn output(&self, piece: OutputPiece<'_>) {
+        if self.is_shown {
+            self.show_more(piece.text);
         }
     }
 

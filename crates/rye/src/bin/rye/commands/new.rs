@@ -24,9 +24,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  rye new knowledge notes/index-style")]
     Knowledge(New),
     /// A tool's manifest
-    #[command(after_help = "A manifest with `executor: command` can be checked and signed; \
-                            this version runs builtin tools only.\n\n\
-                            Example:\n  rye new tool notes/word_count")]
+    #[command(after_help = "Example:\n  rye new tool notes/word_count")]
     Tool(New),
 }
 

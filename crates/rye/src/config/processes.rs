@@ -1,0 +1,133 @@
+//! `config/agent/processes.yaml`: what programs that tools start are kept in, and what runs scripts (SPEC 5.2, 5.6).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rye_resolve::{Config, Item, Space};
+use rye_tools::Rules;
+use rye_tools::sandbox::Policy;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::read::{ConfigError, read};
+
+pub(crate) const PROCESSES: &str = "processes";
+
+/// The configuration that says it.
+pub(crate) const FILE: &str = "agent/processes";
+
+/// What programs that tools start are kept in, and what runs scripts.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "processes")]
+pub(crate) struct ProcessesFile {
+    /// Whether there has to be a sandbox: `required` starts nothing without a whole one, `preferred` takes the strongest that
+    /// there is, `off` takes none. A project can only ask for more.
+    #[serde(default)]
+    #[schemars(with = "Wish")]
+    sandbox: Option<Wish>,
+    /// Absolute paths of files and folders that no program reads, beside those that hold keys; every file adds to those
+    /// of the others.
+    #[serde(default)]
+    #[schemars(inner(regex(pattern = r"^/")))]
+    hidden: Vec<PathBuf>,
+    /// The words that run a script, by its extension; the script's path follows them. Not for projects.
+    #[serde(default)]
+    runtimes: BTreeMap<Extension, Words>,
+}
+
+/// The words that run a script, the program first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+struct Words(#[schemars(length(min = 1))] Vec<String>);
+
+// The variants have no docs, so that the schema is a plain list and a wrong word is told the right ones.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Wish {
+    Off,
+    Preferred,
+    Required,
+}
+
+/// The extensions of scripts.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Extension {
+    Js,
+    Py,
+    Rb,
+    Sh,
+    Ts,
+}
+
+impl Extension {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Js => "js",
+            Self::Py => "py",
+            Self::Rb => "rb",
+            Self::Sh => "sh",
+            Self::Ts => "ts",
+        }
+    }
+}
+
+impl From<Wish> for Policy {
+    fn from(wish: Wish) -> Self {
+        match wish {
+            Wish::Off => Self::Off,
+            Wish::Preferred => Self::Preferred,
+            Wish::Required => Self::Required,
+        }
+    }
+}
+
+/// What the layers of `agent/processes` say together: of the operator's, the nearer one decides; a project's can hide more
+/// and require a sandbox, and nothing else (SPEC 4.3).
+///
+/// # Errors
+///
+/// When a layer breaks the schema, or a project's says what runs scripts or asks for a weaker sandbox.
+pub(crate) fn process_rules(config: Option<&Config>) -> Result<Rules, ConfigError> {
+    let mut rules = Rules::default();
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: ProcessesFile = read(PROCESSES, layer)?;
+        if layer.location.space == Space::Project {
+            refuse_milder(layer, &file, &rules)?;
+        }
+        rules.sandbox = file.sandbox.map_or(rules.sandbox, Policy::from);
+        rules.hidden.extend(file.hidden);
+        let runtimes = file.runtimes.into_iter();
+        rules.runtimes.extend(runtimes.map(|(name, words)| (name.as_str().to_owned(), words.0)));
+    }
+    Ok(rules)
+}
+
+fn refuse_milder(
+    layer: &Item<Value>,
+    file: &ProcessesFile,
+    rules: &Rules,
+) -> Result<(), ConfigError> {
+    let mut problems = Vec::new();
+    if let Some(wish) = file.sandbox.map(Policy::from).filter(|wish| *wish < rules.sandbox) {
+        problems.push(format!(
+            "a project may not lower `sandbox` from `{}` to `{wish}`",
+            rules.sandbox
+        ));
+    }
+    if !file.runtimes.is_empty() {
+        problems.push(
+            "a project may not say what runs scripts; `runtimes` is for the user space".to_owned(),
+        );
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
+}

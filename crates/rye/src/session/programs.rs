@@ -1,0 +1,165 @@
+//! Tools that start programs: what of a manifest becomes which program (SPEC 5.1, 5.2, 5.6).
+
+use std::sync::Arc;
+
+use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
+use rye_resolve::{Config, Item};
+use rye_thread::{Effect, Tool};
+use rye_tools::fs::Root;
+use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, builtin, effect};
+use serde_json::{Map, Value, json};
+
+use super::error::PrepareError;
+use crate::Rye;
+use crate::config::{PROCESSES_FILE, process_rules};
+
+/// The function whose power is the one of starting any program.
+pub(crate) use rye_tools::BASH;
+
+/// What starts programs in this project, and the configuration that says how.
+pub(crate) struct Programs {
+    pub(crate) processes: Option<Arc<Processes>>,
+    pub(crate) config: Option<Config>,
+}
+
+/// Reads how programs are started; nothing is started.
+pub(crate) fn programs(rye: &Rye) -> Result<Programs, PrepareError> {
+    let config = rye.library.config(PROCESSES_FILE)?;
+    let rules = process_rules(config.as_ref())?;
+    let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
+    let made = rye.processes.clone().map(|host| Processes::new(host, rules, project));
+    let processes = made.transpose().map_err(PrepareError::Folder)?.map(Arc::new);
+    Ok(Programs { processes, config })
+}
+
+/// What runs behind a manifest.
+pub(crate) struct Behind {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) effect: Effect,
+    /// The function whose power it has, which its signer has to be allowed to grant.
+    pub(crate) function: String,
+    pub(crate) starts_programs: bool,
+}
+
+/// The tool that a verified manifest describes, or why this version cannot offer it.
+pub(crate) fn behind(
+    item: &Item<ToolManifest>,
+    root: &Root,
+    processes: Option<&Arc<Processes>>,
+) -> Result<Behind, String> {
+    let manifest = item.content.value();
+    let starts = |tool| Behind {
+        tool,
+        effect: Effect::Once,
+        function: BASH.to_owned(),
+        starts_programs: true,
+    };
+    let able = || processes.ok_or("this program does not start others".to_owned());
+    match &manifest.executor {
+        Executor::Builtin { function, .. } if function == BASH => Ok(starts(bash(able()?))),
+        Executor::Builtin { function, .. } => {
+            let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
+                return Err(format!("this version has no builtin function `{function}`"));
+            };
+            Ok(Behind { tool, effect, function: function.clone(), starts_programs: false })
+        }
+        Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
+        Executor::Script { extension, network, timeout_seconds, .. } => {
+            let mut script = ScriptTool::new(&item.source, extension);
+            (script.network, script.timeout_seconds) = (*network, *timeout_seconds);
+            script.tool(able()?).map(starts).ok_or_else(|| {
+                format!("no configuration says what runs `.{extension}`; add it to `runtimes` of `{PROCESSES_FILE}` in the user space")
+            })
+        }
+        _ => Err("this version runs no tools with `executor: http` or `executor: mcp`".to_owned()),
+    }
+}
+
+fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
+    let Executor::Command { command, args, cwd, env, network, timeout_seconds, .. } =
+        &manifest.executor
+    else {
+        return Err("its executor is no command".to_owned());
+    };
+    let fixed = [Some(command), cwd.as_ref()].into_iter().flatten();
+    if let Some(text) = fixed.clone().find(|text| !placeholders(text).is_empty()) {
+        return Err(format!("`{text}` has a placeholder, which `command` and `cwd` may not have"));
+    }
+    let parameters = parameters(&manifest.input_schema);
+    let template = |text: &String| template(text, &parameters);
+    let mut tool = CommandTool::new(command);
+    tool.arguments = args.iter().map(template).collect::<Result<_, _>>()?;
+    let variable = |(name, text): (&String, &String)| Ok((name.clone(), template(text)?));
+    tool.environment = env.iter().map(variable).collect::<Result<_, String>>()?;
+    tool.folder = cwd.clone().unwrap_or_default();
+    (tool.network, tool.timeout_seconds) = (*network, *timeout_seconds);
+    tool.parameters = parameters;
+    Ok(tool)
+}
+
+/// The arguments that the schema names.
+fn parameters(schema: &Value) -> Vec<String> {
+    let named = schema.get("properties").and_then(Value::as_object);
+    named.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
+fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
+    let (mut pieces, mut end) = (Vec::new(), 0);
+    for found in placeholders(text) {
+        let before = text.get(end..found.span.start).unwrap_or_default();
+        if !before.is_empty() {
+            pieces.push(Placing::Text(before.to_owned()));
+        }
+        pieces.push(placing(found.value, parameters)?);
+        end = found.span.end;
+    }
+    let rest = text.get(end..).unwrap_or_default();
+    if !rest.is_empty() || pieces.is_empty() {
+        pieces.push(Placing::Text(rest.to_owned()));
+    }
+    Ok(Template::new(pieces))
+}
+
+fn placing(found: Placeholder, parameters: &[String]) -> Result<Placing, String> {
+    let Placeholder::Input { name, fallback } = found else {
+        return Err("its command line names a step, which tools do not have".to_owned());
+    };
+    if !parameters.contains(&name) {
+        return Err(format!(
+            "its command line has a place for `{name}`, which is no property of its input schema"
+        ));
+    }
+    Ok(match fallback {
+        Fallback::None => Placing::Needed(name),
+        Fallback::Empty => Placing::Optional(name, None),
+        Fallback::Default(text) => Placing::Optional(name, Some(text)),
+    })
+}
+
+/// The fact of the record that says what programs were kept in; it is found out by starting one.
+pub(crate) fn sandbox_fact(processes: &Processes) -> Value {
+    let report = processes.sandbox();
+    let passed_over = report.passed_over().map(|(mode, reason)| (mode.to_string(), json!(reason)));
+    json!({
+        "mode": report.mode().as_str(),
+        "policy": report.policy().as_str(),
+        "gaps": report.mode().gaps(),
+        "passed_over": passed_over.collect::<Map<String, Value>>(),
+    })
+}
+
+/// What the operator should know of it.
+pub(crate) fn sandbox_warning(processes: &Processes) -> Option<String> {
+    let report = processes.sandbox();
+    if report.mode().is_whole() {
+        return None;
+    }
+    if !report.may_start() {
+        return Some("no program is started, because `sandbox: required` is set and this machine has no whole sandbox".to_owned());
+    }
+    let (mode, gaps) = (report.mode(), report.mode().gaps().join("; "));
+    Some(format!("programs run in the sandbox `{mode}`, which does not keep everything in: {gaps}"))
+}
+
+/// The name of the fact.
+pub(crate) const SANDBOX: &str = "sandbox";
