@@ -6,6 +6,7 @@ use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
 use rye_thread::{Effect, Tool};
 use rye_tools::fs::Root;
+use rye_tools::sandbox::Report;
 use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, builtin, effect};
 use serde_json::{Map, Value, json};
 
@@ -134,6 +135,18 @@ fn placing(found: Placeholder, parameters: &[String]) -> Result<Placing, String>
         Fallback::Empty => Placing::Optional(name, None),
         Fallback::Default(text) => Placing::Optional(name, Some(text)),
     })
+}
+
+impl Rye {
+    /// What programs that tools start would be kept in here, which is found out by starting one; `None` for a host that
+    /// starts none.
+    ///
+    /// # Errors
+    ///
+    /// Without a project, and when the configuration of programs is refused.
+    pub fn sandbox(&self) -> Result<Option<Report>, PrepareError> {
+        Ok(programs(self)?.processes.map(|processes| processes.sandbox().clone()))
+    }
 }
 
 /// The fact of the record that says what programs were kept in; it is found out by starting one.

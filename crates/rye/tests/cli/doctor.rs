@@ -22,14 +22,29 @@ fn check(session: &Session, variables: &[(&str, &str)], finding: [&str; 2], code
 fn a_machine_that_is_ready() {
     let session = Session::new();
     session.rye("keys import KEY --owner example");
-    insta::assert_snapshot!(session.rye_with("doctor", &[("ANTHROPIC_API_KEY", "sk-secret")]));
+    let found = session.rye_with("doctor", &[("ANTHROPIC_API_KEY", "sk-secret")]);
+    insta::assert_snapshot!(without_sandbox(&found));
     let data = session.rye_with("doctor --json", &[("ANTHROPIC_API_KEY", "sk-secret")]);
     assert!(data.contains("\"ok\": true") && !data.contains("sk-secret"), "{data}");
 }
 
 #[test]
 fn a_machine_that_is_new() {
-    insta::assert_snapshot!(Session::new().rye("doctor"));
+    insta::assert_snapshot!(without_sandbox(&Session::new().rye("doctor")));
+}
+
+/// What is found on every machine: which sandbox there is differs, but one is told.
+fn without_sandbox(output: &str) -> String {
+    let (before, rest) = output.split_once("  sandbox  ").expect("the sandbox is told");
+    let before = &before[..before.rfind('\n').unwrap() + 1];
+    format!("{before}{}", &rest[rest.find("--- standard error").unwrap()..])
+}
+
+#[test]
+fn a_sandbox_that_is_wanted_and_not_there_starts_nothing() {
+    let session = Session::new();
+    session.put("../home/.ai/config/agent/processes.yaml", "sandbox: off\n");
+    check(&session, &[("RYE_DEV_MODE", "1")], ["note sandbox none, off:", ""], 0);
 }
 
 #[test]

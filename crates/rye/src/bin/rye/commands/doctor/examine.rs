@@ -4,7 +4,7 @@ use std::fs;
 
 use rye::resolve::{ItemKind, Space, trust_entries};
 use rye::sign::PublicKey;
-use rye::{ProviderFacts, Rye};
+use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;
 use crate::environment::Environment;
@@ -22,6 +22,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.push(trust(environment, &rye));
             findings.extend(items(&rye));
             findings.extend(providers(&rye));
+            findings.extend(sandbox(&rye));
         }
         Err(failure) => findings.push(Finding::wrong(
             "trust",
@@ -202,6 +203,33 @@ fn provider(facts: &ProviderFacts) -> Finding {
         ),
         _ => Finding::fine("provider", text),
     }
+}
+
+/// What programs that tools start are kept in; who has no project starts none.
+fn sandbox(rye: &Rye) -> Option<Finding> {
+    let report = match rye.sandbox() {
+        Ok(report) => report?,
+        Err(PrepareError::NoProject) => return None,
+        Err(error) => {
+            let text = sentence(&Failure::from(error));
+            return Some(Finding::wrong("sandbox", text, "mend the file that is named"));
+        }
+    };
+    let (mode, wanted) = (report.mode(), report.policy());
+    let gaps = report.mode().gaps().join("; ");
+    let text = format!("{mode}, {wanted}");
+    Some(match (report.may_start(), gaps.is_empty()) {
+        (true, true) => Finding::fine("sandbox", format!("{text}: programs are kept in")),
+        (true, false) => {
+            let advice =
+                report.advice().unwrap_or("`sandbox: preferred` takes what this machine can do");
+            Finding::noted("sandbox", format!("{text}: {gaps}"), advice)
+        }
+        (false, _) => {
+            let advice = report.advice().unwrap_or("run where there is a whole sandbox");
+            Finding::noted("sandbox", format!("{text}: no program is started"), advice)
+        }
+    })
 }
 
 /// A failure in one line.
