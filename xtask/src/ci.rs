@@ -9,7 +9,7 @@ use crate::{
     codegen, fixtures,
     fuzz::{self, Request},
     generated::Mode,
-    process, sdk, tidy,
+    mcp, process, sdk, tidy,
 };
 
 /// The programs that the steps need beside cargo: what `cargo NAME` calls, and what is installed if there is none.
@@ -58,6 +58,7 @@ const STEPS: &[Step] = &[
     Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
     Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
     Step { name: "sdk", action: Action::Own(sdk::run) },
+    Step { name: "mcp", action: Action::Own(mcp::run) },
     Step {
         name: "deny",
         action: Action::Command(

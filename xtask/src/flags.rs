@@ -16,6 +16,7 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   sdk                 hold every request body that the tests make against the vendors' own SDK types
+  mcp                 call `rye mcp` with clients that nobody here wrote, and with the conformance suite
   bench               the whole program beside a Python interpreter with a YAML parser
   bench thread        what a thread costs beside its model, against a server that answers at once
   book                build the guide of docs/ into target/book
@@ -33,6 +34,7 @@ pub(crate) enum Task {
     Fixtures(Mode),
     Fuzz(fuzz::Request),
     Help,
+    Mcp,
     Prompts(prompts::Request),
     Sdk,
     Tidy,
@@ -53,6 +55,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),
         ["fuzz", words @ ..] => fuzz::Request::parse(words).map(Task::Fuzz),
         ["help" | "--help" | "-h"] => Ok(Task::Help),
+        ["mcp"] => Ok(Task::Mcp),
         ["prompts", words @ ..] => Ok(Task::Prompts(prompts::Request::of(words))),
         ["sdk"] => Ok(Task::Sdk),
         ["tidy"] => Ok(Task::Tidy),

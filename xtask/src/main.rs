@@ -18,6 +18,7 @@ mod codegen;
 mod e2e;
 mod fixtures;
 mod fuzz;
+mod mcp;
 mod prompts;
 mod sdk;
 mod tidy;
@@ -51,6 +52,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::E2eLlama => e2e::llama::run(root),
         Task::Fixtures(mode) => fixtures::run(root, mode),
         Task::Fuzz(request) => fuzz::run(root, &request),
+        Task::Mcp => mcp::run(root),
         Task::Prompts(request) => prompts::run(root, &request),
         Task::Sdk => sdk::run(root),
         Task::Tidy => tidy::run(root),

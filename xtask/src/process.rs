@@ -66,6 +66,11 @@ impl<'a> Rye<'a> {
             .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))
     }
 
+    /// Where the program is.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// What `rye ARGUMENTS` prints, with nothing of this machine in its environment.
     pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> Result<String, String> {
         let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();

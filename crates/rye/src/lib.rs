@@ -9,6 +9,8 @@ mod explain;
 mod first_request;
 mod hidden;
 mod lock;
+#[cfg(feature = "mcp")]
+mod mcp_server;
 mod outcome;
 mod place;
 pub mod primary;
@@ -16,6 +18,7 @@ mod privileges;
 mod prompts;
 mod provider_facts;
 mod render;
+mod risks;
 mod rye;
 mod session;
 mod shipped;
@@ -52,6 +55,8 @@ pub use self::explain::{
 pub use self::first_request::FirstRequest;
 pub use self::hidden::hidden_characters;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
+#[cfg(feature = "mcp")]
+pub use self::mcp_server::{HttpOptions, McpServer, ServeError, ServerHost, reading};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
 pub use self::privileges::{
@@ -61,6 +66,7 @@ pub use self::privileges::{
 pub use self::prompts::PromptsError;
 pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};
+pub use self::risks::Risks;
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
     Host, LimitOptions, LimitSource, LinkedThreads, Placing, PlanRequest, PrepareError,

@@ -66,7 +66,7 @@ impl Caller {
     }
 
     /// The permit, or the refusal.
-    pub(super) fn permit(
+    pub(crate) fn permit(
         &self,
         primary: Primary,
         kind: ItemKind,

@@ -4,10 +4,12 @@ use std::error::Error;
 
 use rye_caps::Denied;
 use rye_resolve::{ItemId, ItemKind, ResolveError};
+use rye_thread::ThreadId;
 use serde_json::{Value, json};
 
 use super::load::CopyError;
 use crate::outcome::Class;
+use crate::rye::OpenError;
 use crate::session::{PrepareError, RunError};
 use crate::signing::SignFileError;
 
@@ -31,12 +33,24 @@ pub enum PrimaryError {
     /// What the caller may do does not cover it.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// The operator's key cannot be read.
+    #[error("the signing key cannot be used: {message}")]
+    Key {
+        /// What stands in the way.
+        message: String,
+    },
+    /// There is no key to sign with.
+    #[error("there is no signing key here; the operator makes one with `rye keys generate`")]
+    NoKey,
     /// Nothing of what is searched for may be found.
     #[error("searching {kinds} is not allowed here")]
     NothingToSearch {
         /// The kinds, joined with commas.
         kinds: String,
     },
+    /// The spaces cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// A directive cannot be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
@@ -57,6 +71,18 @@ pub enum PrimaryError {
         /// What stands in the way.
         reason: String,
     },
+    /// As many threads run as may run at a time.
+    #[error("{most} threads run already; wait until one has ended")]
+    TooManyThreads {
+        /// How many may run at a time.
+        most: usize,
+    },
+    /// The caller started no such thread here.
+    #[error("there is no thread `{thread}` that was started here")]
+    UnknownThread {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// The request makes no sense.
     #[error("{message}")]
     Usage {
@@ -76,8 +102,11 @@ impl PrimaryError {
     pub fn class(&self) -> Class {
         match self {
             Self::Configuration | Self::Denied(_) | Self::NothingToSearch { .. } => Class::Refused,
-            Self::Copy { .. } | Self::Tool { .. } => Class::Failed,
-            Self::Usage { .. } => Class::Usage,
+            Self::Copy { .. } | Self::Key { .. } | Self::Tool { .. } => Class::Failed,
+            Self::NoKey | Self::UnknownThread { .. } | Self::Usage { .. } => Class::Usage,
+            Self::TooManyThreads { .. } => Class::Limit,
+            Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,
+            Self::Open(_) => Class::Failed,
             Self::Prepare(error) => error.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::Resolve(_) => Class::Failed,

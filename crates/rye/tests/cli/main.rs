@@ -12,6 +12,7 @@ mod keys;
 mod killing;
 mod limits;
 mod loading;
+mod mcp;
 mod outcomes;
 mod programs;
 mod refused;

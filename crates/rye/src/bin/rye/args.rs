@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 }
 
 /// What every command understands.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
     /// The project: the folder that holds `.ai`. Default: the nearest folder above that has one
     #[arg(long, global = true, value_name = "DIR", help_heading = "Where")]
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Which(commands::which::Arguments),
     #[command(subcommand)]
     Threads(commands::threads::Command),
+    #[cfg(feature = "mcp")]
+    Mcp(commands::mcp::Arguments),
     Schema(commands::schema::Arguments),
     Doctor(commands::doctor::Arguments),
     Completions(commands::completions::Arguments),

@@ -12,6 +12,8 @@ pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod lock;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod reopen;

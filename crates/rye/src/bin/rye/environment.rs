@@ -16,7 +16,7 @@ use crate::args::Global;
 use crate::failure::Failure;
 
 /// Where the program stands, whom it trusts, and how it talks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Environment {
     global: Global,
     working_directory: Option<PathBuf>,
@@ -148,12 +148,22 @@ impl Environment {
     }
 
     fn opened(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
+        Ok(Rye::open(&self.set_up(spaces, policy)?)?)
+    }
+
+    /// What the library is opened with, for whoever opens it again later.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn setup(&self) -> Result<Setup, Failure> {
+        self.set_up(self.spaces(), self.policy())
+    }
+
+    fn set_up(&self, spaces: Spaces, policy: Policy) -> Result<Setup, Failure> {
         let mut setup = Setup::new(spaces, Self::now());
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.processes = Some(self.processes());
-        Ok(Rye::open(&setup)?)
+        Ok(setup)
     }
 
     /// What tools start programs with: this program as the launcher, and variables that hold no key.

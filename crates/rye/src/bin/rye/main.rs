@@ -81,6 +81,8 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Load(arguments) => commands::load::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(arguments) => commands::mcp::run(&arguments, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
         Command::Help(arguments) => commands::help::run(&arguments, environment),

@@ -196,7 +196,7 @@ async fn interrupt_on_signal(cancel: Cancel) {
 }
 
 /// Waits for Ctrl-C, or for the signal by which a system ends its programs; forever where neither can be heard.
-async fn told_to_stop() {
+pub(super) async fn told_to_stop() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

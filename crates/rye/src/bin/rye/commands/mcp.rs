@@ -1,0 +1,182 @@
+//! `rye mcp`.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use clap::Args;
+use rye::caps::{Grant, Pattern, risk::Acknowledgement};
+use rye::resolve::ItemId;
+use rye::thread::ThreadId;
+use rye::{HttpOptions, McpServer, ProviderChoice, ServeError, ServerHost, reading};
+
+use super::run::{Variables, random, told_to_stop};
+use crate::clock::SystemClock;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::signing_key_if_any;
+
+/// Serve the project's items to MCP clients, over standard input and output or over HTTP
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Clients may search and load, and take directives and knowledge into their conversation. Everything else is what\n\
+                  you add with `--allow`: tools that they call, directives that they run, items that they sign with your key.\n\
+                  A pattern that is too dangerous by `config/agent/capability_risk.yaml` is refused unless you acknowledge it.\n\n\
+                  Over HTTP, the server listens to this machine alone. With `--allow` it also wants a token from its clients,\n\
+                  which it takes from the variable RYE_MCP_TOKEN: other users of the machine can reach it too.\n\n\
+                  Examples:\n  rye mcp --project /home/me/notes\n  rye mcp --allow 'rye.execute.tool.rye.file-system.*'\n  \
+                  rye mcp --allow 'rye.execute.directive.notes.*' --http 127.0.0.1:8931"
+)]
+pub(crate) struct Arguments {
+    /// Let clients do what this capability pattern covers (may be given many times)
+    #[arg(long, value_name = "PATTERN", help_heading = "Clients")]
+    allow: Vec<Pattern>,
+    /// Accept a risk of what is allowed, and say why, such as `elevated=I watch it` (may be given many times)
+    #[arg(long, value_name = "RISK=REASON", help_heading = "Clients")]
+    acknowledge: Vec<Acknowledged>,
+    /// Who answers the threads that clients run, instead of the provider that a directive asks for: the name of a provider's
+    /// configuration, or `steps` for no model at all
+    #[arg(long, value_name = "NAME", help_heading = "Clients")]
+    provider: Option<String>,
+    /// Serve over HTTP at this address of this machine; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8931", help_heading = "HTTP")]
+    http: Option<SocketAddr>,
+    /// Let web pages of this origin call the server, such as `http://localhost:6274` (may be given many times)
+    #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = "HTTP")]
+    allow_origin: Vec<Origin>,
+}
+
+/// `RISK=REASON`.
+#[derive(Debug, Clone)]
+struct Acknowledged(Acknowledgement);
+
+impl FromStr for Acknowledged {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (risk, reason) = text.split_once('=').ok_or("write `RISK=REASON`")?;
+        Acknowledgement::new(risk, reason).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+/// Scheme, host and port of a web page, or scheme and host for all of their ports.
+#[derive(Debug, Clone)]
+struct Origin(String);
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let rest =
+            rest.filter(|rest| !rest.is_empty() && !rest.contains(['/', '*', '@', '?', '#']));
+        match rest.and_then(|rest| rest.rsplit_once(':')) {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err("write scheme, host and port, such as `http://localhost:6274`".to_owned()),
+        }
+    }
+}
+
+/// A shorter token is guessed.
+const SHORTEST_TOKEN: usize = 16;
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let added: Grant = arguments.allow.iter().cloned().collect();
+    refuse_risks(&added, &arguments.acknowledge, environment)?;
+    let token = Environment::variable("RYE_MCP_TOKEN");
+    check_token(token.as_deref(), !added.is_empty() && arguments.http.is_some())?;
+    let mut host = host(reading().union(&added), environment)?;
+    host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
+    let server = McpServer::new(host);
+    let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let served = runtime.block_on(async {
+        match arguments.http {
+            None => over_pipes(server).await,
+            Some(address) => {
+                let mut options = HttpOptions::default();
+                (options.token, options.origins) = (token, origins);
+                over_http(server, address, options).await
+            }
+        }
+    });
+    // A read of standard input that cannot be taken back is left to the end of the process.
+    runtime.shutdown_background();
+    served.map_err(|error| Failure::of(&error, Exit::Failed))?;
+    Ok(Exit::Fine)
+}
+
+async fn over_pipes(server: McpServer) -> Result<(), ServeError> {
+    let (read, write) = rmcp::transport::io::stdio_pipes();
+    server.serve(read, write, told_to_stop()).await
+}
+
+async fn over_http(
+    server: McpServer,
+    address: SocketAddr,
+    options: HttpOptions,
+) -> Result<(), ServeError> {
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback { address });
+    }
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("listening at http://{}/mcp", listener.local_addr()?);
+    server.serve_http(listener, options, told_to_stop()).await
+}
+
+/// What the operator adds is judged as a directive's grant is (SPEC 9.6).
+fn refuse_risks(
+    added: &Grant,
+    acknowledged: &[Acknowledged],
+    environment: &Environment,
+) -> Result<(), Failure> {
+    // Also where nothing is added: a server whose trust is broken should not begin.
+    let rye = environment.rye()?;
+    let acknowledged: Vec<Acknowledgement> =
+        acknowledged.iter().map(|acknowledged| acknowledged.0.clone()).collect();
+    let risks = rye.risks(added, &acknowledged)?;
+    crate::output::warnings(&risks.warned);
+    match risks.blocked.as_slice() {
+        [] => Ok(()),
+        blocked => Err(Failure::refused(format!(
+            "what clients would be allowed is too dangerous (here, `--acknowledge RISK=REASON` stands for `<acknowledge>`): {}",
+            blocked.join("; ")
+        ))),
+    }
+}
+
+fn check_token(token: Option<&str>, is_needed: bool) -> Result<(), Failure> {
+    match token {
+        None if is_needed => Err(Failure::usage(
+            "over HTTP, `--allow` needs a token from clients; put one of at least 16 characters into RYE_MCP_TOKEN",
+        )),
+        Some(token) if token.len() < SHORTEST_TOKEN => {
+            Err(Failure::usage("RYE_MCP_TOKEN is too short; use at least 16 characters"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> {
+    let (setup, around) = (environment.setup()?, environment.clone());
+    Ok(ServerHost {
+        setup,
+        grant,
+        provider: ProviderChoice::Directive,
+        clock: Arc::new(SystemClock::new()),
+        secrets: Arc::new(Variables),
+        random: Arc::new(random),
+        signing_key: Arc::new(move || {
+            let key = signing_key_if_any(&around).map_err(|failure| failure.to_string())?;
+            Ok(key.map(Arc::new))
+        }),
+        new_thread: Arc::new(|id: &ItemId| {
+            ThreadId::new(id.as_str(), &uuid::Uuid::now_v7().to_string())
+                .expect("because an item id and a UUID make a thread's id")
+        }),
+    })
+}

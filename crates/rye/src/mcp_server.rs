@@ -1,0 +1,20 @@
+//! The primary operations over the Model Context Protocol (SPEC 12.2).
+//!
+//! A client is not the operator. It may do what [`ServerHost::grant`] holds, which is searching and loading unless the
+//! operator adds to it; each request opens the spaces anew, so that trust that is taken back counts at once.
+
+mod arguments;
+mod call;
+mod handler;
+mod host;
+mod http;
+mod progress;
+mod prompts;
+mod results;
+mod runs;
+mod stdio;
+mod tools;
+
+pub use self::handler::McpServer;
+pub use self::host::{ServerHost, reading};
+pub use self::http::{HttpOptions, ServeError};

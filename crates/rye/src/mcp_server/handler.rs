@@ -1,0 +1,116 @@
+//! What the protocol asks of a server, answered for both of its eras.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+
+use super::call::Call;
+use super::host::ServerHost;
+use super::prompts;
+use super::runs::Runs;
+use super::tools::{Offered, offered};
+use crate::primary::PrimaryError;
+
+/// The server. Clones share the threads that clients started.
+#[derive(Debug, Clone)]
+pub struct McpServer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    host: Arc<ServerHost>,
+    offered: Vec<Offered>,
+    runs: Runs,
+}
+
+impl McpServer {
+    /// A server that offers what its host's grant leaves to do.
+    #[must_use]
+    pub fn new(host: ServerHost) -> Self {
+        let offered = offered(&host.caller());
+        Self(Arc::new(Inner { host: Arc::new(host), offered, runs: Runs::default() }))
+    }
+
+    /// Stops the threads that clients started, so that `rye resume` goes on with them, and waits until each stands.
+    pub async fn stop(&self) {
+        self.0.runs.stop().await;
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ServerHost) -> Result<T, PrimaryError> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let host = Arc::clone(&self.0.host);
+        match tokio::task::spawn_blocking(move || work(&host)).await {
+            Ok(result) => result.map_err(|error| {
+                ErrorData::invalid_params(error.causes().join(": "), Some(error.to_json()))
+            }),
+            Err(_) => Err(ErrorData::internal_error("the operation ended without an answer", None)),
+        }
+    }
+}
+
+const INSTRUCTIONS: &str = "Rye keeps directives (signed workflows), knowledge and tools. Find them with `rye_search`, read \
+     them with `rye_load`. `rye_execute` gives you a directive to follow, or runs a tool. Every item is verified before you \
+     see it; what is refused says why, and only the operator can change that.";
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+        let identity = Implementation::new("rye", env!("CARGO_PKG_VERSION")).with_title("Rye");
+        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.0.offered.iter().map(|offered| offered.tool.clone()).collect();
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let named = self.0.offered.iter().find(|offered| offered.tool.name == request.name);
+        let offered = named.ok_or_else(|| {
+            let names: Vec<&str> = self.0.offered.iter().map(|it| &*it.tool.name).collect();
+            let names = names.join(", ");
+            ErrorData::invalid_params(
+                format!("there is no tool `{}`; the tools are: {names}", request.name),
+                None,
+            )
+        })?;
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let call = Call { host: &self.0.host, runs: &self.0.runs, context };
+        Ok(call.answered(offered, arguments).await.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let after = request.and_then(|request| request.cursor);
+        self.blocking(move |host| prompts::page(host, after.as_deref())).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default().into_iter().collect();
+        let filled = self.blocking(move |host| prompts::filled(host, &request.name, arguments));
+        Ok(filled.await?.into())
+    }
+}

@@ -1,0 +1,34 @@
+//! What happens in a thread, as a client that waits for it is told.
+
+use rye_thread::Observer;
+use rye_thread::transcript::Event;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Passes one line for each event worth telling to whoever waits, if anybody does.
+#[derive(Debug)]
+pub(super) struct Lines(pub(super) UnboundedSender<String>);
+
+impl Observer for Lines {
+    fn event(&self, event: &Event) {
+        if let Some(line) = line(event) {
+            // Nobody may be waiting any more.
+            drop(self.0.send(line));
+        }
+    }
+}
+
+/// Names and numbers, and nothing that a model, a tool or a person said.
+fn line(event: &Event) -> Option<String> {
+    match event {
+        Event::ThreadStart { provider, .. } => {
+            Some(format!("begun with {} {}", provider.provider, provider.model))
+        }
+        Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
+        Event::ToolCallStart { target: Some(target), .. } => {
+            Some(format!("calls {}", target.item_id))
+        }
+        Event::ToolCallStart { name, .. } => Some(format!("calls {name}")),
+        Event::StepFinish { reply, .. } => Some(format!("{} tokens", reply.usage.total())),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Directives as prompts.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{
+    GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
+};
+use rye_caps::Primary;
+use rye_prompt::ReturnStyle;
+use rye_resolve::{Item, ItemId, ItemKind};
+use serde_json::Value;
+
+use super::host::ServerHost;
+use crate::primary::{Caller, PrimaryError};
+use crate::render::RenderRequest;
+
+/// As many directives are read for one page.
+const PAGE: usize = 100;
+
+/// One page of the directives that the client may load, sorted by id. One that is refused or broken is no prompt.
+pub(super) fn page(
+    host: &ServerHost,
+    after: Option<&str>,
+) -> Result<ListPromptsResult, PrimaryError> {
+    let (rye, caller) = (host.rye()?, host.caller());
+    let survey = rye.library().survey(ItemKind::Directive);
+    let ids = survey.items.into_iter().map(|listed| listed.id);
+    let mut ids = ids
+        .filter(|id| after.is_none_or(|after| id.as_str() > after))
+        .filter(|id| may_follow(&caller, id));
+    let mut result = ListPromptsResult::default();
+    let mut last = None;
+    for id in ids.by_ref().take(PAGE) {
+        result.prompts.extend(rye.library().directive(&id).ok().map(|item| prompt(&item)));
+        last = Some(id);
+    }
+    result.next_cursor = last.filter(|_| ids.next().is_some()).map(|id| id.to_string());
+    Ok(result)
+}
+
+/// The messages that a thread of the directive would begin with, with the outputs asked for as text: there is no call to
+/// return them with.
+pub(super) fn filled(
+    host: &ServerHost,
+    name: &str,
+    arguments: BTreeMap<String, Value>,
+) -> Result<GetPromptResult, PrimaryError> {
+    let id: ItemId = name.parse().map_err(|error| PrimaryError::usage(format!("{error}")))?;
+    let (rye, caller) = (host.rye()?, host.caller());
+    if !may_follow(&caller, &id) {
+        caller.permit(Primary::Load, ItemKind::Directive, &id)?;
+    }
+    let mut request = RenderRequest::new(id.clone());
+    request.inputs = arguments;
+    request.returns = Some(ReturnStyle::Block);
+    let rendered = rye.render(&request)?;
+    let texts = rendered.system.into_iter().chain([rendered.first_user_message]);
+    let messages = texts.map(|text| PromptMessage::new_text(Role::User, text)).collect();
+    let result = GetPromptResult::new(messages);
+    let directive = rye.library().directive(&id)?;
+    Ok(match &directive.content.value().description {
+        Some(description) => result.with_description(description.value.as_str()),
+        None => result,
+    })
+}
+
+fn may_follow(caller: &Caller, id: &ItemId) -> bool {
+    [Primary::Load, Primary::Execute]
+        .into_iter()
+        .any(|primary| caller.may(primary, ItemKind::Directive, id))
+}
+
+fn prompt(item: &Item<rye_parse::Directive>) -> Prompt {
+    let directive = item.content.value();
+    let text = |part: &Option<rye_parse::Spanned<String>>| part.as_ref().map(|it| it.value.clone());
+    let arguments = directive.inputs.iter().map(|input| {
+        let argument = PromptArgument::new(&*input.value.name.value);
+        let argument = match input.value.description.as_str() {
+            "" => argument,
+            description => argument.with_description(description),
+        };
+        argument.with_required(input.value.required && input.value.default.is_none())
+    });
+    let prompt = Prompt::new(
+        item.id.as_str(),
+        text(&directive.description),
+        Some(arguments.collect::<Vec<_>>()).filter(|arguments| !arguments.is_empty()),
+    );
+    match text(&directive.title) {
+        Some(title) => prompt.with_title(title),
+        None => prompt,
+    }
+}

@@ -1,0 +1,55 @@
+//! Answers as clients get them: structured, and the same as text for those that read no structure.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use rye_thread::ToolStatus;
+use serde_json::{Value, json};
+
+use crate::primary::{Executed, PrimaryError};
+
+/// A value that answers.
+pub(super) fn answer(value: Value) -> CallToolResult {
+    told(value, ToolStatus::Ok)
+}
+
+/// What came of executing.
+pub(super) fn executed(executed: &Executed) -> CallToolResult {
+    told(executed.to_json(), executed.status)
+}
+
+/// A failure that the client's model can read. It is text alone: there are clients that hold every structured result
+/// against the output schema, failures too.
+pub(super) fn failed(error: &PrimaryError) -> CallToolResult {
+    refusal(&error.to_json())
+}
+
+fn refusal(error: &Value) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+}
+
+/// Arguments that the input schema refuses.
+pub(super) fn misfit(problems: &[String]) -> CallToolResult {
+    let causes: Vec<String> = std::iter::once("the arguments do not fit".to_owned())
+        .chain(problems.iter().cloned())
+        .collect();
+    refusal(&json!({ "error": { "class": "usage", "causes": causes } }))
+}
+
+/// A failure of the server itself, of which nothing is told but that it happened.
+pub(super) fn broken() -> CallToolResult {
+    let causes = ["the operation ended without an answer, which is a fault of this server"];
+    refusal(&json!({ "error": { "class": "failed", "causes": causes } }))
+}
+
+/// Structured results are objects; anything else is text alone.
+pub(super) fn told(value: Value, status: ToolStatus) -> CallToolResult {
+    let is_ok = status == ToolStatus::Ok;
+    match value {
+        value @ Value::Object(_) if is_ok => CallToolResult::structured(value),
+        value @ Value::Object(_) => CallToolResult::structured_error(value),
+        other => {
+            let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            let content = vec![ContentBlock::text(text)];
+            if is_ok { CallToolResult::success(content) } else { CallToolResult::error(content) }
+        }
+    }
+}

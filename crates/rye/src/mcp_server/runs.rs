@@ -1,0 +1,169 @@
+//! The threads that clients started.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+use rye_thread::{Cancel, ThreadId};
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+
+use super::host::ServerHost;
+use super::progress::Lines;
+use super::results::{answer, broken, failed, told};
+use crate::primary::{ExecuteRequest, PrimaryError};
+use crate::session::{Host, RunReport, RunRequest};
+
+/// The threads of one server, which all of its clients share.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    threads: Mutex<BTreeMap<ThreadId, Running>>,
+}
+
+/// A thread, from its start on.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    pub(super) thread: ThreadId,
+    pub(super) cancel: Cancel,
+    ended: watch::Receiver<Option<CallToolResult>>,
+}
+
+/// As many run at a time; each holds a thread of the system and may cost money.
+const MOST_RUNNING: usize = 16;
+
+/// As many are remembered after their end.
+const MOST_ENDED: usize = 1_000;
+
+impl Runs {
+    /// Starts a thread, whose lines come out of the receiver.
+    pub(super) fn start(
+        &self,
+        host: &Arc<ServerHost>,
+        request: ExecuteRequest,
+    ) -> Result<(Running, mpsc::UnboundedReceiver<String>), PrimaryError> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if threads.values().filter(|it| it.ended.borrow().is_none()).count() >= MOST_RUNNING {
+            return Err(PrimaryError::TooManyThreads { most: MOST_RUNNING });
+        }
+        forget_oldest(&mut threads);
+        let (thread, cancel) = ((host.new_thread)(&request.id), Cancel::new());
+        let (lines, received) = mpsc::unbounded_channel();
+        let (end, ended) = watch::channel(None);
+        let running = Running { thread: thread.clone(), cancel: cancel.clone(), ended };
+        threads.insert(thread.clone(), running.clone());
+        let host = Arc::clone(host);
+        // Preparing a thread reads files, so it gets a thread of the system's; one that panics still has an end.
+        tokio::spawn(async move {
+            let runtime = Handle::current();
+            let driven = move || runtime.block_on(driven(&host, request, thread, &cancel, lines));
+            let result = tokio::task::spawn_blocking(driven).await;
+            end.send_replace(Some(result.unwrap_or_else(|_| broken())));
+        });
+        Ok((running, received))
+    }
+
+    /// The thread of that id, if a client of this server started it.
+    pub(super) fn find(&self, thread: &ThreadId) -> Result<Running, PrimaryError> {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = threads.get(thread).cloned();
+        known.ok_or_else(|| PrimaryError::UnknownThread { thread: thread.clone() })
+    }
+
+    /// Stops every thread so that the operator can go on with it, and waits until each has recorded where it stands.
+    pub(super) async fn stop(&self) {
+        let running: Vec<Running> = {
+            let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.values().cloned().collect()
+        };
+        running.iter().for_each(|it| it.cancel.interrupt());
+        for mut it in running {
+            it.end().await;
+        }
+    }
+}
+
+fn forget_oldest(threads: &mut BTreeMap<ThreadId, Running>) {
+    // The order of ids is that of directives, and of time only within one; which of a thousand goes first matters little.
+    let ended: Vec<ThreadId> = threads
+        .iter()
+        .filter(|(_, it)| it.ended.borrow().is_some())
+        .map(|(thread, _)| thread.clone())
+        .collect();
+    let excess = ended.len().saturating_sub(MOST_ENDED - 1);
+    for thread in ended.iter().take(excess) {
+        threads.remove(thread);
+    }
+}
+
+impl Running {
+    /// Waits for the end, and gives what came of it.
+    pub(super) async fn end(&mut self) -> CallToolResult {
+        let ended = self.ended.wait_for(Option::is_some).await;
+        ended.ok().and_then(|it| it.clone()).unwrap_or_else(broken)
+    }
+
+    /// What came of it, or that it runs, after having waited so long for the end.
+    pub(super) async fn status(mut self, wait: Duration) -> CallToolResult {
+        let thread = self.thread.clone();
+        match tokio::time::timeout(wait, self.end()).await {
+            Ok(result) => result,
+            Err(_) => answer(json!({ "thread": thread.as_str(), "state": "running" })),
+        }
+    }
+}
+
+async fn driven(
+    host: &ServerHost,
+    request: ExecuteRequest,
+    thread: ThreadId,
+    cancel: &Cancel,
+    lines: mpsc::UnboundedSender<String>,
+) -> CallToolResult {
+    match run(host, request, thread.clone(), cancel, lines).await {
+        Ok(report) => reported(&report),
+        Err(error) => {
+            let mut value = error.to_json();
+            value["thread"] = thread.as_str().into();
+            value["state"] = "error".into();
+            CallToolResult::structured_error(value)
+        }
+    }
+}
+
+async fn run(
+    host: &ServerHost,
+    request: ExecuteRequest,
+    thread: ThreadId,
+    cancel: &Cancel,
+    lines: mpsc::UnboundedSender<String>,
+) -> Result<RunReport, PrimaryError> {
+    let (rye, signing_key) = (host.rye()?, host.key()?);
+    let mut wish = RunRequest::new(request.id, thread);
+    wish.inputs = request.parameters.into_iter().collect();
+    wish.provider = host.provider.clone();
+    let observer = Lines(lines);
+    let around = Host {
+        clock: &*host.clock,
+        secrets: &*host.secrets,
+        observer: &observer,
+        approver: &(),
+        cancel,
+        random: host.random.clone(),
+        signing_key,
+    };
+    Ok(rye.run(wish, around).await?)
+}
+
+/// What `rye run --json` prints; an end in failure is an error to the client.
+fn reported(report: &RunReport) -> CallToolResult {
+    use rye_thread::ToolStatus::{Error, Ok};
+    let status = if report.outcome.failure.is_some() { Error } else { Ok };
+    told(report.to_json(), status)
+}
+
+/// An error as the answer to a call.
+pub(super) fn or_failed(result: Result<CallToolResult, PrimaryError>) -> CallToolResult {
+    result.unwrap_or_else(|error| failed(&error))
+}

@@ -1,0 +1,110 @@
+//! One operation, one answer: as the program prints it, as a client gets it, as a thread records it.
+
+use serde_json::{Value, json};
+
+use super::granted;
+use super::wire::{Era, Wire, server};
+use crate::session::Session;
+
+/// What the program prints as data.
+fn printed(session: &Session, line: &str) -> Value {
+    let output = session.rye(&format!("{line} --trust TRUST --json"));
+    let data = output.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
+    serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {output}"))
+}
+
+/// The same with the folders of the session told as the program's output is.
+fn steady(session: &Session, value: &Value) -> Value {
+    let root = session.project().parent().unwrap().to_string_lossy().into_owned();
+    serde_json::from_str(&value.to_string().replace(&root, "<DIR>")).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_read_is_the_same_everywhere() {
+    let session = Session::new();
+    session.put(".ai/knowledge/notes/unsigned.md", "Notes that nobody signed.\n");
+    let mut wire = Wire::begin(server(&session, granted(&[])), Era::Initialize).await;
+    let item = |kind: &str, id: &str| json!({ "item_type": kind, "item_id": id });
+    for (line, tool, arguments) in [
+        (
+            "search index notes --limit 3",
+            "rye_search",
+            json!({ "query": "index notes", "limit": 3 }),
+        ),
+        (
+            "search style --kind knowledge",
+            "rye_fetch",
+            json!({ "query": "style", "item_type": "knowledge" }),
+        ),
+        ("load notes/index", "rye_load", item("directive", "notes/index")),
+        ("load notes/index-style", "rye_fetch", item("knowledge", "notes/index-style")),
+        ("load rye/file-system/read --kind tool", "rye_load", item("tool", "rye/file-system/read")),
+        ("load notes/unsigned", "rye_load", item("knowledge", "notes/unsigned")),
+        ("load notes/nothing --kind tool", "rye_load", item("tool", "notes/nothing")),
+    ] {
+        let (mut printed, answer) = (printed(&session, line), wire.call(tool, arguments).await);
+        // Only a program has an exit code.
+        if let Some(error) = printed.get_mut("error").and_then(Value::as_object_mut) {
+            error.shift_remove("exit_code").unwrap();
+        }
+        assert_eq!(answer["isError"], json!(printed.get("error").is_some()), "{line}");
+        let text = answer["content"][0]["text"].as_str().unwrap();
+        let answer: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(steady(&session, &answer), printed, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_signed_is_told_the_same() {
+    let session = Session::new();
+    session.rye("keys generate --owner me");
+    session.put(
+        ".ai/knowledge/notes/mine.md",
+        "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n",
+    );
+    let mut wire = Wire::begin(server(&session, granted(&["rye.sign.*"])), Era::Initialize).await;
+    let arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
+    let answer = wire.call("rye_sign", arguments).await;
+    let answer = steady(&session, &answer["structuredContent"]);
+    let at = answer["signature"]["timestamp"].as_str().unwrap();
+    let printed = printed(&session, &format!("sign .ai/knowledge/notes/mine.md --at {at}"));
+    assert_eq!(answer, printed[0]);
+}
+
+#[tokio::test]
+async fn a_tool_answers_a_client_as_it_answers_a_thread() {
+    let session = Session::new();
+    session.put(
+        ".ai/directives/notes/calls.md",
+        "# Calls\n\n```xml\n<directive name=\"calls\" version=\"1.0.0\">\n  <metadata>\n    <description>Calls.</description>\n    \
+         <category>notes</category>\n    <author>rye</author>\n    <permissions><execute><tool>rye.file-system.*</tool></execute>\
+         </permissions>\n  </metadata>\n</directive>\n```\n\n<process>\n  <step name=\"a\"><execute item_type=\"tool\" \
+         item_id=\"rye/file-system/read\"><param name=\"path\" value=\"notes/bread.md\"/></execute></step>\n  <step name=\"b\"><execute \
+         item_type=\"tool\" item_id=\"rye/file-system/ls\"><param name=\"path\" value=\"notes\"/></execute></step>\n</process>\n",
+    );
+    let signed = session.rye("sign .ai/directives/notes/calls.md --key KEY");
+    assert!(signed.ends_with("exit 0\n"), "{signed}");
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    assert!(ran.ends_with("exit 0\n"), "{ran}");
+    let grant = granted(&["rye.execute.tool.rye.file-system.*"]);
+    let mut wire = Wire::begin(server(&session, grant), Era::Initialize).await;
+    let results = results(&session);
+    for (id, parameters) in [
+        ("rye/file-system/read", json!({ "path": "notes/bread.md" })),
+        ("rye/file-system/ls", json!({ "path": "notes" })),
+    ] {
+        let arguments = json!({ "item_type": "tool", "item_id": id, "parameters": parameters });
+        let answer = wire.call("rye_execute", arguments).await["structuredContent"].clone();
+        assert!(results.contains(&answer), "{answer} is not among {results:?}");
+    }
+}
+
+/// What the tools of the one thread answered.
+fn results(session: &Session) -> Vec<Value> {
+    let path =
+        session.project().join(".ai/threads").join(session.thread()).join("transcript.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = records.filter(|record| record["event"] == "tool_call_result");
+    results.map(|record| record["payload"]["content"].clone()).collect()
+}

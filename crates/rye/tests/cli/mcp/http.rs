@@ -1,0 +1,145 @@
+//! The door before the protocol: who may call the server over HTTP, and how.
+
+use std::net::SocketAddr;
+
+use rye::HttpOptions;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::granted;
+use super::wire::server;
+use crate::session::Session;
+
+async fn listening(options: HttpOptions) -> (Session, SocketAddr) {
+    let session = Session::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = server(&session, granted(&[]));
+    tokio::spawn(server.serve_http(listener, options, std::future::pending()));
+    (session, address)
+}
+
+/// Sends a request and gives all that comes back.
+async fn said(address: SocketAddr, method: &str, path: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn call() -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "lines", "version": "1" },
+    });
+    let params = json!({ "name": "rye_search", "arguments": { "query": "index" }, "_meta": meta });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+}
+
+const ACCEPT: &str =
+    "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+const PROTOCOL: &str =
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: rye_search\r\n";
+
+#[tokio::test]
+async fn who_is_let_in() {
+    let mut options = HttpOptions::default();
+    options.origins = vec!["http://localhost:6274".to_owned()];
+    let (_session, address) = listening(options).await;
+    let port = address.port();
+    let host = format!("Host: 127.0.0.1:{port}\r\n");
+    for (name, headers, status) in [
+        ("a client", host.clone(), "200"),
+        ("a client by name", format!("Host: localhost:{port}\r\n"), "200"),
+        ("a name that leads here", "Host: evil.example\r\n".to_owned(), "403"),
+        ("the name of another port", "Host: 127.0.0.1:1\r\n".to_owned(), "403"),
+        ("a page of its own", format!("{host}Origin: http://127.0.0.1:{port}\r\n"), "200"),
+        ("a page that was allowed", format!("{host}Origin: http://localhost:6274\r\n"), "200"),
+        ("another page of this machine", format!("{host}Origin: http://localhost:3000\r\n"), "403"),
+        ("a page from afar", format!("{host}Origin: https://evil.example\r\n"), "403"),
+        ("a page of a file", format!("{host}Origin: null\r\n"), "403"),
+    ] {
+        let headers = format!("{headers}{ACCEPT}{PROTOCOL}");
+        let answer = said(address, "POST", "/mcp", &headers, &call()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{name}: {answer}");
+        assert_eq!(answer.contains("notes/index"), status == "200", "{name}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_for() {
+    let (_session, address) = listening(HttpOptions::default()).await;
+    let host = format!("Host: 127.0.0.1:{}\r\n", address.port());
+    let long = "x".repeat(5 * 1024 * 1024);
+    for (name, method, path, headers, body, status) in [
+        ("another path", "POST", "/", format!("{host}{ACCEPT}{PROTOCOL}"), call(), "404"),
+        (
+            "a method that there is not",
+            "PUT",
+            "/mcp",
+            format!("{host}{ACCEPT}{PROTOCOL}"),
+            call(),
+            "405",
+        ),
+        ("no JSON", "POST", "/mcp", format!("{host}{ACCEPT}{PROTOCOL}"), "{".to_owned(), "4"),
+        (
+            "another tool than the header says",
+            "POST",
+            "/mcp",
+            format!("{host}{ACCEPT}{}", PROTOCOL.replace("rye_search", "rye_load")),
+            call(),
+            "400",
+        ),
+        (
+            "more than a request may hold",
+            "POST",
+            "/mcp",
+            format!("{host}{ACCEPT}{PROTOCOL}"),
+            long,
+            "413",
+        ),
+    ] {
+        let answer = said(address, method, path, &headers, &body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{name}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_asked_of_everybody() {
+    let mut options = HttpOptions::default();
+    options.token = Some("a token of many letters".to_owned());
+    let (_session, address) = listening(options).await;
+    let host = format!("Host: 127.0.0.1:{}\r\n", address.port());
+    for (given, status) in [
+        ("", "401"),
+        ("Authorization: Bearer another token\r\n", "401"),
+        ("Authorization: Basic a token of many letters\r\n", "401"),
+        ("Authorization: Bearer a token of many letters\r\n", "200"),
+        ("Authorization: bearer a token of many letters\r\n", "200"),
+    ] {
+        let headers = format!("{host}{given}{ACCEPT}{PROTOCOL}");
+        let answer = said(address, "POST", "/mcp", &headers, &call()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{given}: {answer}");
+        assert!(!answer.contains("many letters"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_listens_where_other_machines_reach_it() {
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let server = server(&Session::new(), granted(&[]));
+    let options = HttpOptions::default();
+    let refused = server.serve_http(listener, options, std::future::pending()).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .ends_with("is reachable by other machines; listen on 127.0.0.1 or [::1]")
+    );
+}

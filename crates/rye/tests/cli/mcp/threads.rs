@@ -1,0 +1,161 @@
+//! Threads that clients start: waited for, asked about, stopped.
+
+use rye::ProviderChoice;
+use serde_json::{Value, json};
+
+use super::granted;
+use super::wire::{Era, Wire, host, server};
+use crate::session::Session;
+
+const RUNS: &[&str] = &["rye.execute.directive.notes.*"];
+
+fn fork(id: &str) -> Value {
+    let parameters = json!({ "folder": "notes" });
+    json!({ "item_type": "directive", "item_id": id, "thread": "fork", "parameters": parameters })
+}
+
+#[tokio::test]
+async fn a_thread_is_waited_for_and_told_of() {
+    let session = Session::new();
+    let mut wire = Wire::begin(server(&session, granted(RUNS)), Era::Inline).await;
+    let params = json!({ "name": "rye_execute", "arguments": fork("notes/index"), "_meta": { "progressToken": "p" } });
+    let answer = wire.ask("tools/call", params).await["result"].clone();
+    assert_eq!(answer["structuredContent"]["state"], "completed", "{answer}");
+    assert!(session.project().join("INDEX.md").is_file());
+    let told: Vec<f64> = wire
+        .notifications
+        .iter()
+        .map(|it| {
+            assert_eq!(
+                (&it["method"], &it["params"]["progressToken"]),
+                (&json!("notifications/progress"), &json!("p"))
+            );
+            it["params"]["progress"].as_f64().unwrap()
+        })
+        .collect();
+    assert!(told.len() > 3 && told.is_sorted_by(|a, b| a < b), "{told:?}");
+    assert!(
+        wire.notifications
+            .iter()
+            .any(|it| it["params"]["message"] == "calls rye/file-system/write")
+    );
+}
+
+#[tokio::test]
+async fn nobody_is_told_who_did_not_ask() {
+    let session = Session::new();
+    let mut wire = Wire::begin(server(&session, granted(RUNS)), Era::Initialize).await;
+    assert_eq!(wire.call("rye_execute", fork("notes/index")).await["isError"], false);
+    assert_eq!(wire.notifications, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_thread_that_is_not_waited_for_can_be_asked_about() {
+    let session = Session::new();
+    let mut wire = Wire::begin(server(&session, granted(RUNS)), Era::Initialize).await;
+    let mut arguments = fork("notes/index");
+    arguments["async"] = true.into();
+    let begun = wire.call("rye_execute", arguments).await["structuredContent"].clone();
+    let thread = begun["thread"].clone();
+    let status = json!({ "thread": thread, "wait_seconds": 50 });
+    let ended = wire.call("rye_thread_status", status.clone()).await["structuredContent"].clone();
+    assert_eq!((&ended["thread"], &ended["state"]), (&thread, &json!("completed")), "{ended}");
+    assert_eq!(wire.call("rye_thread_status", status).await["structuredContent"], ended);
+    let other = json!({ "thread": "index-019a0000-0000-7000-8000-00000000ffff" });
+    let unknown = wire.call("rye_thread_status", other).await;
+    assert!(unknown.to_string().contains("there is no thread"), "{unknown}");
+}
+
+#[tokio::test]
+async fn a_thread_that_cannot_begin_is_told_with_its_id() {
+    let session = Session::new();
+    let mut wire = Wire::begin(server(&session, granted(RUNS)), Era::Initialize).await;
+    let failed = wire.call("rye_execute", fork("notes/nothing")).await;
+    assert_eq!(
+        (&failed["isError"], &failed["structuredContent"]["state"]),
+        (&json!(true), &json!("error")),
+        "{failed}"
+    );
+    assert!(failed.to_string().contains("cannot run"), "{failed}");
+}
+
+/// A session with a directive whose provider never answers.
+async fn waiting() -> (Session, tokio::net::TcpListener) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let session = Session::new();
+    let provider = format!(
+        "protocol: openai_chat\nbase_url: http://127.0.0.1:{port}\ntiers: {{ general: m }}\nmodels:\n  m: {{ context_window: \
+         100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }}\n"
+    );
+    session.put(".ai/tools/rye/agent/providers/silent.yaml", &provider);
+    session.put(
+        ".ai/directives/notes/waits.md",
+        "# Waits\n\n```xml\n<directive name=\"waits\" version=\"1.0.0\">\n  <metadata>\n    <description>Waits.</description>\n    \
+         <category>notes</category>\n    <author>rye</author>\n    <model provider=\"silent\" tier=\"general\"/>\n    <limits spend=\"unlimited\"/>\n    \
+         <permissions></permissions>\n  </metadata>\n</directive>\n```\n\nWait.\n",
+    );
+    // The examples' key may not say who answers.
+    session.rye("keys generate --owner me");
+    for path in [".ai/tools/rye/agent/providers/silent.yaml", ".ai/directives/notes/waits.md"] {
+        let signed = session.rye(&format!("sign {path}"));
+        assert!(signed.ends_with("exit 0\n"), "{signed}");
+    }
+    (session, listener)
+}
+
+fn patient(session: &Session) -> rye::McpServer {
+    let mut host = host(session, granted(RUNS));
+    host.provider = ProviderChoice::Directive;
+    rye::McpServer::new(host)
+}
+
+fn started() -> Value {
+    json!({ "item_type": "directive", "item_id": "notes/waits", "thread": "fork", "async": true })
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_leaves_a_thread_that_can_go_on() {
+    let (session, listener) = waiting().await;
+    for era in [Era::Initialize, Era::Inline] {
+        drop(std::fs::remove_dir_all(session.project().join(".ai/threads")));
+        let mut wire = Wire::begin(patient(&session), era).await;
+        let arguments =
+            json!({ "item_type": "directive", "item_id": "notes/waits", "thread": "fork" });
+        let id = wire
+            .begin_to_ask("tools/call", json!({ "name": "rye_execute", "arguments": arguments }))
+            .await;
+        // The request is under way once the provider is called.
+        let (_connection, _) = listener.accept().await.unwrap();
+        wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })).await;
+        let thread =
+            json!({ "thread": "waits-019a0000-0000-7000-8000-000000000000", "wait_seconds": 50 });
+        let status = wire.call("rye_thread_status", thread).await;
+        assert_eq!(status["structuredContent"]["state"], "running", "{era:?}: {status}");
+        assert!(wire.notifications.is_empty(), "{:?}", wire.notifications);
+        let shown = session.rye("threads list --json");
+        assert!(shown.contains("\"running\""), "{era:?}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_thread_is_ended_for_good() {
+    let (session, listener) = waiting().await;
+    let mut wire = Wire::begin(patient(&session), Era::Inline).await;
+    let begun = wire.call("rye_execute", started()).await["structuredContent"].clone();
+    assert_eq!(begun["state"], "running");
+    let (_connection, _) = listener.accept().await.unwrap();
+    let ended = wire.call("rye_thread_cancel", json!({ "thread": begun["thread"] })).await;
+    assert_eq!(ended["structuredContent"]["state"], "cancelled", "{ended}");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_leaves_threads_that_can_go_on() {
+    let (session, listener) = waiting().await;
+    let mut wire = Wire::begin(patient(&session), Era::Inline).await;
+    wire.call("rye_execute", started()).await;
+    let (_connection, _) = listener.accept().await.unwrap();
+    wire.stop().await;
+    let shown = session.rye("threads list --json");
+    assert!(shown.contains("\"running\""), "{shown}");
+}

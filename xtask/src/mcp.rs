@@ -1,0 +1,144 @@
+//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite.
+//!
+//! The clients are pinned; a newer one is put in here and looked at like any other change.
+
+mod tools;
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use self::tools::Tools;
+use crate::process::{self, Rye};
+
+const FIXTURE: &str = "xtask/src/mcp/fixture";
+const FOLDER: &str = "target/xtask/mcp";
+const KEYS: &str = "examples/keys";
+
+/// The revisions whose requirements the suite holds the server to.
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+
+/// Makes a project, serves it, and lets every client loose on it.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let tools = Tools::installed(root)?;
+    let rye = Rye::build(root)?;
+    // It listens and never answers, which is what the provider of the fixture needs.
+    let silent = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no port: {error}"))?;
+    let place = Place::make(root, &rye, &silent)?;
+    let served = Served::begin(&rye, &place)?;
+    let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
+    tools.python(root, &variables)?;
+    tools.node(root, &variables)?;
+    tools.inspect(root, &place.line(&rye, ""), &served.url)?;
+    REVISIONS.iter().try_for_each(|revision| tools.conform(root, &served.url, revision))
+}
+
+/// What the operator lets the clients do that speak over pipes.
+const CLIENTS: &str =
+    " --allow rye.execute.tool.rye.file-system.* --allow rye.execute.directive.notes.*";
+
+/// A copy of the quick start with the fixture's directives, and a home with a key of its own.
+struct Place {
+    project: PathBuf,
+    home: PathBuf,
+    trust: PathBuf,
+}
+
+impl Place {
+    fn make(root: &Path, rye: &Rye<'_>, silent: &TcpListener) -> Result<Self, String> {
+        let folder = root.join(FOLDER);
+        let (project, home) = (folder.join("project"), folder.join("home"));
+        for folder in [&project, &home] {
+            drop(fs::remove_dir_all(folder));
+        }
+        let made = || {
+            copy(&root.join("examples/quickstart"), &project)?;
+            copy(&root.join(FIXTURE).join("directives"), &project.join(".ai/directives"))?;
+            let providers = project.join(".ai/tools/rye/agent/providers");
+            fs::create_dir_all(&providers)?;
+            fs::create_dir_all(&home)?;
+            fs::write(providers.join("silent.yaml"), provider(silent.local_addr()?.port()))
+        };
+        made().map_err(|error| format!("the project cannot be made: {error}"))?;
+        let trust = root.join(KEYS).join("example-trust.toml");
+        let place = Self { project, home, trust };
+        place.sign(rye)?;
+        Ok(place)
+    }
+
+    /// With a key that may say who answers, which the examples' key may not.
+    fn sign(&self, rye: &Rye<'_>) -> Result<(), String> {
+        let (home, ai) = (text(&self.home), self.project.join(".ai"));
+        rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
+        let files = ["tools", "directives/notes/waits.md"].map(|path| text(&ai.join(path)));
+        let prompts = ["simple_prompt", "prompt_with_arguments"];
+        let prompts = prompts.map(|name| text(&ai.join(format!("directives/test_{name}.md"))));
+        let mut words = vec!["sign".to_owned(), "--user-space".to_owned(), home];
+        words.extend(files.into_iter().chain(prompts));
+        rye.output(&words).map(drop)
+    }
+
+    /// The command line of a server for this place.
+    fn line(&self, rye: &Rye<'_>, more: &str) -> String {
+        let (program, project) = (text(rye.program()), text(&self.project));
+        let (home, trust) = (text(&self.home), text(&self.trust));
+        format!("{program} mcp --project {project} --user-space {home} --trust {trust}{more}")
+    }
+}
+
+/// A server over HTTP, which ends with this value.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn begin(rye: &Rye<'_>, place: &Place) -> Result<Self, String> {
+        let line = place.line(rye, " --http 127.0.0.1:0");
+        let mut command: Command = process::command(&place.project, &line);
+        let begun = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut child = begun.map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+        let mut first = String::new();
+        if let Some(stderr) = child.stderr.take() {
+            drop(BufReader::new(stderr).read_line(&mut first));
+        }
+        let url = first.trim().strip_prefix("listening at ").map(str::to_owned);
+        let served = Self { child, url: url.unwrap_or_default() };
+        if served.url.is_empty() { Err(format!("`{line}` says {first:?}")) } else { Ok(served) }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn provider(port: u16) -> String {
+    format!(
+        "protocol: openai_chat\nbase_url: http://127.0.0.1:{port}\ntiers: {{ general: m }}\nmodels:\n  m: {{ context_window: \
+         100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }}\n"
+    )
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.ends_with(".ai/threads") {
+            continue;
+        }
+        if path.is_dir() { copy(&path, &target)? } else { _ = fs::copy(&path, &target)? }
+    }
+    Ok(())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

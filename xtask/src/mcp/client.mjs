@@ -1,0 +1,92 @@
+// The official TypeScript clients against `rye mcp`: the one of the handshake, and the one of both eras.
+//
+// Called by `cargo xtask mcp`, which sets the variables.
+
+import { Client as Legacy } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as LegacyStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as LegacyHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { Client, StreamableHTTPClientTransport as Http } from "@modelcontextprotocol/client";
+import { StdioClientTransport as Stdio } from "@modelcontextprotocol/client/stdio";
+
+const [command, ...args] = process.env.RYE_MCP.split(" ");
+const url = new URL(process.env.RYE_MCP_URL);
+
+function expect(what, holds, got) {
+  if (!holds) {
+    console.error(`error: ${what}: ${JSON.stringify(got)}`);
+    process.exit(1);
+  }
+}
+
+async function reading(client) {
+  const { tools } = await client.listTools();
+  const names = tools.map((tool) => tool.name).slice(0, 4);
+  expect("the tools", names.join() === "rye_execute,rye_fetch,rye_load,rye_search", names);
+
+  // Both clients hold structured results against the tools' output schemas.
+  const found = await client.callTool({ name: "rye_search", arguments: { query: "index", limit: 1 } });
+  expect("a result", found.structuredContent.results[0].id === "notes/index", found);
+  const item = { item_type: "knowledge", item_id: "notes/index-style" };
+  const loaded = await client.callTool({ name: "rye_load", arguments: item });
+  expect("a text", loaded.structuredContent.content.includes("rye:signed:"), loaded);
+
+  const failed = await client.callTool({ name: "rye_search", arguments: { quer: "x" } });
+  expect("an error to read", failed.isError && failed.content[0].text.includes("do not fit"), failed);
+  const strange = await client.callTool({ name: "nothing", arguments: {} }).catch((error) => error);
+  expect("an unknown tool refused", strange.code === -32602, strange);
+
+  const { prompts } = await client.listPrompts();
+  expect("a prompt", prompts.some((prompt) => prompt.name === "notes/index"), prompts);
+  const filled = await client.getPrompt({ name: "notes/index", arguments: { folder: "notes" } });
+  expect("a filled prompt", filled.messages.at(-1).content.text.includes("<returns>"), filled);
+}
+
+async function running(client, call) {
+  const told = [];
+  const onprogress = ({ progress, message }) => told.push([progress, message]);
+  const fork = { item_type: "directive", item_id: "notes/index", thread: "fork" };
+  const ended = await call(client, { name: "rye_execute", arguments: fork }, { onprogress });
+  expect("an end", ended.structuredContent.state === "completed", ended);
+  const grows = told.every(([value], index) => index === 0 || value > told[index - 1][0]);
+  expect("progress that grows", told.length > 3 && grows, told);
+}
+
+async function cancelling(client, call) {
+  const stop = new AbortController();
+  let thread;
+  const onprogress = ({ message }) => {
+    thread ??= message.replace("thread ", "");
+    stop.abort();
+  };
+  const fork = { item_type: "directive", item_id: "notes/waits", thread: "fork" };
+  const params = { name: "rye_execute", arguments: fork };
+  const given = await call(client, params, { onprogress, signal: stop.signal }).catch((error) => error);
+  expect("a call that was given up", given instanceof Error, given);
+  const asked = { name: "rye_thread_status", arguments: { thread, wait_seconds: 50 } };
+  const status = (await client.callTool(asked)).structuredContent;
+  expect("a thread that can go on", status.state === "running" && "turns" in status, status);
+}
+
+const identity = { name: "xtask", version: "1.0.0" };
+const eras = {
+  handshake: [() => new Legacy(identity), LegacyStdio, LegacyHttp, (c, p, o) => c.callTool(p, undefined, o)],
+  modern: [
+    () => new Client(identity, { versionNegotiation: { mode: "auto" } }),
+    Stdio,
+    Http,
+    (c, p, o) => c.callTool(p, o),
+  ],
+};
+for (const [make, Pipe, Web, call] of Object.values(eras)) {
+  const connected = async (transport, work) => {
+    const client = make();
+    await client.connect(transport);
+    await work(client, call);
+    await client.close();
+  };
+  await connected(new Pipe({ command, args }), reading);
+  await connected(new Web(url), reading);
+  await connected(new Pipe({ command, args: [...args, "--provider", "steps"] }), running);
+  await connected(new Pipe({ command, args }), cancelling);
+}
+console.log("typescript clients: the handshake and both eras, two transports");

