@@ -11,8 +11,8 @@ use rye::resolve::{Spaces, item_at};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
 use rye::thread::{Cancel, Clock, Moment, ThreadId};
 use rye::{
-    Host, OpenError, ProviderChoice, RunError, RunReport, RunRequest, Rye, Secrets, Setup, shipped,
-    signed,
+    Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye, Secrets,
+    Setup, shipped, signed,
 };
 use serde_json::Value;
 
@@ -170,16 +170,17 @@ impl Scratch {
             inputs.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
         change(&mut request);
         let cancel = Cancel::new();
-        let host = Host {
-            clock: &StoppedClock,
-            secrets: &TestKey,
-            observer: &(),
-            approver: &(),
-            cancel: &cancel,
-            random: Arc::new(|| 7),
-            signing_key: None,
-        };
-        self.rye().run(request, host).await
+        self.rye().run(request, host(&cancel)).await
+    }
+
+    /// Goes on with a thread.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::resume`].
+    pub async fn resume(&self, thread: &ThreadId) -> Result<RunReport, ReopenError> {
+        let cancel = Cancel::new();
+        self.rye().resume(thread, host(&cancel)).await
     }
 
     /// The events of the one thread that [`Scratch::run`] made, by name, with their payloads.
@@ -238,6 +239,18 @@ pub fn inputs(rows: &[(&str, &str)]) -> BTreeMap<String, Value> {
 
 fn now() -> Timestamp {
     StoppedClock.now().timestamp()
+}
+
+fn host(cancel: &Cancel) -> Host<'_> {
+    Host {
+        clock: &StoppedClock,
+        secrets: &TestKey,
+        observer: &(),
+        approver: &(),
+        cancel,
+        random: Arc::new(|| 7),
+        signing_key: None,
+    }
 }
 
 fn write(path: &Path, text: &str) -> PathBuf {

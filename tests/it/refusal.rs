@@ -227,7 +227,7 @@ async fn a_spend_limit_in_a_currency_that_no_price_is_in_is_refused() {
 #[tokio::test]
 async fn what_this_version_does_not_use_is_told() {
     let scratch = Scratch::new();
-    let asks = "<model tier=\"fast\" fallback=\"high\" /><continuation_directive>a/b</continuation_directive><permissions>";
+    let asks = "<model tier=\"fast\" fallback=\"high\" /><permissions>";
     scratch.sign(
         ".ai/directives/test/write.md",
         &writing(WRITE, "out.txt").replace("<permissions>", asks),
@@ -235,10 +235,7 @@ async fn what_this_version_does_not_use_is_told() {
     let report = scratch.run("test/write", &[]).await.unwrap();
     assert_eq!(
         report.warnings,
-        [
-            "directive `test/write` declares `fallback`, which this version does not use",
-            "directive `test/write` declares `continuation_directive`, which this version does not use",
-        ]
+        ["directive `test/write` declares `fallback`, which this version does not use"]
     );
 }
 
@@ -255,22 +252,39 @@ async fn an_input_cannot_read_the_result_of_a_step() {
     assert_eq!(error.class(), Class::Usage);
 }
 
+/// What a hook cannot do, and what it refers to and nobody has, is told before anything is sent.
 #[tokio::test]
-async fn hooks_are_refused_rather_than_passed_over() {
-    let scratch = Scratch::new();
-    let hooks = r#"<hooks><hook id="a" event="error"><action primary="execute" item_type="directive" item_id="x" /></hook></hooks>"#;
-    let text = writing(WRITE, "out.txt").replace("<permissions>", &format!("{hooks}<permissions>"));
-    scratch.sign(".ai/directives/test/write.md", &text);
-    let error = scratch.run("test/write", &[]).await.unwrap_err();
-    let source = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(
-        source,
-        "directive `test/write` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
-    );
+async fn hooks_that_cannot_act_are_refused_rather_than_passed_over() {
+    let rows = [
+        (
+            "<action primary=\"search\" item_type=\"tool\" item_id=\"x\" />",
+            "hooks cannot do what they say: `a` of directive `test/write`: hooks do not `search` items of kind `tool`; they execute tools and \
+             directives, and execute or load knowledge",
+        ),
+        (
+            "<action primary=\"execute\" item_type=\"tool\" />",
+            "hooks cannot do what they say: `a` of directive `test/write`: the action `execute` names no item; give it an \
+             `item_id`",
+        ),
+        (
+            "<action primary=\"execute\" item_id=\"x\" />",
+            "hooks cannot do what they say: `a` of directive `test/write`: the action does not say what kind of item it \
+             means; give it an `item_type`",
+        ),
+    ];
+    for (action, expected) in rows {
+        let scratch = Scratch::new();
+        let hooks = format!("<hooks><hook id=\"a\" event=\"error\">{action}</hook></hooks>");
+        let text =
+            writing(WRITE, "out.txt").replace("<permissions>", &format!("{hooks}<permissions>"));
+        scratch.sign(".ai/directives/test/write.md", &text);
+        let error = scratch.run("test/write", &[]).await.unwrap_err();
+        assert_eq!(std::error::Error::source(&error).unwrap().to_string(), expected);
+    }
 }
 
 #[tokio::test]
-async fn hooks_of_files_are_refused_rather_than_passed_over() {
+async fn knowledge_of_hooks_must_be_there() {
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/write.md", &writing(WRITE, "out.txt"));
     let hook = "{id: a, event: error, action: {primary: load, item_type: knowledge, item_id: x}}";
@@ -278,13 +292,5 @@ async fn hooks_of_files_are_refused_rather_than_passed_over() {
     let error = scratch.run("test/write", &[]).await.unwrap_err();
     assert_eq!(error.class(), Class::Failed);
     let source = std::error::Error::source(&error).unwrap().to_string();
-    let file = scratch.project().join(".ai/config/agent/hooks.yaml");
-    assert_eq!(
-        source,
-        format!(
-            "hooks files declare what this version of Rye does not run: `a` of `{}`; it runs `resolve_extends` hooks \
-             alone, so remove the others to run a directive",
-            file.display()
-        )
-    );
+    assert!(source.starts_with("knowledge `x` not found"), "{source}");
 }

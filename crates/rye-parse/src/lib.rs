@@ -68,7 +68,9 @@ pub use condition::{Condition, Operator, ParseOperatorError};
 pub use config::config;
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
 pub use directive::cost::{Cost, CostContext};
-pub use directive::hooks::{Hook, HookEvent, ParseHookEventError};
+pub use directive::hooks::{
+    Hook, HookEffect, HookEvent, ParseHookEffectError, ParseHookEventError,
+};
 pub use directive::limits::{Limits, Spend};
 pub use directive::model::Model;
 pub use directive::permissions::{Acknowledge, PermissionEntry, Permissions};

@@ -48,7 +48,9 @@ impl Context {
 }
 
 impl HookEntry {
-    fn text(&self) -> String {
+    /// The content as a model reads it, in its element or bare.
+    #[must_use]
+    pub fn text(&self) -> String {
         let Self { id, content, .. } = self;
         match self.wrap {
             Wrap::Bare => content.clone(),

@@ -156,6 +156,14 @@ fn of_directive(link: &Item<Directive>, hook: &Spanned<Hook>) -> PlacedHook {
     }
 }
 
+impl ExtendsChain {
+    /// What hooks see of the leaf: `directive` with `id`, `name`, `category`, `version`, `author` and `extends`, those
+    /// that there are.
+    pub fn event_data(&self) -> Value {
+        event(self.leaf())
+    }
+}
+
 /// Sorted by layer, then order; what is equal in both stays as it was.
 fn in_turn(mut hooks: Vec<PlacedHook>) -> Vec<PlacedHook> {
     hooks.sort_by_key(|hook| (hook.layer, hook.order));

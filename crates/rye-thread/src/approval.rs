@@ -71,16 +71,22 @@ pub struct DecisionError {
 pub enum ApprovalReason {
     /// The configuration wants every call of this tool to be approved.
     Configured,
+    /// A hook wants somebody to decide; the arguments are what it saw.
+    Escalated,
     /// The program was killed while the call ran, and running it twice is not the same as running it once.
     Interrupted,
 }
 
 impl ApprovalReason {
-    /// `configured` or `interrupted`, as the transcript writes it.
+    /// All of them, sorted by name.
+    pub const ALL: [Self; 3] = [Self::Configured, Self::Escalated, Self::Interrupted];
+
+    /// `configured`, `escalated` or `interrupted`, as the transcript writes it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Configured => "configured",
+            Self::Escalated => "escalated",
             Self::Interrupted => "interrupted",
         }
     }

@@ -7,6 +7,8 @@ mod call;
 mod fallback;
 mod finish;
 mod first;
+mod handover;
+mod hooks;
 mod output;
 mod pending;
 mod recover;
@@ -23,6 +25,8 @@ use rye_caps::Authority;
 use self::batch::Progress;
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
+pub use self::handover::{Handover, handed_over};
+use self::hooks::{Due, Log};
 pub use self::pending::pending_approval;
 pub use self::recover::ResumeError;
 use self::replay::Tape;
@@ -32,9 +36,9 @@ use crate::budget::{Balance, Ledger, LedgerError, Reservation};
 use crate::cancel::Halt;
 use crate::transcript::{Event, Injected};
 use crate::{
-    ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Journal, JournalError,
-    Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, OutputStream, Palette, Provider,
-    ProviderInfo, Run, SpendLimit, Step, ThreadState,
+    ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Hooks, Journal,
+    JournalError, Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, OutputStream, Palette,
+    Provider, ProviderInfo, Run, SpendLimit, Step, ThreadId, ThreadState,
 };
 
 /// Somebody who watches a thread while it runs.
@@ -97,6 +101,8 @@ pub struct DriveContext<'a> {
     pub cancel: &'a Cancel,
     /// What was composed into the opening, for the record.
     pub injected: &'a [Injected],
+    /// What acts at the events of the thread.
+    pub hooks: &'a Hooks,
 }
 
 /// Runs a conversation that has not begun to its end, and leaves the record of it.
@@ -209,6 +215,14 @@ struct Driver<'a> {
     owed: Option<(Reservation, Nanos)>,
     /// What calls came to before, in a replay.
     tape: Option<Arc<Tape>>,
+    /// The events whose hooks had no turn yet.
+    due: Due,
+    /// What hooks did before the program of this thread was stopped.
+    log: Log,
+    /// How many events hooks acted at.
+    evaluations: u64,
+    /// The thread that goes on after this one, where it is on record.
+    successor: Option<ThreadId>,
 }
 
 impl<'a> Driver<'a> {
@@ -224,6 +238,10 @@ impl<'a> Driver<'a> {
             progress,
             owed: None,
             tape: None,
+            due: Due::default(),
+            log: Log::default(),
+            evaluations: 0,
+            successor: None,
         }
     }
 
@@ -239,12 +257,20 @@ impl<'a> Driver<'a> {
     /// Does what the run decides until it ends or cannot go on.
     async fn go(mut self, mut run: Run) -> Outcome {
         loop {
-            let done = match run.step(self.elapsed()) {
-                Step::AskApproval { index, call } => self.approve(&mut run, index, &call).await,
-                Step::CallModel(request) => self.ask(&mut run, request).await,
-                Step::CallTools { calls, returns } => self.answer(&mut run, &calls, &returns).await,
-                Step::Done(end) => return self.finish(&run, end),
-            };
+            let mut done = self.between_turns(&mut run).await;
+            if done.is_ok() {
+                done = match run.step(self.elapsed()) {
+                    Step::AskApproval { index, call } => self.approve(&mut run, index, &call).await,
+                    Step::CallModel(request) => self.ask(&mut run, request).await,
+                    Step::CallTools { calls, returns } => {
+                        self.answer(&mut run, &calls, &returns).await
+                    }
+                    Step::Done(end) if self.owes_hooks(&end) => {
+                        self.before_the_end(&mut run, &end).await
+                    }
+                    Step::Done(end) => return self.finish(&run, end),
+                };
+            }
             let paused = done.err().and_then(|stop| self.stop(&mut run, stop));
             if let Some(outcome) = paused {
                 return outcome;
@@ -297,7 +323,7 @@ impl<'a> Driver<'a> {
         let start = Event::ThreadStart { provider, limits, tools, palette, facts };
         let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
         let injected = self.context.injected.iter().cloned().map(Event::ContextInjected);
-        let first = run.messages().iter().take(1).filter_map(|message| match message {
+        let first = run.messages().iter().map_while(|message| match message {
             Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
             _ => None,
         });

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
+use crate::Moment;
+
 /// A thread's id: the directive's last segment, `-`, and a version 7 UUID (SPEC 10.2).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(String);
@@ -16,6 +20,19 @@ impl ThreadId {
     pub fn new(directive: &str, uuid: &str) -> Result<Self, ThreadIdError> {
         let segment = directive.rsplit('/').next().unwrap_or(directive);
         format!("{segment}-{uuid}").parse()
+    }
+
+    /// The thread that goes on after this one, from `at`: the same for the same time, so that it is found again.
+    #[must_use]
+    pub fn successor(&self, at: Moment) -> Self {
+        let segment = self.0.get(..self.0.len() - UUID_LENGTH - 1).unwrap_or_default();
+        let digest = Sha256::digest(format!("{}\ncontinued", self.0));
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+        let millis = at.as_unix_millis().max(0) & 0xffff_ffff_ffff;
+        let (high, low) = (millis >> 16, millis & 0xffff);
+        let (a, b, c) = (part(0..3), part(3..6), part(6..18));
+        Self(format!("{segment}-{high:08x}-{low:04x}-7{a}-8{b}-{c}"))
     }
 
     /// The text, safe as the name of a folder.

@@ -232,6 +232,7 @@ impl Journal {
         self.record.cost = outcome.cost;
         self.record.outputs.clone_from(&outcome.outputs);
         self.record.failure.clone_from(&outcome.failure);
+        self.record.continued_by.clone_from(&outcome.continued_by);
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()?;

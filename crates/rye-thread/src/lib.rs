@@ -45,6 +45,7 @@ mod contract;
 mod database;
 mod drive;
 mod history;
+mod hooks;
 mod id;
 mod journal;
 mod limits;
@@ -72,10 +73,14 @@ pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
 pub use self::drive::{
-    Divergence, DriveContext, Observer, OutputPiece, ReplayContext, Replayed, ResumeError, Resumed,
-    drive, first_request, pending_approval, replay, resume,
+    Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext, Replayed,
+    ResumeError, Resumed, drive, first_request, handed_over, pending_approval, replay, resume,
 };
 pub use self::history::History;
+pub use self::hooks::{
+    ActionTarget, Hook, HookAction, HookCondition, HookEffect, HookEvent, HookLayer, HookWordError,
+    Hooks,
+};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};

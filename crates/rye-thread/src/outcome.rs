@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rye_caps::Denied;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalRequest, LimitHit, Nanos, ProviderErrorClass, Usage};
+use crate::{ApprovalRequest, LimitHit, Nanos, ProviderErrorClass, ThreadId, Usage};
 
 /// Where a thread is in its life (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum ThreadState {
     Cancelled,
     /// It did what it was asked.
     Completed,
+    /// Another thread goes on with its conversation.
+    Continued,
     /// It has a folder and has sent nothing yet.
     Created,
     /// It failed.
@@ -30,9 +32,10 @@ pub enum ThreadState {
 
 impl ThreadState {
     /// All of them, sorted by name.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Cancelled,
         Self::Completed,
+        Self::Continued,
         Self::Created,
         Self::Error,
         Self::Running,
@@ -42,7 +45,7 @@ impl ThreadState {
     /// Whether nothing more will happen in it.
     #[must_use]
     pub const fn is_final(self) -> bool {
-        matches!(self, Self::Cancelled | Self::Completed | Self::Error)
+        matches!(self, Self::Cancelled | Self::Completed | Self::Continued | Self::Error)
     }
 
     /// The lower case name that `thread.json` and the registry hold.
@@ -51,6 +54,7 @@ impl ThreadState {
         match self {
             Self::Cancelled => "cancelled",
             Self::Completed => "completed",
+            Self::Continued => "continued",
             Self::Created => "created",
             Self::Error => "error",
             Self::Running => "running",
@@ -80,7 +84,7 @@ impl FromStr for ThreadState {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(
-    "`{text}` is not a thread state; use `cancelled`, `completed`, `created`, `error`, `running` or `suspended`"
+    "`{text}` is not a thread state; use `cancelled`, `completed`, `continued`, `created`, `error`, `running` or `suspended`"
 )]
 pub struct ThreadStateError {
     /// The word.
@@ -91,7 +95,7 @@ pub struct ThreadStateError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// `Completed`, `Error` or `Cancelled`; `Suspended` with an approval to decide on, and `Running` after an interruption,
+    /// `Completed`, `Error`, `Cancelled` or `Continued`; `Suspended` with an approval to decide on, and `Running` after an interruption,
     /// when [`resume`](crate::resume) can go on.
     pub state: ThreadState,
     /// The call that waits for somebody, exactly in state `Suspended`.
@@ -108,6 +112,8 @@ pub struct Outcome {
     pub cost: Nanos,
     /// Why it failed, exactly in state `Error`.
     pub failure: Option<Failure>,
+    /// The thread that goes on, exactly in state `Continued`; whoever drove this one begins it.
+    pub continued_by: Option<ThreadId>,
 }
 
 /// Why a thread failed.
@@ -140,6 +146,8 @@ impl fmt::Display for Failure {
 pub enum FailureKind {
     /// The model's last answer is not whole.
     CutOff,
+    /// A hook ended it.
+    Hook,
     /// A limit was reached (SPEC 10.5), money included.
     Limit(LimitHit),
     /// Required outputs were not returned, even when asked for.
@@ -164,6 +172,7 @@ impl FailureKind {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::CutOff => "cut_off",
+            Self::Hook => "hook",
             Self::Limit(_) => "limit",
             Self::MissingOutputs => "missing_outputs",
             Self::OutOfTurn => "out_of_turn",

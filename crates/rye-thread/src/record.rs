@@ -19,6 +19,10 @@ pub struct ThreadRecord {
     pub thread: ThreadId,
     /// The thread that started it.
     pub parent: Option<ThreadId>,
+    /// The thread whose conversation it goes on with (SPEC 10.10).
+    pub continues: Option<ThreadId>,
+    /// The thread that goes on with its conversation, in state `continued`.
+    pub continued_by: Option<ThreadId>,
     /// The id of the directive that it follows.
     pub directive: String,
     /// Where it is in its life.
@@ -62,6 +66,8 @@ impl ThreadRecord {
         Self {
             thread: thread.clone(),
             parent: None,
+            continues: None,
+            continued_by: None,
             directive: directive.to_owned(),
             state: ThreadState::Created,
             created,

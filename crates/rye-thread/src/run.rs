@@ -3,6 +3,7 @@
 mod decide;
 mod disk;
 mod end;
+mod hooked;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +41,9 @@ use crate::{
 /// | any but `done` | `cancel` | `done`: cancelled |
 /// | `done` | `step` | `done`, yields [`Step::Done`] |
 ///
+/// Hooks have transitions of their own: [`Run::inject`] and [`Run::hand_over`] between two turns, [`Run::retry`],
+/// [`Run::extend`] and [`Run::abort`] after a failure, and [`Run::tools_returned_in_vain`] where outputs are not wanted.
+///
 /// Every other input is [`OutOfTurn`] and changes nothing.
 ///
 /// A `directive_return` beside other calls of the same reply is judged after them, and not accepted when one of them
@@ -61,6 +65,10 @@ pub struct Run {
     is_reminded: bool,
     refusals: Vec<Refusal>,
     text: String,
+    /// Requests that were made again after a failure.
+    retries: u64,
+    /// The calls that were under way when the run failed.
+    failed_in: Option<Batch>,
 }
 
 /// What the machine waits for.
@@ -139,6 +147,8 @@ impl Run {
             is_reminded: false,
             refusals: Vec::new(),
             text: String::new(),
+            retries: 0,
+            failed_in: None,
         }
     }
 
@@ -161,7 +171,7 @@ impl Run {
     }
 
     fn ask(&mut self) -> Step {
-        if let Some(hit) = self.limits.reached(self.turns, &self.usage, self.elapsed) {
+        if let Some(hit) = self.limit_reached(self.elapsed) {
             let message = hit.to_string();
             return Step::Done(self.end_failed(Failure { kind: FailureKind::Limit(hit), message }));
         }
@@ -222,10 +232,18 @@ impl Run {
         &mut self,
         returned: Vec<Returned>,
     ) -> Result<Vec<ToolResult>, OutOfTurn> {
+        self.took_results(returned, None)
+    }
+
+    fn took_results(
+        &mut self,
+        returned: Vec<Returned>,
+        unwanted: Option<&str>,
+    ) -> Result<Vec<ToolResult>, OutOfTurn> {
         let Phase::Calling(batch) = &self.phase else {
             return Err(self.out_of_turn("tool results"));
         };
-        let answers = decide::after_calls(&batch.calls, returned, &self.contract)?;
+        let answers = decide::after_calls(&batch.calls, returned, &self.contract, unwanted)?;
         self.refusals.extend(answers.refusals);
         self.messages.push(Message::ToolResults { results: answers.results });
         self.phase = match answers.outputs {
@@ -332,6 +350,7 @@ impl Run {
 
     fn end_failed(&mut self, failure: Failure) -> End {
         let end = End::Failed(decide::blame(failure, &self.refusals));
+        self.failed_in = self.interrupted();
         self.phase = Phase::Done(end.clone());
         end
     }

@@ -9,8 +9,8 @@ use rye_sign::SigningKey;
 
 use crate::store::LocalStore;
 use crate::{
-    Cancel, Clock, DriveContext, Journal, JournalError, Outcome, Palette, Provider, Registry, Run,
-    ThreadId, ThreadRecord, drive,
+    Cancel, Clock, DriveContext, Hooks, Journal, JournalError, Outcome, Palette, Provider,
+    Registry, Run, ThreadId, ThreadRecord, drive,
 };
 
 /// A folder of threads: their records and their money, and the key that signs them.
@@ -80,6 +80,7 @@ impl Threads {
             approver: &(),
             cancel: &Cancel::new(),
             injected: &[],
+            hooks: &Hooks::none(),
         };
         Ok(drive(run, context).await)
     }

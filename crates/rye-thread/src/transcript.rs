@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rye_sign::chain::{Head, sign_checkpoint};
 use rye_sign::{PublicKey, SigningKey};
 
-pub use self::event::{Event, Injected, Target};
+pub use self::event::{Event, Injected, Target, Triggered};
 pub use self::markdown::markdown;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;

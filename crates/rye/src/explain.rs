@@ -49,9 +49,10 @@ pub struct Explained {
     pub inputs: Vec<PortFacts>,
     /// The declared outputs, in document order; declaring one grants returning them.
     pub outputs: Vec<PortFacts>,
-    /// Hooks of the hooks files, in turn, and then of the chain, root first. This version runs `resolve_extends` hooks of
-    /// hooks files and refuses to run past the others.
+    /// Hooks of the hooks files, in turn, and then of the chain, root first, with what each decides.
     pub hooks: Vec<HookFacts>,
+    /// What may be put before the model later, by hooks or by the directive that says how to go on in a new thread.
+    pub later: Vec<ItemFacts>,
     /// The files of configuration that decide on trust, risk, limits and hooks, nearest space first for each.
     pub configs: Vec<ItemFacts>,
     /// The system message, with placeholders as written.
@@ -164,21 +165,24 @@ pub struct HookFacts {
     pub id: String,
     /// The event that it waits for.
     pub event: &'static str,
+    /// What it decides about the thread.
+    pub effect: Option<&'static str>,
     /// What declares it, such as ``directive `notes/index` `` or ``config `agent/hooks` of the user space``.
     pub declared_by: String,
-    /// The SHA-256 over its event, condition and actions, and what a hooks file says beside them.
+    /// The SHA-256 over its event, condition, effect and actions, and what a hooks file says beside them.
     pub digest: Digest,
 }
 
 impl Explained {
-    /// Every file that it is made of, each once: chain, knowledge, tools and the provider's configuration.
+    /// Every file that it is made of, each once: chain, knowledge, what is told later, tools and the provider's configuration.
     #[must_use]
     pub fn items(&self) -> Vec<&ItemFacts> {
         let knowledge = self.context.iter().filter_map(|entry| entry.item.as_ref());
         let tools = self.tools.iter().filter_map(|tool| tool.item.as_ref());
         let provider = self.model.iter().filter_map(|model| model.item.as_ref());
         let mut items: Vec<&ItemFacts> = Vec::new();
-        for item in self.chain.iter().chain(knowledge).chain(tools).chain(provider) {
+        let later = self.later.iter();
+        for item in self.chain.iter().chain(knowledge).chain(later).chain(tools).chain(provider) {
             if !items.iter().any(|other| (other.kind, &other.id) == (item.kind, &item.id)) {
                 items.push(item);
             }
@@ -188,7 +192,7 @@ impl Explained {
 }
 
 impl Rye {
-    /// Takes a directive apart without running it. What keeps it from running, such as hooks, is told and is no error.
+    /// Takes a directive apart without running it. What keeps it from running, such as its risk, is told and is no error.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ impl Rye {
         let Answerer::Model(model) = answerer else { return Err(PrepareError::NothingSent { id }) };
         let info = model.choice.describe(&model.name);
         let (limits, max_output) = (plan.limits.limits, info.max_output);
-        let run = begun(opening, &plan.offer.palette, plan.contract, limits, max_output);
+        let run = begun(opening, None, &plan.offer.palette, plan.contract, limits, max_output);
         let request = first_request(run, &info).map_err(|failure| PrepareError::Ended {
             id: id.clone(),
             failure: Box::new(failure),

@@ -69,9 +69,9 @@ pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::risks::Risks;
 pub use self::rye::{OpenError, Rye, Setup};
 pub use self::session::{
-    Host, LimitOptions, LimitSource, LinkedThreads, Placing, PlanRequest, PrepareError,
-    ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Secrets, UnfinishedAnswer,
-    divergence_diff, record_failure, refuse_linked_threads,
+    Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads, Placing,
+    PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest,
+    Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use rye_prompt::{Opening, ReturnStyle};
-use rye_resolve::{ExtendsChain, Item, ItemId};
+use rye_resolve::{Item, ItemId};
 use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::Rye;
 use crate::session::{
     Answerer, Composed, Placing, PlanRequest, PrepareError, Vouched, answerer, chain_warnings,
-    composed, leaf, opened, permissions, plan, refuse_hooks, warnings, with_causes,
+    composed, leaf, opened, permissions, plan, warnings, with_causes,
 };
 
 /// What to render.
@@ -75,8 +75,8 @@ impl Rye {
         let Texts { composed, prompt, opening, provider } = self.texts(&wish)?;
         let mut vouched: Vec<Vouched> = provider.iter().flatten().map(Vouched::of).collect();
         vouched.extend(self.trust_config.iter().flat_map(Vouched::of_layers));
-        let mut notices = self.hook_notice(&composed.chain)?;
-        notices.extend(provider.err().map(|error| without_provider(&error)));
+        let mut notices: Vec<String> =
+            provider.err().map(|error| without_provider(&error)).into_iter().collect();
         notices.extend(warnings(&composed, &vouched, self));
         Ok(Rendered {
             digest: digest(opening.system.as_deref(), &opening.first_user_message),
@@ -107,16 +107,6 @@ impl Rye {
         Ok(Texts { composed, prompt, opening, provider })
     }
 
-    /// That hooks keep the directive from running, and that they are not shown.
-    fn hook_notice(&self, chain: &ExtendsChain) -> Result<Vec<String>, PrepareError> {
-        let refusal = refuse_hooks(chain, &self.library.config_hooks()?).err();
-        let notice = refusal.map(|error| {
-            let reason = with_causes(&error);
-            format!("it would not run, and what hooks do is not shown: {reason}")
-        });
-        Ok(notice.into_iter().collect())
-    }
-
     /// The directive prompt with its placeholders left as written, for which no inputs are needed.
     ///
     /// # Errors
@@ -129,8 +119,7 @@ impl Rye {
     ) -> Result<Template, PrepareError> {
         let chain = self.library.chain(self.library.directive(directive)?)?;
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
-        let mut warnings = self.hook_notice(&chain)?;
-        warnings.extend(chain_warnings(&chain));
+        let warnings = chain_warnings(&chain);
         Ok(Template { text, warnings })
     }
 }

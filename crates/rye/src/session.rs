@@ -1,9 +1,12 @@
 //! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
 
 mod authority;
+mod continuing;
 mod contract;
 mod error;
 mod facts;
+mod going_on;
+mod hooking;
 mod limits;
 mod links;
 mod live;
@@ -31,13 +34,16 @@ use rye_thread::{
 };
 
 pub(crate) use self::authority::return_capability;
+pub use self::continuing::Continuation;
+pub(crate) use self::continuing::continuation_directive;
 pub use self::error::PrepareError;
 pub(crate) use self::facts::{TOKEN, Vouched, chain_warnings, warnings};
+pub use self::going_on::ContinueError;
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 use self::live::Live;
 pub use self::live::UnfinishedAnswer;
-pub(crate) use self::plan::{Plan, plan, refuse_hooks};
+pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
@@ -63,12 +69,22 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// What the operator should know although the run went on.
     pub warnings: Vec<String>,
+    /// The threads whose conversation this one went on with, in order; each was continued by the next.
+    pub continues: Vec<ThreadId>,
 }
 
 /// Why a run did not happen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
+    /// A thread was continued, and the next one cannot be begun; `rye resume` tries again.
+    #[error("thread `{thread}` goes on in a new one, which cannot begin")]
+    Continue {
+        /// The thread that was continued.
+        thread: ThreadId,
+        /// What stands in the way.
+        source: Box<ContinueError>,
+    },
     /// The directive cannot be prepared; the thread's record says so too.
     #[error("directive `{directive}` cannot run")]
     Prepare {
@@ -94,6 +110,7 @@ impl RunError {
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
+            Self::Continue { source, .. } => source.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Linked(_) => Class::Refused,
             Self::Store(_) => Class::Failed,
@@ -113,31 +130,39 @@ impl Rye {
         if let Some(threads) = self.threads() {
             refuse_linked_threads(&threads)?;
         }
+        let report = self.begin(&request, host.clone()).await?;
+        self.go_on(report, host).await
+    }
+
+    /// Runs one thread, and not those that go on with its conversation.
+    async fn begin(&self, request: &RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
-        match prepare(self, &request, &host, &key) {
+        match prepare(self, request, &host, &key) {
             Ok(prepared) => self.driven(prepared, request, host, key).await,
-            Err(source) => Err(self.failed(Box::new(source), &request, &host, key)),
+            Err(source) => Err(self.failed(Box::new(source), request, &host, key)),
         }
     }
 
     async fn driven(
         &self,
         prepared: Prepared,
-        request: RunRequest,
+        request: &RunRequest,
         host: Host<'_>,
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
-        let Prepared { threads, record, contract, opening, means, warnings } = prepared;
+        let Prepared { threads, record, contract, opening, text, means, warnings } = prepared;
         let store = Store::open(&threads)?;
         let max_output = means.provider.describe().max_output;
-        let run = begun(opening, &means.palette, contract, record.limits.clone(), max_output);
+        let (limits, text) = (record.limits.clone(), text.as_deref());
+        let run = begun(opening, text, &means.palette, contract, limits, max_output);
         let mut journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
         let live = Live::new(&folder, host.observer);
         let host = Host { observer: &live, ..host };
         let context = means.context(&*store.threads, &mut journal, &host);
         let outcome = drive(run, context).await;
-        Ok(RunReport { thread: request.thread, folder, outcome, warnings })
+        let thread = request.thread.clone();
+        Ok(RunReport { thread, folder, outcome, warnings, continues: Vec::new() })
     }
 
     /// Leaves a thread in state `error` behind, where there is a project to leave it in.
@@ -201,15 +226,20 @@ fn leave_failed(
     journal.fail(reason, now).map_err(stored)
 }
 
-/// The run that a thread begins with, offered the whole palette.
+/// The run that a thread begins with, offered the whole palette; `text` is the second message of one that goes on.
 pub(crate) fn begun(
     opening: Opening,
+    text: Option<&str>,
     palette: &Palette,
     contract: OutputContract,
     limits: Limits,
     max_output: u64,
 ) -> Run {
-    Run::new(opening, palette.specs(&contract), contract, limits, max_output)
+    let mut run = Run::new(opening, palette.specs(&contract), contract, limits, max_output);
+    if let Some(text) = text {
+        run.inject(text).expect("because a run that has not begun takes a text");
+    }
+    run
 }
 
 /// The registry of a project and the store of its threads, which share one database.

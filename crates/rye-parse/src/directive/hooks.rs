@@ -4,8 +4,11 @@ use std::{fmt, str::FromStr};
 
 use crate::{Action, Condition, Spanned};
 
+mod effect;
 mod read;
 
+pub use effect::{HookEffect, ParseHookEffectError};
+pub(crate) use read::effect;
 pub(super) use read::read;
 
 /// One hook, as a directive or a hooks file declares it (SPEC 3.7, 10.3).
@@ -18,7 +21,9 @@ pub struct Hook {
     pub event: Spanned<HookEvent>,
     /// What must hold; several conditions in a row become one `All`.
     pub condition: Option<Spanned<Condition>>,
-    /// What is done, in order.
+    /// What it decides about the thread; one of [`HookEvent::effects`].
+    pub effect: Option<Spanned<HookEffect>>,
+    /// What is done, in order; only a hook with an effect may do nothing.
     pub actions: Vec<Spanned<Action>>,
 }
 

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The keys of a hook.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "id",
     "event",
     "layer",
@@ -20,6 +20,7 @@ const KEYS: [&str; 12] = [
     "when",
     "position",
     "wrap",
+    "effect",
     "action",
     "actions",
     "extends",
@@ -67,8 +68,11 @@ fn hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<ConfigHook> {
     let extends = node.item_id(report, "extends");
     let actions = action::all(report, node);
     let event = event?;
+    let effect = node
+        .text(report, "effect")
+        .and_then(|text| crate::directive::hooks::effect(report, event.value, text));
     fits_event(report, node, event.value);
-    let hook = Hook { id: id?, event, condition, actions };
+    let hook = Hook { id: id?, event, condition, effect, actions };
     Some(ConfigHook { hook, layer, order, position, wrap: wrap.unwrap_or(true), extends })
 }
 
@@ -83,7 +87,7 @@ fn fits_event(report: &mut Report<'_>, node: &Node<'_>, event: HookEvent) {
         }
     } else {
         useless.push("extends");
-        if !node.value.contains_key("action") && !node.value.contains_key("actions") {
+        if ["action", "actions", "effect"].iter().all(|key| !node.value.contains_key(*key)) {
             let help = "add `action: {primary: execute, item_type: …, item_id: …}`";
             node.missing(report, "action", help);
         }

@@ -113,7 +113,7 @@ rows! { hooks_refused;
 
 rows! { hook_refused;
     unknown_key: "id: a\nevent: limit\n«events»: x\naction: {primary: sign}", &[
-        "unknown key `events`; did you mean `event`? valid: `id`, `event`, `layer`, `order`, `condition`, `conditions`, `when`, `position`, `wrap`, `action`, `actions`, `extends`",
+        "unknown key `events`; did you mean `event`? valid: `id`, `event`, `layer`, `order`, `condition`, `conditions`, `when`, `position`, `wrap`, `effect`, `action`, `actions`, `extends`",
     ];
     unknown_event: "id: a\n«event»: after_turn\naction: {primary: sign}", &[
         "unknown event `after_turn`; did you mean `after_step`? valid: EVENTS",
@@ -121,6 +121,15 @@ rows! { hook_refused;
     no_id: "«event»: limit\naction: {primary: sign}", &["no `id` is given; add `id: …`"];
     no_action: "«id»: a\nevent: limit", &[
         "no `action` is given; add `action: {primary: execute, item_type: …, item_id: …}`",
+    ];
+    an_effect_that_is_none: "id: a\nevent: error\n«effect»: again", &[
+        "unknown effect `again`; valid: `retry`, `fail`, `abort`, `continue`, `escalate`",
+    ];
+    an_effect_of_another_event: "id: a\nevent: limit\n«effect»: retry", &[
+        "unknown effect at `limit` `retry`; valid: `fail`, `abort`, `escalate`",
+    ];
+    an_effect_where_nothing_is_decided: "id: a\nevent: after_complete\n«effect»: fail\naction: {primary: sign}", &[
+        "`effect` has no meaning for event `after_complete`; remove it",
     ];
     no_extends: "«id»: a\nevent: resolve_extends", &[
         "no `extends` is given; add `extends: …`, the id of a directive",

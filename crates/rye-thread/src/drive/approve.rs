@@ -2,7 +2,7 @@
 
 use super::{Driver, Stop};
 use crate::transcript::Event;
-use crate::{Decision, Run, ToolCall};
+use crate::{ApprovalRequest, Decision, Run, ToolCall};
 
 impl Driver<'_> {
     /// Has somebody decide on the call, which is on record before they are asked and after they answered.
@@ -22,18 +22,27 @@ impl Driver<'_> {
             self.seal()?;
             self.progress.is_asked = true;
         }
-        let began = self.context.clock.elapsed();
-        let decision = tokio::select! {
-            biased;
-            halt = self.context.cancel.halted() => return Err(halt.into()),
-            decision = self.context.approver.decide(&request) => decision,
-        };
-        self.waited += self.context.clock.elapsed().saturating_sub(began);
+        let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
         self.emit(&Event::ApprovalDecided { request, decision, by })?;
         self.seal()?;
         self.progress.is_asked = false;
         Ok(run.decided(decision)?)
+    }
+
+    /// What somebody says; the time that they take is not the thread's.
+    pub(super) async fn decision_on(
+        &mut self,
+        request: &ApprovalRequest,
+    ) -> Result<Option<Decision>, Stop> {
+        let began = self.context.clock.elapsed();
+        let decision = tokio::select! {
+            biased;
+            halt = self.context.cancel.halted() => return Err(halt.into()),
+            decision = self.context.approver.decide(request) => decision,
+        };
+        self.waited += self.context.clock.elapsed().saturating_sub(began);
+        Ok(decision)
     }
 }

@@ -50,6 +50,7 @@ impl Driver<'_> {
             self.settle(reservation, Nanos::ZERO)?;
             return Err(stop);
         }
+        self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         let answer = self.request(run, &request).instrument(span.clone()).await;
         telemetry::answered(&span, &answer);
@@ -142,6 +143,7 @@ impl Driver<'_> {
         match run.messages().last() {
             Some(Message::Assistant { reply }) if !reply.calls.is_empty() => Ok(()),
             _ => {
+                self.due.turn_over(&[]);
                 self.record_user_text(run)?;
                 self.checkpoint()
             }

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::call::{Plan, Prepared, intent, returned};
+use super::hooks::Occasion;
 use super::output::{self, Piece, Told};
 use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
@@ -53,10 +54,10 @@ impl Driver<'_> {
             }
             self.run_group(run, group).await?;
         }
-        self.answer_returns(run, calls.len(), returns)
+        self.answer_returns(run, calls.len(), returns).await
     }
 
-    fn answer_returns(
+    async fn answer_returns(
         &mut self,
         run: &mut Run,
         called: usize,
@@ -66,11 +67,24 @@ impl Driver<'_> {
         for call in returns.iter().skip(recorded) {
             self.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None))?;
         }
+        self.progress.intents = self.progress.intents.max(called + returns.len());
+        let unwanted = match run.returning(&self.progress.answers) {
+            Some(outputs) => self.evaluate(run, &Occasion::Returns(outputs)).await?,
+            None => None,
+        };
+        if run.has_ended() {
+            return Ok(());
+        }
         if let Some(tape) = &self.tape {
             tape.skip_receipts(returns.len());
         }
-        let progress = std::mem::take(&mut self.progress);
-        for result in run.tools_returned(progress.answers)? {
+        let (progress, known) = (std::mem::take(&mut self.progress), run.refusals().len());
+        let own = match unwanted {
+            Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
+            None => run.tools_returned(progress.answers)?,
+        };
+        self.due.turn_over(run.refusals_since(known));
+        for result in own {
             self.emit(&Event::ToolCallResult { result, refusal: None })?;
         }
         self.checkpoint()
@@ -119,7 +133,7 @@ impl Driver<'_> {
 }
 
 /// What the call came to when it was run; what is decided without running it is decided anew.
-fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
+pub(super) fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
     match prepared.plan {
         Plan::Answer(answer) => tape.receipt(prepared.call, Some(answer)),
         Plan::Run { .. } => tape.receipt(prepared.call, None),
@@ -127,7 +141,7 @@ fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
 }
 
 #[derive(Clone, Copy)]
-enum Interruption {
+pub(super) enum Interruption {
     Halted(Halt),
     OutOfTime,
 }
@@ -140,7 +154,7 @@ struct Slot<'a> {
     answer: Option<Returned>,
 }
 
-async fn run_all(
+pub(super) async fn run_all(
     group: Vec<Prepared<'_>>,
     cancel: &Cancel,
     left: Duration,

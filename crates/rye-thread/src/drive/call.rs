@@ -54,7 +54,7 @@ impl<'a> Driver<'a> {
     where
         'a: 'b,
     {
-        let prepared = self.resolved(index, call);
+        let prepared = self.resolved_in(self.context.palette, index, call);
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return prepared };
         let is_again = index < self.progress.intents;
         let (asks, plan) = match (reason(&offered.entry, is_again), run.decision(index)) {
@@ -69,11 +69,16 @@ impl<'a> Driver<'a> {
         Prepared { asks, plan: plan.map_or(prepared.plan, Plan::Answer), ..prepared }
     }
 
-    fn resolved<'b>(&self, index: usize, call: &'b ToolCall) -> Prepared<'b>
+    /// What a call of a tool of this palette means, and whether it may run.
+    pub(super) fn resolved_in<'b>(
+        &self,
+        palette: &'a crate::Palette,
+        index: usize,
+        call: &'b ToolCall,
+    ) -> Prepared<'b>
     where
         'a: 'b,
     {
-        let palette: &'a crate::Palette = self.context.palette;
         let resolved = match palette.resolve(call) {
             Ok(resolved) => resolved,
             Err(unresolved) => return self.prepare_unresolved(index, call, unresolved),
@@ -134,7 +139,7 @@ impl<'a> Driver<'a> {
 }
 
 /// Why somebody must be asked; `is_again` when the call began before and its program was killed.
-fn reason(entry: &PaletteEntry, is_again: bool) -> Option<ApprovalReason> {
+pub(super) fn reason(entry: &PaletteEntry, is_again: bool) -> Option<ApprovalReason> {
     match (is_again, entry.effect, entry.asking) {
         (true, Effect::Once, _) => Some(ApprovalReason::Interrupted),
         (false, _, Asking::Always) => Some(ApprovalReason::Configured),
@@ -142,7 +147,7 @@ fn reason(entry: &PaletteEntry, is_again: bool) -> Option<ApprovalReason> {
     }
 }
 
-fn denied(call: &ToolCall, offered: &Offered, is_again: bool) -> Returned {
+pub(super) fn denied(call: &ToolCall, offered: &Offered, is_again: bool) -> Returned {
     if is_again {
         let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
         return failed(call, message, &[]);
@@ -182,7 +187,7 @@ fn refused(call: &ToolCall, refusal: Refusal) -> Returned {
     Returned::refused(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
 }
 
-fn failed(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
+pub(super) fn failed(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
     let content = if problems.is_empty() {
         json!({ "error": error })
     } else {

@@ -2,16 +2,44 @@
 
 use super::{Driver, Stop};
 use crate::transcript::Event;
-use crate::{ApprovalRequest, End, Failure, Nanos, Outcome, Run, Step, ThreadState};
+use crate::{
+    ApprovalRequest, End, Failure, Nanos, Outcome, Run, SpendLimit, Step, ThreadId, ThreadState,
+};
 
 impl Driver<'_> {
     /// Records the end; where that fails, the failure to record is the end.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
         let written = self.write();
         let outcome = self.outcome(run, end);
-        let recorded = self.emit(&event(&outcome)).and_then(|()| self.seal());
+        let event = match &outcome.continued_by {
+            Some(next) => self.continued(run, &outcome, next),
+            None => event(&outcome),
+        };
+        let recorded = self.emit(&event).and_then(|()| self.seal());
         let recorded = written.and(recorded);
         self.saved(unless(outcome, recorded))
+    }
+
+    /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
+    /// continuation makes a budget longer.
+    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
+        let mut limits = run.limits().clone();
+        let turns = run.turns().saturating_add(run.retries());
+        limits.turns = limits.turns.saturating_sub(turns);
+        limits.tokens = limits.tokens.saturating_sub(run.usage().total());
+        let seconds = self.elapsed().as_secs();
+        limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
+        if let SpendLimit::AtMost(cap) = limits.spend {
+            limits.spend = SpendLimit::AtMost(cap.saturating_sub(outcome.cost));
+        }
+        Event::ThreadContinued {
+            next: next.clone(),
+            limits,
+            text: outcome.text.clone(),
+            turns: outcome.turns,
+            usage: outcome.usage,
+            cost: outcome.cost,
+        }
     }
 
     /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.
@@ -36,6 +64,13 @@ impl Driver<'_> {
         self.saved(unless(outcome, recorded))
     }
 
+    /// The thread that goes on after this one.
+    fn successor(&self) -> ThreadId {
+        self.successor
+            .clone()
+            .unwrap_or_else(|| self.context.journal.thread().successor(self.context.clock.now()))
+    }
+
     fn saved(&mut self, outcome: Outcome) -> Outcome {
         let now = self.context.clock.now();
         let saved = self.context.journal.finish(&outcome, now);
@@ -43,9 +78,11 @@ impl Driver<'_> {
     }
 
     fn outcome(&self, run: &Run, end: End) -> Outcome {
+        let continued_by = matches!(end, End::Continued).then(|| self.successor());
         let (state, outputs, failure) = match end {
             End::Cancelled => (ThreadState::Cancelled, None, None),
             End::Completed { outputs, .. } => (ThreadState::Completed, outputs, None),
+            End::Continued => (ThreadState::Continued, None, None),
             End::Failed(failure) => (ThreadState::Error, None, Some(failure)),
         };
         Outcome {
@@ -57,6 +94,7 @@ impl Driver<'_> {
             usage: *run.usage(),
             cost: self.cost(run),
             failure,
+            continued_by,
         }
     }
 
@@ -72,7 +110,7 @@ fn unless(outcome: Outcome, recorded: Result<(), Stop>) -> Outcome {
     match recorded {
         Err(Stop::Failed(failure)) if outcome.failure.is_none() => {
             let (state, failure) = (ThreadState::Error, Some(failure));
-            Outcome { state, asked: None, outputs: None, failure, ..outcome }
+            Outcome { state, asked: None, outputs: None, failure, continued_by: None, ..outcome }
         }
         _ => outcome,
     }
@@ -89,11 +127,12 @@ pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
         usage: *run.usage(),
         cost: run.cost(),
         failure: Some(failure),
+        continued_by: None,
     }
 }
 
 fn event(outcome: &Outcome) -> Event {
-    let Outcome { state, outputs, text, turns, usage, cost, failure, asked: _ } = outcome.clone();
+    let Outcome { state, outputs, text, turns, usage, cost, failure, .. } = outcome.clone();
     match state {
         ThreadState::Completed => Event::ThreadComplete { outputs, text, turns, usage, cost },
         _ => Event::ThreadError { state, failure, turns, usage, cost },

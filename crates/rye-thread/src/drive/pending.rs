@@ -9,14 +9,20 @@ use crate::{ApprovalReason, ApprovalRequest};
 /// The call that waits for a decision, as the transcript holds it; `None` when none does.
 #[must_use]
 pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
-    let decisive = ["approval_requested", "approval_decided", "thread_complete", "thread_error"];
+    let decisive = [
+        "approval_requested",
+        "approval_decided",
+        "thread_complete",
+        "thread_continued",
+        "thread_error",
+    ];
     let last = reading.records.iter().rev().find(|it| decisive.contains(&it.event.as_str()))?;
     (last.event == "approval_requested").then(|| request(last)).flatten()
 }
 
 fn request(record: &Record) -> Option<ApprovalRequest> {
     let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
-    let reasons = [ApprovalReason::Configured, ApprovalReason::Interrupted];
+    let reasons = ApprovalReason::ALL;
     let reason = reasons.into_iter().find(|reason| reason.as_str() == wire.reason)?;
     let Wire { call_id, item_id, arguments, .. } = wire;
     Some(ApprovalRequest::new(&record.thread, &call_id, &item_id, &arguments, reason))

@@ -1,5 +1,6 @@
 //! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
 
+mod hooked;
 mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,12 +11,13 @@ use serde_json::Value;
 use self::wire::EndWire;
 pub(super) use self::wire::Recorded;
 use super::batch::Progress;
+use super::hooks::{Due, Entry, Log};
 use crate::budget::LedgerError;
 use crate::message::disk::ResultDisk;
 use crate::transcript::{Event, Reading, Record, recorded_payload};
 use crate::{
-    Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadState, ToolCall,
-    ToolResult,
+    Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId, ThreadState,
+    ToolCall, ToolResult,
 };
 
 /// Why a thread cannot go on.
@@ -66,6 +68,14 @@ pub(super) struct Recovered {
     pub(super) ended: Option<ThreadState>,
     /// Whether the thread was handed to the provider's fallback.
     pub(super) has_fallen_back: bool,
+    /// The events whose hooks had no turn yet.
+    pub(super) due: Due,
+    /// What hooks did whose turn is not over.
+    pub(super) log: Log,
+    /// At how many events hooks have acted whose turn is over.
+    pub(super) evaluations: u64,
+    /// The thread that was to go on.
+    pub(super) successor: Option<ThreadId>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -94,14 +104,20 @@ struct Fold {
     costs: BTreeMap<u64, Nanos>,
     /// The reservation of the request that is not answered yet.
     reservation: Option<u64>,
-    /// Whether the run ended its history with a text of its own that is not recorded yet.
-    text_due: bool,
+    /// Texts that the run added to its history and that are not recorded yet.
+    texts_due: VecDeque<String>,
     /// The run's own answers that are not recorded yet.
     own_due: VecDeque<ToolResult>,
     elapsed: Duration,
     last: Option<Moment>,
     ended: Option<ThreadState>,
     has_fallen_back: bool,
+    due: Due,
+    log: Log,
+    evaluations: u64,
+    /// Why hooks do not accept the outputs that are returned.
+    unwanted: Option<String>,
+    successor: Option<ThreadId>,
 }
 
 impl Fold {
@@ -113,12 +129,17 @@ impl Fold {
             progress: Progress::default(),
             costs: BTreeMap::new(),
             reservation: None,
-            text_due: false,
+            texts_due: VecDeque::new(),
             own_due: VecDeque::new(),
             elapsed: Duration::ZERO,
             last: None,
             ended: None,
             has_fallen_back: false,
+            due: Due::default(),
+            log: Log::default(),
+            evaluations: 0,
+            unwanted: None,
+            successor: None,
         }
     }
 
@@ -136,8 +157,18 @@ impl Fold {
         if self.ended.is_some() && record.event != "checkpoint" {
             return Err("it comes after the end of the thread".to_owned());
         }
-        match Recorded::read(record)? {
-            Recorded::Nothing => Ok(()),
+        let recorded = Recorded::read(record)?;
+        if recorded.is_after_hooks() {
+            self.hooks_over()?;
+        }
+        match recorded {
+            Recorded::Nothing | Recorded::ContextInTurn => Ok(()),
+            Recorded::Hook(entry) => self.of_hook(entry),
+            Recorded::Asked { .. } if !self.log.is_empty() => self.of_hook(Entry::Asked),
+            Recorded::Decided { decision } if !self.log.is_empty() => {
+                self.of_hook(Entry::Decided(decision))
+            }
+            Recorded::Continued { next } => self.continued(next),
             Recorded::Fallback => {
                 self.has_fallen_back = true;
                 Ok(())
@@ -174,11 +205,8 @@ impl Fold {
         if !self.opening.is_empty() {
             return self.begin(event, &serde_json::json!({ "text": text }));
         }
-        match self.run.messages().last() {
-            Some(Message::User { text: own }) if self.text_due && own == text => {
-                self.text_due = false;
-                Ok(())
-            }
+        match self.texts_due.pop_front() {
+            Some(own) if own == text => Ok(()),
             // What follows a changed opening is not looked at more closely.
             _ if !self.changes.is_empty() => Ok(()),
             _ => Err("the run has no such text".to_owned()),
@@ -187,13 +215,19 @@ impl Fold {
 
     fn step_start(&mut self, reservation: Option<u64>) -> Result<(), String> {
         self.reservation = reservation;
+        self.due.asked(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
     fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
         self.run.model_replied(reply, cost).map_err(text)?;
         self.costs.extend(self.reservation.take().map(|number| (number, cost)));
-        self.text_due = matches!(self.run.messages().last(), Some(Message::User { .. }));
+        if let Some(Message::User { text }) = self.run.messages().last() {
+            self.texts_due.push_back(text.clone());
+        }
+        if self.run.is_ready() {
+            self.due.turn_over(&[]);
+        }
         Ok(())
     }
 
@@ -250,8 +284,13 @@ impl Fold {
     }
 
     fn finish_batch(&mut self) -> Result<(), String> {
-        let progress = std::mem::take(&mut self.progress);
-        self.own_due = self.run.tools_returned(progress.answers).map_err(text)?.into();
+        let (progress, known) = (std::mem::take(&mut self.progress), self.run.refusals().len());
+        let own = match self.unwanted.take() {
+            Some(reason) => self.run.tools_returned_in_vain(progress.answers, &reason),
+            None => self.run.tools_returned(progress.answers),
+        };
+        self.own_due = own.map_err(text)?.into();
+        self.due.turn_over(self.run.refusals_since(known));
         Ok(())
     }
 
@@ -275,6 +314,7 @@ impl Fold {
         let ended = match (state, end.failure()?) {
             (ThreadState::Completed, _) if self.run.has_ended() => Ok(()),
             (ThreadState::Completed, _) => return Err("the run had more to do".to_owned()),
+            (ThreadState::Cancelled, _) if self.run.has_ended() => Ok(()),
             (ThreadState::Cancelled, _) => self.run.cancel(),
             (_, Some(_)) if self.run.has_ended() => Ok(()),
             (_, Some(failure)) => self.run.fail(failure),
@@ -284,20 +324,49 @@ impl Fold {
         ended.map_err(text)
     }
 
+    fn continued(&mut self, next: ThreadId) -> Result<(), String> {
+        if !matches!(self.run.step(self.elapsed), Step::Done(crate::End::Continued)) {
+            return Err("no hook had the thread continued".to_owned());
+        }
+        (self.ended, self.successor) = (Some(ThreadState::Continued), Some(next));
+        Ok(())
+    }
+
     fn recovered(self) -> Recovered {
         let Self {
-            run, opening, progress, costs, text_due, own_due, ended, has_fallen_back, ..
+            run,
+            opening,
+            progress,
+            costs,
+            texts_due,
+            own_due,
+            ended,
+            has_fallen_back,
+            due,
+            log,
+            evaluations,
+            successor,
+            ..
         } = self;
         let mut missing: Vec<Event> = opening.into();
-        if let (true, Some(Message::User { text })) = (text_due, run.messages().last()) {
-            missing.push(Event::UserMessage { text: text.clone() });
-        }
+        missing.extend(texts_due.into_iter().map(|text| Event::UserMessage { text }));
         missing.extend(
             own_due.into_iter().map(|result| Event::ToolCallResult { result, refusal: None }),
         );
         let mut run = run;
         run.spent(self.elapsed);
-        Recovered { run, progress, missing, costs, ended, has_fallen_back }
+        Recovered {
+            run,
+            progress,
+            missing,
+            costs,
+            ended,
+            has_fallen_back,
+            due,
+            log,
+            evaluations,
+            successor,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::budget::MemoryLedger;
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Injected, Reading, read};
 use crate::{
-    Cancel, Clock, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
+    Cancel, Clock, Hooks, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
     ThreadRecord,
 };
 
@@ -32,6 +32,8 @@ pub struct ReplayContext<'a> {
     pub authority: &'a Authority,
     /// What was composed into the opening.
     pub injected: &'a [Injected],
+    /// What acts at the events of the thread; none of its actions is run.
+    pub hooks: &'a Hooks,
     /// The thread's record.
     pub record: &'a ThreadRecord,
 }
@@ -95,6 +97,7 @@ pub async fn replay(
         approver: &*tape,
         cancel: &Cancel::new(),
         injected: context.injected,
+        hooks: context.hooks,
     };
     Driver { tape: Some(Arc::clone(&tape)), ..Driver::new(&run, driver) }.drive(run).await;
     let thread = &context.record.thread;

@@ -56,8 +56,10 @@ pub async fn resume(
         driver.info = next.describe();
     }
     driver.settle_left(&recovered)?;
-    let Recovered { mut run, progress, missing, ended, .. } = recovered;
-    driver.progress = progress;
+    let Recovered { mut run, progress, missing, ended, due, log, evaluations, successor, .. } =
+        recovered;
+    (driver.progress, driver.due, driver.log) = (progress, due, log);
+    (driver.evaluations, driver.successor) = (evaluations, successor);
     if let Some(state) = ended {
         return Ok(driver.close(&run, state));
     }

@@ -81,6 +81,7 @@ impl Place {
             approver: &(),
             cancel: &Cancel::new(),
             injected: &[],
+            hooks: &crate::Hooks::none(),
         };
         drive(run, context).await
     }

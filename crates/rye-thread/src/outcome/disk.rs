@@ -142,8 +142,9 @@ impl LimitHitDisk {
 }
 
 /// The kinds that have no facts beside their name.
-const PLAIN: [FailureKind; 7] = [
+const PLAIN: [FailureKind; 8] = [
     FailureKind::CutOff,
+    FailureKind::Hook,
     FailureKind::MissingOutputs,
     FailureKind::OutOfTurn,
     FailureKind::Preparation,

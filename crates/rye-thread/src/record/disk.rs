@@ -34,11 +34,13 @@ pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
 const FORMAT: &str = "rye-thread";
 const VERSION: u64 = 1;
 
-const MEMBERS: [&str; 18] = [
+const MEMBERS: [&str; 20] = [
     "format",
     "version",
     "thread_id",
     "parent",
+    "continues",
+    "continued_by",
     "directive",
     "state",
     "created",
@@ -62,6 +64,10 @@ struct RecordDisk {
     version: u64,
     thread_id: String,
     parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    continues: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    continued_by: Option<String>,
     directive: String,
     state: String,
     created: String,
@@ -92,6 +98,8 @@ impl RecordDisk {
             version: VERSION,
             thread_id: record.thread.to_string(),
             parent: record.parent.as_ref().map(ThreadId::to_string),
+            continues: record.continues.as_ref().map(ThreadId::to_string),
+            continued_by: record.continued_by.as_ref().map(ThreadId::to_string),
             directive: record.directive.clone(),
             state: record.state.to_string(),
             created: record.created.to_string(),
@@ -116,6 +124,8 @@ impl RecordDisk {
         Ok(ThreadRecord {
             thread: thread(&self.thread_id)?,
             parent: self.parent.as_deref().map(thread).transpose()?,
+            continues: self.continues.as_deref().map(thread).transpose()?,
+            continued_by: self.continued_by.as_deref().map(thread).transpose()?,
             directive: self.directive,
             state: self.state.parse().map_err(|error| format!("{error}"))?,
             created: moment(&self.created)?,

@@ -123,7 +123,7 @@ fn what_this_version_does_not_read_is_refused() {
     check_malformed(|members| drop(members.shift_remove("turns")), "missing field `turns`");
     check_malformed(
         |members| drop(members.insert("state".to_owned(), json!("paused"))),
-        "`paused` is not a thread state; use `cancelled`, `completed`, `created`, `error`, `running` or `suspended`",
+        "`paused` is not a thread state; use `cancelled`, `completed`, `continued`, `created`, `error`, `running` or `suspended`",
     );
 }
 

@@ -52,7 +52,7 @@ fn a_row_that_nobody_wrote_is_an_error() {
     connection.execute("UPDATE thread SET state = 'dreaming'", []).unwrap();
     assert_eq!(
         registry.list().unwrap_err().to_string(),
-        "registry holds a thread that cannot be read: `dreaming` is not a thread state; use `cancelled`, `completed`, \
+        "registry holds a thread that cannot be read: `dreaming` is not a thread state; use `cancelled`, `completed`, `continued`, \
          `created`, `error`, `running` or `suspended`; restore `registry.db`"
     );
 }

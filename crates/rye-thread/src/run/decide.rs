@@ -96,6 +96,7 @@ pub(super) fn after_calls(
     calls: &[ToolCall],
     returned: Vec<Returned>,
     contract: &OutputContract,
+    unwanted: Option<&str>,
 ) -> Result<Answers, OutOfTurn> {
     let called: Vec<&ToolCall> = calls.iter().filter(|call| !is_return(call)).collect();
     let fits = |(call, returned): (&&ToolCall, &Returned)| {
@@ -108,17 +109,27 @@ pub(super) fn after_calls(
             given,
         });
     }
-    Ok(answers(calls, returned, contract))
+    Ok(answers(calls, returned, contract, unwanted))
 }
 
-fn answers(calls: &[ToolCall], returned: Vec<Returned>, contract: &OutputContract) -> Answers {
+fn answers(
+    calls: &[ToolCall],
+    returned: Vec<Returned>,
+    contract: &OutputContract,
+    unwanted: Option<&str>,
+) -> Answers {
     let others_failed = returned.iter().any(|returned| returned.result.is_error);
     let mut answers =
         Answers { results: Vec::new(), own: Vec::new(), refusals: Vec::new(), outputs: None };
     let mut returned = returned.into_iter();
     for call in calls {
         let result = if is_return(call) {
-            let result = match judge(call, contract, others_failed, answers.outputs.is_some()) {
+            let judged = judge(call, contract, others_failed, answers.outputs.is_some());
+            let wanted = judged.and_then(|outputs| match unwanted {
+                Some(reason) => Err(vec![reason.to_owned()]),
+                None => Ok(outputs),
+            });
+            let result = match wanted {
                 Ok(outputs) => {
                     answers.outputs = Some(outputs);
                     ToolResult::ok(call, json!({"accepted": true}))
@@ -199,6 +210,21 @@ pub(super) fn input_bound(run: &Run) -> u64 {
         .map(|message| size(message).saturating_add(FRAME))
         .fold(tokens.saturating_add(FRAME), u64::saturating_add)
 }
+
+pub(super) fn context_estimate(run: &Run) -> u64 {
+    let (counted, tokens) = match run.measured {
+        Some(measured) => (measured.messages, measured.tokens),
+        None => (0, opening_bound(run) / BYTES_PER_TOKEN),
+    };
+    let since = run.messages.iter().skip(counted).map(|message| match message {
+        Message::Assistant { reply } if reply.usage.output > 0 => reply.usage.output,
+        other => size(other) / BYTES_PER_TOKEN,
+    });
+    since.fold(tokens, u64::saturating_add)
+}
+
+/// How many bytes of text or JSON a token has, about.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// Tokens that a provider may put around a message or a tool.
 const FRAME: u64 = 128;

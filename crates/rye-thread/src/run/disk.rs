@@ -30,7 +30,7 @@ impl Run {
         if header.format != FORMAT {
             return Err(RunDiskError::OtherFormat { format: header.format });
         }
-        if header.version != VERSION {
+        if !(1..=VERSION).contains(&header.version) {
             return Err(RunDiskError::OtherVersion { version: header.version });
         }
         let disk: RunDisk = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
@@ -56,7 +56,7 @@ pub enum RunDiskError {
     },
     /// It was saved by another version of the program.
     #[error(
-        "saved run has version {version} and this program reads version 1; use the program that saved it"
+        "saved run has version {version} and this program reads versions 1 and 2; use the program that saved it"
     )]
     OtherVersion {
         /// The version that it says it has.
@@ -77,7 +77,8 @@ impl RunDiskError {
 }
 
 const FORMAT: &str = "rye-run";
-const VERSION: u64 = 1;
+/// Version 1 knows no retries, and is read as well.
+const VERSION: u64 = 2;
 
 #[derive(Deserialize)]
 struct Header {
@@ -105,6 +106,10 @@ struct RunDisk {
     reminded: bool,
     refusals: Vec<RefusalDisk>,
     text: String,
+    #[serde(default)]
+    retries: u64,
+    #[serde(default)]
+    failed_in: Option<BatchDisk>,
 }
 
 impl RunDisk {
@@ -129,6 +134,8 @@ impl RunDisk {
             reminded: run.is_reminded,
             refusals: run.refusals.iter().map(RefusalDisk::of).collect(),
             text: run.text.clone(),
+            retries: run.retries,
+            failed_in: run.failed_in.as_ref().map(BatchDisk::of),
         }
     }
 
@@ -154,6 +161,8 @@ impl RunDisk {
             is_reminded: self.reminded,
             refusals: self.refusals.into_iter().map(RefusalDisk::into_refusal).collect(),
             text: self.text,
+            retries: self.retries,
+            failed_in: self.failed_in.map(BatchDisk::into_batch).transpose()?,
         })
     }
 }
@@ -200,6 +209,7 @@ enum PhaseDisk {
     Waiting { batch: BatchDisk, index: usize },
     Cancelled,
     Completed { outputs: Option<Map<String, Value>>, text: String },
+    Continued,
     Failed(FailureDisk),
 }
 
@@ -245,6 +255,7 @@ impl PhaseDisk {
             Phase::Done(End::Completed { outputs, text }) => {
                 Self::Completed { outputs: outputs.clone(), text: text.clone() }
             }
+            Phase::Done(End::Continued) => Self::Continued,
             Phase::Done(End::Failed(failure)) => Self::Failed(FailureDisk::of(failure)),
         }
     }
@@ -263,6 +274,7 @@ impl PhaseDisk {
             }
             Self::Cancelled => Phase::Done(End::Cancelled),
             Self::Completed { outputs, text } => Phase::Done(End::Completed { outputs, text }),
+            Self::Continued => Phase::Done(End::Continued),
             Self::Failed(failure) => Phase::Done(End::Failed(failure.into_failure()?)),
         })
     }

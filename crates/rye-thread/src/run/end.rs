@@ -41,6 +41,8 @@ pub enum End {
         /// The last text, may be empty.
         text: String,
     },
+    /// Another thread goes on with the conversation.
+    Continued,
     /// It failed.
     Failed(Failure),
 }

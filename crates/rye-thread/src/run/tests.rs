@@ -8,6 +8,7 @@ use crate::{
     DIRECTIVE_RETURN, OutputField, OutputType, ProviderErrorClass, SpendLimit, StopReason,
 };
 
+mod hooked;
 mod saving;
 mod transitions;
 
@@ -78,6 +79,7 @@ fn phase(step: &Step) -> String {
         Step::Done(End::Completed { outputs, text }) => {
             format!("completed: {} {text:?}", json!(outputs))
         }
+        Step::Done(End::Continued) => "continued".to_owned(),
         Step::Done(End::Failed(failure)) => format!("failed: {:?}: {failure}", failure.kind),
     }
 }

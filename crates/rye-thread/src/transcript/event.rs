@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalRequest, Decision, Effect, Failure, Limits, Nanos, ProviderInfo, Refusal, Reply,
-    ThreadState, ToolResult, ToolSpec, Usage,
+    ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, Limits, Nanos, ProviderInfo,
+    Refusal, Reply, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
 };
 
 /// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
@@ -42,6 +42,32 @@ pub enum Event {
     },
     /// An item was composed into the opening.
     ContextInjected(Injected),
+    /// An action of a hook is about to run: the intent, named as that of a model's call.
+    HookCallStart {
+        /// The hook.
+        hook: String,
+        /// An id of its own, such as `hook-2-1`.
+        call_id: String,
+        /// Whether what it gives back is put before the model.
+        injects: bool,
+        /// The name that the palette resolves.
+        name: String,
+        /// The arguments, as the tool gets them where one was found.
+        arguments: Value,
+        /// The tool that the action means, where there is one.
+        target: Option<Target>,
+    },
+    /// What an action of a hook came to: the receipt.
+    HookCallResult {
+        /// The hook.
+        hook: String,
+        /// What it came to.
+        result: ToolResult,
+        /// Set when the action was refused.
+        refusal: Option<Refusal>,
+    },
+    /// A hook matches an event, and acts.
+    HookTriggered(Triggered),
     /// The model refused the first request for existence or capacity, and another is asked from now on (SPEC 11.1).
     ModelFallback {
         /// Who answers now.
@@ -73,6 +99,21 @@ pub enum Event {
     SystemPrompt {
         /// The text.
         text: String,
+    },
+    /// Another thread goes on with the conversation.
+    ThreadContinued {
+        /// That thread.
+        next: ThreadId,
+        /// What is left for it of the limits.
+        limits: Limits,
+        /// The last text.
+        text: String,
+        /// Requests that were answered.
+        turns: u64,
+        /// Tokens of all answers.
+        usage: Usage,
+        /// What it cost.
+        cost: Nanos,
     },
     /// The thread is done.
     ThreadComplete {
@@ -147,6 +188,30 @@ pub enum Event {
     },
 }
 
+/// A hook that acts, and at what.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Triggered {
+    /// The number of the event among those of the thread that a hook acted at, from 1.
+    pub evaluation: u64,
+    /// The event.
+    pub event: HookEvent,
+    /// The hook.
+    pub hook: String,
+    /// What declares it.
+    pub declared_by: String,
+    /// Its layer.
+    pub layer: u8,
+    /// What it decides, unless an earlier one has, or it cannot be had.
+    pub effect: Option<HookEffect>,
+    /// What the thread is about to fail with, or what a refused call would be blamed for.
+    pub failure: Option<Failure>,
+    /// Whether that is the end of the thread, unless a hook decides otherwise.
+    pub is_final: bool,
+    /// What the hook's condition and arguments saw.
+    pub data: Value,
+}
+
 /// The tool that a call means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -171,10 +236,12 @@ impl Target {
 pub struct Injected {
     /// The item's id; `None` for text that a directive holds inline.
     pub item_id: Option<String>,
-    /// Where it went: `system`, `before` or `after`.
+    /// Where it went: `system`, `before` or `after`, or `turn` for what a hook adds to the conversation later.
     pub position: String,
     /// The SHA-256 of its text, in hex.
     pub sha256: String,
+    /// The hook that put it there.
+    pub hook: Option<String>,
 }
 
 impl Injected {
@@ -185,24 +252,34 @@ impl Injected {
             item_id: item_id.map(str::to_owned),
             position: position.to_owned(),
             sha256: sha256.to_owned(),
+            hook: None,
         }
+    }
+
+    /// The same, put there by a hook.
+    #[must_use]
+    pub fn by_hook(mut self, hook: &str) -> Self {
+        self.hook = Some(hook.to_owned());
+        self
     }
 }
 
 impl Event {
     /// The names of all events, sorted.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 19] = [
         "approval_decided",
         "approval_requested",
         "assistant_reasoning",
         "assistant_text",
         "checkpoint",
         "context_injected",
+        "hook_triggered",
         "model_fallback",
         "step_finish",
         "step_start",
         "system_prompt",
         "thread_complete",
+        "thread_continued",
         "thread_error",
         "thread_resumed",
         "thread_start",
@@ -221,16 +298,18 @@ impl Event {
             Self::AssistantText { .. } => "assistant_text",
             Self::Checkpoint { .. } => "checkpoint",
             Self::ContextInjected(_) => "context_injected",
+            Self::HookTriggered(_) => "hook_triggered",
             Self::ModelFallback { .. } => "model_fallback",
             Self::StepFinish { .. } => "step_finish",
             Self::StepStart { .. } => "step_start",
             Self::SystemPrompt { .. } => "system_prompt",
             Self::ThreadComplete { .. } => "thread_complete",
+            Self::ThreadContinued { .. } => "thread_continued",
             Self::ThreadError { .. } => "thread_error",
             Self::ThreadResumed { .. } => "thread_resumed",
             Self::ThreadStart { .. } => "thread_start",
-            Self::ToolCallResult { .. } => "tool_call_result",
-            Self::ToolCallStart { .. } => "tool_call_start",
+            Self::HookCallResult { .. } | Self::ToolCallResult { .. } => "tool_call_result",
+            Self::HookCallStart { .. } | Self::ToolCallStart { .. } => "tool_call_start",
             Self::UserMessage { .. } => "user_message",
         }
     }

@@ -23,6 +23,24 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             let what = injected.item_id.as_deref().unwrap_or("inline text");
             format!("Context in `{}`: `{what}`\n\n", injected.position)
         }
+        Event::HookCallResult { hook, result, .. } => {
+            let title = if result.is_error { "Failed" } else { "Result" };
+            section(
+                &format!("{title} of hook `{hook}`: `{}`", result.name),
+                &fenced("json", &pretty(&result.content)),
+            )
+        }
+        Event::HookCallStart { hook, name, arguments, target, .. } => {
+            let name = target.as_ref().map_or(name, |target| &target.item_id);
+            section(
+                &format!("Call of hook `{hook}`: `{name}`"),
+                &fenced("json", &pretty(arguments)),
+            )
+        }
+        Event::HookTriggered(triggered) => {
+            let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
+            format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
+        }
         Event::ModelFallback { provider, reason } => {
             format!(
                 "*`{}` at `{}` answers from here: {reason}*\n\n",
@@ -43,6 +61,9 @@ pub fn markdown(event: &Event, at: Moment) -> String {
                     outputs.map_or(String::new(), |text| text + "\n")
                 ),
             )
+        }
+        Event::ThreadContinued { next, turns, cost, .. } => {
+            section("Continued", &format!("Goes on as `{next}`.\n\n{turns} turns, {cost}"))
         }
         Event::ThreadError { state, failure, turns, cost, .. } => {
             let why = failure

@@ -5,11 +5,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Event;
+use super::{Event, Injected, Target, Triggered};
 use crate::message::disk::{ReplyDisk, UsageDisk};
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{Nanos, Prices, ProviderInfo, Usage};
+use crate::{HookEffect, Nanos, Prices, ProviderInfo, Refusal, ToolResult, Usage};
 
 #[derive(Serialize)]
 pub(super) struct RecordWire<'a> {
@@ -82,11 +82,8 @@ fn value(event: &Event) -> Value {
             "reason": request.reason.as_str(),
         }),
         Event::Checkpoint { checkpoint } => checkpoint.clone(),
-        Event::ContextInjected(injected) => json!({
-            "item_id": injected.item_id,
-            "position": injected.position,
-            "sha256": injected.sha256,
-        }),
+        Event::ContextInjected(injected) => context(injected),
+        Event::HookTriggered(triggered) => hook(triggered),
         Event::ModelFallback { provider, reason } => {
             let mut value = named(provider);
             value["reason"] = json!(reason);
@@ -106,9 +103,40 @@ fn value(event: &Event) -> Value {
             "facts": facts,
         }),
         Event::ThreadStart { .. } => start(event),
-        Event::ThreadComplete { .. } | Event::ThreadError { .. } => end(event),
-        Event::ToolCallResult { .. } | Event::ToolCallStart { .. } => call(event),
+        Event::ThreadComplete { .. }
+        | Event::ThreadContinued { .. }
+        | Event::ThreadError { .. } => end(event),
+        Event::HookCallResult { .. }
+        | Event::HookCallStart { .. }
+        | Event::ToolCallResult { .. }
+        | Event::ToolCallStart { .. } => call(event),
     }
+}
+
+fn context(injected: &Injected) -> Value {
+    let mut value = json!({
+        "item_id": injected.item_id,
+        "position": injected.position,
+        "sha256": injected.sha256,
+    });
+    if let Some(hook) = &injected.hook {
+        value["hook"] = json!(hook);
+    }
+    value
+}
+
+fn hook(triggered: &Triggered) -> Value {
+    json!({
+        "evaluation": triggered.evaluation,
+        "hook_event": triggered.event.as_str(),
+        "hook": triggered.hook,
+        "declared_by": triggered.declared_by,
+        "layer": triggered.layer,
+        "effect": triggered.effect.map(HookEffect::as_str),
+        "failure": triggered.failure.as_ref().map(FailureDisk::of),
+        "final": triggered.is_final,
+        "data": triggered.data,
+    })
 }
 
 fn start(event: &Event) -> Value {
@@ -154,6 +182,13 @@ fn end(event: &Event) -> Value {
             value["text"] = json!(text);
             value
         }
+        Event::ThreadContinued { next, limits, text, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["next"] = json!(next.as_str());
+            value["limits"] = json!(LimitsDisk::of(limits));
+            value["text"] = json!(text);
+            value
+        }
         Event::ThreadError { state, failure, turns, usage, cost } => {
             let mut value = totals(*turns, usage, *cost);
             value["state"] = json!(state.as_str());
@@ -170,25 +205,46 @@ fn totals(turns: u64, usage: &Usage, cost: Nanos) -> Value {
 
 fn call(event: &Event) -> Value {
     match event {
-        Event::ToolCallResult { result, refusal } => json!({
-            "call_id": result.call_id,
-            "name": result.name,
-            "content": result.content,
-            "is_error": result.is_error,
-            "refusal": refusal.as_ref().map(RefusalDisk::of),
-        }),
-        Event::ToolCallStart { call_id, name, arguments, target } => json!({
-            "call_id": call_id,
-            "name": name,
-            "arguments": arguments,
-            "target": target.as_ref().map(|target| json!({
-                "item_id": target.item_id,
-                "capability": target.capability,
-                "effect": target.effect.as_str(),
-            })),
-        }),
+        Event::HookCallResult { hook, result, refusal } => of_hook(hook, receipt(result, refusal)),
+        Event::HookCallStart { hook, call_id, injects, name, arguments, target } => {
+            let mut value = of_hook(hook, intent(call_id, name, arguments, target.as_ref()));
+            value["injects"] = json!(injects);
+            value
+        }
+        Event::ToolCallResult { result, refusal } => receipt(result, refusal),
+        Event::ToolCallStart { call_id, name, arguments, target } => {
+            intent(call_id, name, arguments, target.as_ref())
+        }
         _ => Value::Null,
     }
+}
+
+fn of_hook(hook: &str, mut value: Value) -> Value {
+    value["hook"] = json!(hook);
+    value
+}
+
+fn receipt(result: &ToolResult, refusal: &Option<Refusal>) -> Value {
+    json!({
+        "call_id": result.call_id,
+        "name": result.name,
+        "content": result.content,
+        "is_error": result.is_error,
+        "refusal": refusal.as_ref().map(RefusalDisk::of),
+    })
+}
+
+fn intent(call_id: &str, name: &str, arguments: &Value, target: Option<&Target>) -> Value {
+    json!({
+        "call_id": call_id,
+        "name": name,
+        "arguments": arguments,
+        "target": target.map(|target| json!({
+            "item_id": target.item_id,
+            "capability": target.capability,
+            "effect": target.effect.as_str(),
+        })),
+    })
 }
 
 fn sha256(text: &str) -> String {

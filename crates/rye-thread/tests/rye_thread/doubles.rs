@@ -14,10 +14,11 @@ use rye_thread::budget::{Ledger, MemoryLedger};
 use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    Cancel, Clock, Delta, DeltaSink, DriveContext, Effect, Journal, Limits, Moment, Nanos,
-    Observer, Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry,
-    Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, Reply, Request,
-    Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive,
+    ApprovalRequest, Approver, Cancel, Clock, Decision, Delta, DeltaSink, DriveContext, Effect,
+    Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract, OutputField,
+    OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError, ProviderErrorClass,
+    ProviderInfo, Registry, Reply, Request, Run, StopReason, ThreadId, ThreadRecord, Tool,
+    ToolCall, ToolOutput, ToolSpec, Usage, drive,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -215,6 +216,8 @@ pub(crate) struct Thread {
     pub(crate) cancel: Cancel,
     pub(crate) place: Arc<TempDir>,
     pub(crate) injected: Vec<Injected>,
+    pub(crate) hooks: Hooks,
+    pub(crate) approves: Option<Decision>,
     pub(crate) facts: Map<String, Value>,
 }
 
@@ -235,6 +238,8 @@ impl Thread {
             cancel: Cancel::new(),
             place: Arc::new(tempfile::tempdir().unwrap()),
             injected: Vec::new(),
+            hooks: Hooks::none(),
+            approves: None,
             facts: Map::new(),
         }
     }
@@ -290,9 +295,10 @@ impl Thread {
             journal: &mut journal,
             clock: &*self.clock,
             observer: &watching,
-            approver: &(),
+            approver: &Says(self.approves),
             cancel: &self.cancel,
             injected: &self.injected,
+            hooks: &self.hooks,
         };
         let outcome = drive(run, context).await;
         Driven {
@@ -307,6 +313,16 @@ impl Thread {
             ledger: self.ledger,
             place: self.place,
         }
+    }
+}
+
+/// Somebody who always says the same, or nobody.
+struct Says(Option<Decision>);
+
+#[async_trait]
+impl Approver for Says {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
+        self.0
     }
 }
 

@@ -10,6 +10,7 @@ mod answering;
 mod calling;
 mod failing;
 mod finishing;
+mod hooking;
 mod recording;
 mod replaying;
 mod resuming;

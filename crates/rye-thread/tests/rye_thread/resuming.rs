@@ -57,7 +57,7 @@ async fn check_every_cut(whole: &World, turns: u64) {
 
 /// The effects of a resumed thread are those of the calls that had no receipt.
 #[track_caller]
-fn assert_effects(all: &[String], after: &[String], before: &Reading, cut: usize) {
+pub(crate) fn assert_effects(all: &[String], after: &[String], before: &Reading, cut: usize) {
     let receipts = before.records.iter().filter(|record| {
         record.event == "tool_call_result" && record.payload.get().contains(r#""did""#)
     });

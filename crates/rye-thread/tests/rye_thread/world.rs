@@ -9,10 +9,11 @@ use rye_sign::SigningKey;
 use rye_thread::store::{Claim, MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Journal,
-    Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
-    ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run,
-    SpendLimit, StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
+    ApprovalRequest, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks,
+    Journal, Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider,
+    ProviderError, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError,
+    Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive,
+    replay, resume,
 };
 use serde_json::{Value, json};
 
@@ -119,6 +120,7 @@ pub(crate) struct World {
     pub(crate) asking: Asking,
     pub(crate) approves: Option<Decision>,
     pub(crate) model: Model,
+    pub(crate) hooks: Hooks,
 }
 
 impl World {
@@ -136,6 +138,7 @@ impl World {
             asking: Asking::Never,
             approves: Some(Decision::Approved),
             model: Model { turns: turns(), asked: AtomicU64::new(0) },
+            hooks: Hooks::none(),
         }
     }
 
@@ -225,6 +228,7 @@ impl World {
             approver,
             cancel,
             injected: &[],
+            hooks: &self.hooks,
         })
         .await
     }
@@ -243,6 +247,7 @@ impl World {
             palette: &palette,
             authority: &authority,
             injected: &[],
+            hooks: &self.hooks,
             record: &self.record(),
         };
         replay(self.run(&palette, "Begin."), &reading, context).await.unwrap()

@@ -114,6 +114,7 @@ fn hook(hook: &Hook) -> Value {
         "id": hook.id.value,
         "event": hook.event.value.as_str(),
         "condition": hook.condition.as_ref().map(|condition| spanned(condition, self::condition)),
+        "effect": hook.effect.as_ref().map(|effect| effect.value.as_str()),
         "actions": list(&hook.actions, action),
     })
 }

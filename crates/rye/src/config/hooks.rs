@@ -1,6 +1,6 @@
 //! `config/agent/hooks.yaml`: its schema. The file is read by `rye_parse::hooks`, which knows the places of its parts.
 
-use rye_parse::{HookEvent, HookPosition, Operator, Primary};
+use rye_parse::{HookEffect, HookEvent, HookPosition, Operator, Primary};
 use rye_resolve::ItemId;
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
@@ -62,6 +62,10 @@ fn hook() -> Value {
                 "enum": HookPosition::ALL.map(HookPosition::as_str)
             },
             "wrap": described("boolean", "Whether an element names that knowledge; default: true."),
+            "effect": {
+                "description": "What it decides about the thread; which ones there are depends on the event.",
+                "enum": HookEffect::ALL.map(HookEffect::as_str)
+            },
             "action": { "$ref": "#/$defs/action" },
             "actions": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/action" } },
             "extends": described("string", "At `resolve_extends`: the directive to extend."),

@@ -17,8 +17,8 @@ use crate::check::hook_meaning;
 use crate::config::HOOKS_FILE;
 use crate::render::digest;
 use crate::session::{
-    Answerer, LimitSource, Plan, PlanRequest, PrepareError, plan, return_capability, warnings,
-    with_causes,
+    Answerer, LimitSource, Plan, PlanRequest, PrepareError, continuation_directive, plan,
+    return_capability, warnings, with_causes,
 };
 
 pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
@@ -45,6 +45,7 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
         inputs: inputs(leaf.content.value()),
         outputs: outputs(leaf.content.value()),
         hooks: hooks(&plan),
+        later: later(rye, &plan)?,
         configs: plan.configs.iter().flat_map(Config::layers).map(ItemFacts::of).collect(),
         digest: digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
@@ -60,10 +61,32 @@ fn context(plan: &Plan) -> Vec<ContextFacts> {
         (Slot::Before, &context.before),
         (Slot::After, &context.after),
     ];
-    slots
-        .into_iter()
-        .flat_map(|(slot, pieces)| pieces.iter().map(move |piece| entry(plan, slot, piece)))
-        .collect()
+    let facts = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<ContextFacts> {
+        let hooked = hooked(plan).filter(move |entry| entry.position == slot);
+        let own = pieces.iter().map(|piece| entry(plan, slot, piece));
+        match slot {
+            Slot::After => own.chain(hooked).collect(),
+            Slot::Before | Slot::System => hooked.chain(own).collect(),
+        }
+    };
+    slots.into_iter().flat_map(facts).collect()
+}
+
+/// What hooks put into the opening, unless the chain suppresses it.
+fn hooked(plan: &Plan) -> impl Iterator<Item = ContextFacts> {
+    let composed = &plan.composed;
+    let entries = composed.hooking.opening.iter();
+    entries.filter(|(_, entry)| !composed.context.suppresses(&entry.id)).map(|(hook, entry)| {
+        let text = entry.text();
+        let mut items = composed.knowledge.iter();
+        ContextFacts {
+            position: entry.position,
+            asked_by: format!("hook {hook}"),
+            item: items.find(|item| item.id.as_str() == entry.id).map(ItemFacts::of),
+            bytes: text.len(),
+            digest: Digest::of(text.as_bytes()),
+        }
+    })
 }
 
 fn entry(plan: &Plan, position: Slot, piece: &Piece) -> ContextFacts {
@@ -199,8 +222,22 @@ fn outputs(directive: &Directive) -> Vec<PortFacts> {
 }
 
 fn hooks(plan: &Plan) -> Vec<HookFacts> {
-    let of_files = plan.hooks.iter().map(placed_hook);
+    let of_files = plan.placed.iter().map(placed_hook);
     of_files.chain(plan.composed.chain.root_first().flat_map(own_hooks)).collect()
+}
+
+/// What is not part of the opening.
+fn later(rye: &Rye, plan: &Plan) -> Result<Vec<ItemFacts>, PrepareError> {
+    let composed = &plan.composed;
+    let context = context(plan);
+    let opened = |item: &Item<rye_parse::Knowledge>| {
+        let mut items = context.iter().filter_map(|entry| entry.item.as_ref());
+        items.any(|known| known.id == item.id)
+    };
+    let knowledge = composed.knowledge.iter().filter(|item| !opened(item)).map(ItemFacts::of);
+    let directives = composed.hooking.directives().iter().map(ItemFacts::of);
+    let goes_on = continuation_directive(rye, plan, false)?;
+    Ok(knowledge.chain(directives).chain(goes_on.iter().map(ItemFacts::of)).collect())
 }
 
 fn placed_hook(placed: &PlacedHook) -> HookFacts {
@@ -225,6 +262,7 @@ fn hook_facts(hook: &Hook, declared_by: String, beside: &Value) -> HookFacts {
     HookFacts {
         id: hook.id.value.clone(),
         event: hook.event.value.as_str(),
+        effect: hook.effect.as_ref().map(|effect| effect.value.as_str()),
         declared_by,
         digest: Digest::of(canonical_json(&whole).as_bytes()),
     }

@@ -49,9 +49,12 @@ impl fmt::Display for Explained {
             f,
             "hooks",
             self.hooks.iter().map(|hook| {
-                vec![hook.event.to_owned(), hook.id.clone(), format!("by {}", hook.declared_by)]
+                let effect = hook.effect.map(|effect| format!("decides `{effect}`"));
+                let by = format!("by {}", hook.declared_by);
+                [hook.event.to_owned(), hook.id.clone(), by].into_iter().chain(effect).collect()
             }),
         )?;
+        section(f, "may be told later", self.later.iter().map(link))?;
         section(f, "configuration, nearest first", self.configs.iter().map(link))?;
         section(f, "to know", self.warnings.iter().map(|warning| vec![warning.clone()]))
     }

@@ -2,27 +2,29 @@
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Primary};
 use rye_parse::Knowledge;
-use rye_resolve::{ExtendsChain, Item};
+use rye_resolve::Item;
 use rye_sign::Provenance;
 use rye_thread::{DIRECTIVE_RETURN, OutputContract};
 
 use super::error::PrepareError;
+use super::prompting::Composed;
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
 /// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
 ///
-/// The hooks file that says what the directive extends counts as a directive does. Knowledge counts because it steers the
+/// Hooks count as directives do, and so does the hooks file that says what the directive extends. Knowledge counts because it steers the
 /// model as the directives do: with more than its signer may grant, it would be a way around the limit of that key.
 pub(crate) fn authority(
     policy: &[Layer],
-    chain: &ExtendsChain,
-    knowledge: &[Item<Knowledge>],
+    composed: &Composed,
     contract: &OutputContract,
 ) -> Result<Authority, PrepareError> {
+    let Composed { chain, knowledge, hooking, .. } = composed;
     let signed = chain.root_first().map(|link| link.content.provenance());
     let extended_by = chain.extended_by().map(|hook| &hook.provenance);
     let signed =
         signed.chain(extended_by).chain(knowledge.iter().map(|item| item.content.provenance()));
+    let signed = signed.chain(hooking.provenances());
     let mut layers = policy.to_vec();
     for provenance in signed {
         layers.extend(ceilings(provenance)?);
@@ -30,6 +32,17 @@ pub(crate) fn authority(
     let declaring = chain.declaring().unwrap_or_else(|| chain.leaf());
     layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), chain.grant()?));
     Ok(stacked(layers.into_iter().map(|layer| returning(layer, contract))))
+}
+
+/// The same authority, for a thread that goes on by what an item says which `provenance` vouches for.
+pub(crate) fn narrowed(
+    authority: &Authority,
+    provenance: &Provenance,
+    contract: &OutputContract,
+) -> Result<Authority, PrepareError> {
+    let own = authority.layers().iter().cloned();
+    let more = ceilings(provenance)?.into_iter().map(|layer| returning(layer, contract));
+    Ok(stacked(own.chain(more)))
 }
 
 /// What knowledge takes away from `authority`'s declaration, because the key that signed it may grant less: nobody finds

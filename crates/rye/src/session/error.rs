@@ -83,23 +83,11 @@ pub enum PrepareError {
         /// How it ends.
         failure: Box<rye_thread::Failure>,
     },
-    /// A directive of the chain declares hooks, which this version does not run and does not pass over in silence.
-    #[error(
-        "directive `{id}` declares hooks, which this version of Rye does not run; remove `<hooks>` to run it"
-    )]
+    /// Hooks do what hooks cannot do, which is not passed over in silence.
+    #[error("hooks cannot do what they say: {}", problems.join("; "))]
     Hooks {
-        /// The directive that declares them.
-        id: ItemId,
-    },
-    /// Hooks files declare hooks that this version does not run yet.
-    #[error(
-        "hooks files declare what this version of Rye does not run: {}; it runs `resolve_extends` hooks alone, so remove the \
-         others to run a directive",
-        hooks.join(", ")
-    )]
-    ConfigHooks {
-        /// Each hook with its file, in turn.
-        hooks: Vec<String>,
+        /// Each hook, with what declares it and what is wrong.
+        problems: Vec<String>,
     },
     /// A given value would be read as a reference to a step's result.
     #[error(

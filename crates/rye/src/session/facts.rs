@@ -1,6 +1,6 @@
 //! What the record of a thread says beside its events: who vouched for what, and with which authority.
 
-use rye_prompt::{Origin, Piece, Slot};
+use rye_prompt::{HookEntry, Origin, Piece, Slot};
 use rye_resolve::{Config, ExtendsChain, Item, ItemKind, declared_problems};
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
@@ -45,7 +45,8 @@ pub(crate) fn facts(
     put("rye_version", env!("CARGO_PKG_VERSION").into());
     put("verified", is_verified(composed, vouched).into());
     put("chain", composed.chain.root_first().rev().map(row).collect());
-    put("knowledge", composed.knowledge.iter().map(row).collect());
+    let instructions = composed.hooking.directives().iter().map(row);
+    put("knowledge", composed.knowledge.iter().map(row).chain(instructions).collect());
     put("tools", rows(vouched, ItemKind::Tool));
     put("config", rows(vouched, ItemKind::Config));
     put("inputs", json!(composed.inputs.values()));
@@ -85,10 +86,34 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
         (Slot::Before, &context.before),
         (Slot::After, &context.after),
     ];
-    slots
-        .into_iter()
-        .flat_map(|(slot, pieces)| pieces.iter().map(move |piece| entry(slot, piece)))
-        .collect()
+    let pieces = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<Injected> {
+        let hooked = hooked(composed, slot);
+        let own = pieces.iter().map(|piece| entry(slot, piece));
+        match slot {
+            Slot::After => own.chain(hooked).collect(),
+            Slot::Before | Slot::System => hooked.into_iter().chain(own).collect(),
+        }
+    };
+    slots.into_iter().flat_map(pieces).collect()
+}
+
+/// What hooks put there, unless the chain suppresses it.
+fn hooked(composed: &Composed, slot: Slot) -> Vec<Injected> {
+    let entries = composed.hooking.opening.iter();
+    let there = entries
+        .filter(|(_, entry)| entry.position == slot && !composed.context.suppresses(&entry.id));
+    there.map(|(hook, entry)| hook_entry(hook, entry)).collect()
+}
+
+/// Knowledge that a hook put into the opening, for the record.
+pub(crate) fn hook_entry(hook: &str, entry: &HookEntry) -> Injected {
+    let digest = rye_sign::Digest::of(entry.text().as_bytes()).to_string();
+    Injected::new(Some(&entry.id), entry.position.as_str(), &digest).by_hook(hook)
+}
+
+/// The row of an item among the facts.
+pub(crate) fn row_of<T>(item: &Item<T>) -> Value {
+    row(item)
 }
 
 /// What the operator should know: claims that a directive's place contradicts, weak signatures, unsigned items, and
@@ -122,10 +147,7 @@ fn unused(composed: &Composed) -> Vec<String> {
     let leaf = composed.chain.leaf();
     let directive = leaf.content.value();
     let fallback = directive.model.as_ref().and_then(|model| model.value.fallback.as_ref());
-    let asked = [
-        ("fallback", fallback),
-        ("continuation_directive", directive.continuation_directive.as_ref()),
-    ];
+    let asked = [("fallback", fallback)];
     unused.extend(asked.into_iter().filter_map(|(name, asked)| {
         asked.map(|_| {
             format!("directive `{}` declares `{name}`, which this version does not use", leaf.id)

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use rye_caps::Authority;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
-use rye_parse::HookEvent;
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{Config, ExtendsChain, PlacedHook};
-use rye_thread::{Opening, OutputContract};
+use rye_thread::{Hooks, Opening, OutputContract};
 use rye_tools::Processes;
 use rye_tools::fs::Root;
 
@@ -41,7 +40,9 @@ pub(crate) struct Plan {
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) limits: SetLimits,
     /// The hooks of the hooks files, in turn.
-    pub(crate) hooks: Vec<PlacedHook>,
+    pub(crate) placed: Vec<PlacedHook>,
+    /// What acts in the loop.
+    pub(crate) hooks: Hooks,
     /// The configuration that decided on the rest.
     pub(crate) configs: Vec<Config>,
 }
@@ -52,7 +53,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let composed = composed(library, &request.directive, &request.inputs)?;
     let contract = contract(&composed.chain)?;
     let policy = policy_layers(rye.trust_config.as_ref())?;
-    let authority = authority(&policy, &composed.chain, &composed.knowledge, &contract)?;
+    let authority = authority(&policy, &composed, &contract)?;
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
     let findings = assess(risk.as_ref(), &composed.chain)?;
@@ -67,7 +68,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         if offer.starts_programs { (processes, config) } else { (None, None) };
     let resilience = library.config("agent/resilience")?;
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
-    let (hooks, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
+    let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
+    let hooks = composed.hooking.hooks(&composed)?;
     let configs = [rye.trust_config.clone(), approval, risk, config, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
     Ok(Plan {
@@ -79,16 +81,16 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         offer,
         processes,
         limits,
+        placed,
         hooks,
         configs,
     })
 }
 
 impl Plan {
-    /// Why the directive may not run although it can be read: hooks, and a grant that is too dangerous (SPEC 9.6).
+    /// Why the directive may not run although it can be read: a grant that is too dangerous (SPEC 9.6).
     pub(crate) fn refusal(&self) -> Result<(), PrepareError> {
         let chain = &self.composed.chain;
-        refuse_hooks(chain, &self.hooks)?;
         let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
         let findings: Vec<Finding> = blocked.cloned().collect();
         match chain.declaring() {
@@ -162,23 +164,6 @@ impl Plan {
             source: Box::new(source),
         })
     }
-}
-
-/// Hooks can change what a run does, so a version that cannot run them does not pass over them.
-pub(crate) fn refuse_hooks(chain: &ExtendsChain, hooks: &[PlacedHook]) -> Result<(), PrepareError> {
-    let hooked = chain.root_first().find(|link| !link.content.value().hooks.is_empty());
-    match hooked {
-        Some(link) => Err(PrepareError::Hooks { id: link.id.clone() }),
-        None => refuse_config_hooks(hooks),
-    }
-}
-
-/// Of the hooks files, those are run that say what a directive extends, which has happened by now (SPEC 7.3).
-fn refuse_config_hooks(hooks: &[PlacedHook]) -> Result<(), PrepareError> {
-    let idle = hooks.iter().filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends);
-    let hooks: Vec<String> =
-        idle.map(|hook| format!("`{}` of `{}`", hook.hook.id.value, hook.location)).collect();
-    if hooks.is_empty() { Ok(()) } else { Err(PrepareError::ConfigHooks { hooks }) }
 }
 
 /// Holds the declared grant against the risk table.

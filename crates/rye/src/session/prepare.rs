@@ -9,10 +9,14 @@ use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
 use rye_thread::budget::Ledger;
 use rye_thread::transcript::Injected;
-use rye_thread::{DriveContext, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord};
+use rye_thread::{
+    DriveContext, Hooks, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord,
+};
+use serde_json::Value;
 
+use super::continuing::{Begins, begins};
 use super::error::PrepareError;
-use super::facts::{facts, injected, warnings};
+use super::facts::{facts, row_of, warnings};
 use super::plan::plan;
 use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
@@ -25,6 +29,8 @@ pub(crate) struct Prepared {
     pub(crate) record: ThreadRecord,
     pub(crate) contract: OutputContract,
     pub(crate) opening: Opening,
+    /// The second message of a thread that goes on with another one's conversation.
+    pub(crate) text: Option<String>,
     pub(crate) means: Means,
     pub(crate) warnings: Vec<String>,
 }
@@ -35,6 +41,7 @@ pub(crate) struct Means {
     pub(crate) palette: Palette,
     authority: Authority,
     injected: Vec<Injected>,
+    hooks: Hooks,
 }
 
 impl Means {
@@ -55,6 +62,7 @@ impl Means {
             approver: host.approver,
             cancel: host.cancel,
             injected: &self.injected,
+            hooks: &self.hooks,
         }
     }
 }
@@ -67,10 +75,11 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, PrepareError> {
     let threads = rye.threads().ok_or(PrepareError::NoProject)?;
     let wish = PlanRequest::from(request);
-    let plan = plan(rye, &wish)?;
+    let mut plan = plan(rye, &wish)?;
     plan.refusal()?;
     let answerer = plan.answerer(rye, &wish)?;
-    let opening = plan.opening(Some(&answerer), &wish)?;
+    let begins = begins(rye, &mut plan, &answerer, &wish, request.continues.as_ref())?;
+    let Begins { opening, text, directive, injected } = begins;
     let vouched = plan.vouched(Some(&answerer));
     let provider = answerer.connect(host)?;
     let (composed, now) = (&plan.composed, host.clock.now());
@@ -86,10 +95,27 @@ pub(crate) fn prepare(
         record.facts.insert(SANDBOX.to_owned(), sandbox_fact(processes));
     }
     record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
-    let injected = injected(composed);
-    let (palette, authority) = (plan.offer.palette, plan.authority);
-    let means = Means { provider, palette, authority, injected };
-    Ok(Prepared { threads, record, contract: plan.contract, opening, means, warnings: notices })
+    if let Some(continuation) = &request.continues {
+        record.continues = Some(continuation.thread.clone());
+        let given = serde_json::json!({ "inputs": continuation.inputs });
+        record.facts.insert(recorded::CONTINUATION.to_owned(), given);
+    }
+    if let (Some(directive), Some(Value::Array(rows))) =
+        (&directive, record.facts.get_mut("knowledge"))
+    {
+        rows.push(row_of(directive));
+    }
+    let (palette, authority, hooks) = (plan.offer.palette, plan.authority, plan.hooks);
+    let means = Means { provider, palette, authority, injected, hooks };
+    Ok(Prepared {
+        threads,
+        record,
+        contract: plan.contract,
+        opening,
+        text,
+        means,
+        warnings: notices,
+    })
 }
 
 /// The capability token of the thread, which holds for as long as the thread may last (SPEC 9.5).

@@ -9,6 +9,7 @@ use rye_prompt::{
 use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError};
 
 use super::error::PrepareError;
+use super::hooking::{Hooking, hooking};
 pub(crate) use super::request::Placing;
 
 /// A directive with its chain, inputs and context: all that its prompt is made of.
@@ -19,8 +20,9 @@ pub(crate) struct Composed {
     /// The bound inputs; none where the placeholders stay as written.
     pub(crate) inputs: Inputs,
     pub(crate) context: Context,
-    /// The knowledge that the context holds, for the record of what was trusted.
+    /// The knowledge that the context holds and that hooks may add, for the record of what was trusted.
     pub(crate) knowledge: Vec<Item<Knowledge>>,
+    pub(crate) hooking: Hooking,
 }
 
 /// Resolves and verifies `id`, binds its inputs, walks its chain and composes its context.
@@ -36,9 +38,16 @@ pub(crate) fn composed(
             .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?,
     };
     let chain = library.chain(leaf)?;
-    let knowledge = knowledge(library, &chain)?;
+    let mut knowledge = knowledge(library, &chain)?;
     let context = context(&chain, &knowledge)?;
-    Ok(Composed { chain, placing: placing.clone(), inputs, context, knowledge })
+    let mut hooking = hooking(library, &chain, &context, &inputs)?;
+    for item in hooking.take_knowledge() {
+        if !knowledge.iter().any(|known| known.id == item.id) {
+            knowledge.push(item);
+        }
+    }
+    let context = context.hooked(&hooking.entries());
+    Ok(Composed { chain, placing: placing.clone(), inputs, context, knowledge, hooking })
 }
 
 /// Renders the prompt and joins it with the context.

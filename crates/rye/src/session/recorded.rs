@@ -6,10 +6,14 @@ use rye_thread::{Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::continuing::Continuation;
 use super::request::{LimitOptions, ProviderChoice, RunRequest};
 
 /// The fact that holds it.
 pub(super) const REQUEST: &str = "request";
+
+/// The fact that holds what a thread was given that goes on with another one's conversation.
+pub(super) const CONTINUATION: &str = "continuation";
 
 /// The choices of a request, apart from the directive and the inputs, which have facts of their own.
 pub(super) fn choices(request: &RunRequest) -> Value {
@@ -55,7 +59,17 @@ pub(super) fn recorded_request(record: &ThreadRecord) -> Result<RunRequest, Stri
     request.limits.tokens = disk.tokens;
     request.limits.spend = disk.spend.map(SpendDisk::into_limit);
     request.limits.duration_seconds = disk.duration_seconds;
+    request.continues = continuation(record)?;
     Ok(request)
+}
+
+fn continuation(record: &ThreadRecord) -> Result<Option<Continuation>, String> {
+    let Some(thread) = record.continues.clone() else { return Ok(None) };
+    let given = record.facts.get(CONTINUATION).and_then(|fact| fact.get("inputs"));
+    let given = given.ok_or_else(|| format!("it has no `{CONTINUATION}`"))?;
+    let inputs: BTreeMap<String, Value> =
+        Deserialize::deserialize(given).map_err(|error| format!("`{CONTINUATION}`: {error}"))?;
+    Ok(Some(Continuation { thread, limits: record.limits.clone(), inputs }))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -14,6 +14,7 @@ use rye_thread::{
 use serde_json::{Map, Value};
 
 use super::facts::{SIGNED_BY, TOKEN};
+use super::going_on::Latest;
 use super::live::Live;
 use super::prepare::{Prepared, prepare};
 use super::programs::SANDBOX;
@@ -54,6 +55,9 @@ pub enum ReopenError {
     /// There is no project.
     #[error("no project here: no folder above has an `.ai` folder")]
     NoProject,
+    /// It was continued, and the next thread cannot be begun.
+    #[error(transparent)]
+    Continue(#[from] super::RunError),
     /// No call waits for a decision.
     #[error("no call of thread `{thread}` waits for a decision; it is `{state}`")]
     NothingAsked {
@@ -121,6 +125,7 @@ impl ReopenError {
             | Self::Linked(_)
             | Self::OtherKey { .. }
             | Self::SelfVouched { .. } => Class::Refused,
+            Self::Continue(error) => error.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Read(error) if error.is_tampering() => Class::Refused,
             Self::Resume { source, .. } if matches!(**source, ResumeError::Changed { .. }) => {
@@ -137,6 +142,8 @@ const SELF_VOUCHED: &str = "the record of this thread is signed with a key of it
 impl Rye {
     /// Goes on with a thread whose program was stopped or killed, or that waited for a decision (SPEC 10.8).
     ///
+    /// A thread that was continued goes on in the one that continues it, which is begun where it was not.
+    ///
     /// Everything that the thread rests on is verified again and must be what it was: the chain, its knowledge, tools,
     /// configuration, inputs and authority.
     ///
@@ -149,6 +156,18 @@ impl Rye {
         thread: &ThreadId,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
+        let report = match self.latest(thread, &host)? {
+            Latest::Thread(last) => self.resume_one(&last, host.clone()).await?,
+            Latest::ToBegin(request) => self.begin(&request, host.clone()).await?,
+        };
+        Ok(self.go_on(report, host).await?)
+    }
+
+    async fn resume_one(
+        &self,
+        thread: &ThreadId,
+        host: Host<'_>,
+    ) -> Result<RunReport, ReopenError> {
         let reopened = self.reopened(thread, &host)?;
         reopened.refuse_foreign(&host)?;
         let prepared = self.prepared(&reopened, &host)?;
@@ -156,14 +175,15 @@ impl Rye {
         // The record keeps the token that the thread began with; each later opening has one of its own.
         let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
-        let Prepared { contract, opening, means, mut warnings, .. } = prepared;
+        let Prepared { contract, opening, text, means, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
         let (store, mut journal, reading) = reopened.journal(host.clock.now())?;
         warnings.extend(torn(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let folder = journal.folder().to_owned();
         let max_output = means.provider.describe().max_output;
-        let run = begun(opening, &means.palette, contract, limits, max_output);
+        let text = text.as_deref();
+        let run = begun(opening, text, &means.palette, contract, limits, max_output);
         let mut resumed = Resumed::new(&reading);
         resumed.facts = Map::from_iter([(TOKEN.to_owned(), token)]);
         // It may be another machine by now, or another sandbox on the same one.
@@ -174,7 +194,8 @@ impl Rye {
         let outcome = resume(run, resumed, context).await.map_err(|source| {
             ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
         })?;
-        Ok(RunReport { thread: thread.clone(), folder, outcome, warnings })
+        let (thread, continues) = (thread.clone(), Vec::new());
+        Ok(RunReport { thread, folder, outcome, warnings, continues })
     }
 
     /// Records what somebody says about the call that a thread waits with; [`Rye::resume`] goes on.

@@ -3,7 +3,7 @@
 use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
 use similar::TextDiff;
 
-use super::facts::injected;
+use super::continuing::{Begins, begins};
 use super::plan::plan;
 use super::recorded::recorded_request;
 use super::request::PlanRequest;
@@ -24,20 +24,22 @@ impl Rye {
         let Found { reading, .. } = self.found(&threads, thread)?;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
         let request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        let continues = request.continues.clone();
         let request = PlanRequest::from(&request);
         let prepare =
             |source| ReopenError::Prepare { thread: thread.clone(), source: Box::new(source) };
-        let plan = plan(self, &request).map_err(prepare)?;
+        let mut plan = plan(self, &request).map_err(prepare)?;
         plan.refusal().map_err(prepare)?;
         let answerer = plan.answerer(self, &request).map_err(prepare)?;
-        let opening = plan.opening(Some(&answerer), &request).map_err(prepare)?;
+        let begins = begins(self, &mut plan, &answerer, &request, continues.as_ref());
+        let Begins { opening, text, injected, .. } = begins.map_err(prepare)?;
         let info = answerer.describe();
         let (palette, limits) = (&plan.offer.palette, plan.limits.limits.clone());
-        let run = begun(opening, palette, plan.contract.clone(), limits, info.max_output);
-        let injected = injected(&plan.composed);
-        let (authority, record) = (&plan.authority, &reading.record);
+        let text = text.as_deref();
+        let run = begun(opening, text, palette, plan.contract.clone(), limits, info.max_output);
+        let (authority, hooks, record) = (&plan.authority, &plan.hooks, &reading.record);
         let context =
-            ReplayContext { info: &info, palette, authority, injected: &injected, record };
+            ReplayContext { info: &info, palette, authority, injected: &injected, hooks, record };
         Ok(replay(run, &reading.transcript, context).await?)
     }
 }

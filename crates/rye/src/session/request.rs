@@ -11,6 +11,8 @@ use rye_sign::SigningKey;
 use rye_thread::{Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
 use serde_json::Value;
 
+use super::continuing::Continuation;
+
 /// One run of one directive.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -29,6 +31,8 @@ pub struct RunRequest {
     pub returns: Option<ReturnStyle>,
     /// Limits, instead of the directive's.
     pub limits: LimitOptions,
+    /// The conversation that it goes on with; its limits are then what that one left.
+    pub continues: Option<Continuation>,
 }
 
 impl RunRequest {
@@ -37,7 +41,8 @@ impl RunRequest {
     pub fn new(directive: ItemId, thread: ThreadId) -> Self {
         let provider = ProviderChoice::Directive;
         let (inputs, limits) = (BTreeMap::new(), LimitOptions::default());
-        Self { directive, thread, inputs, provider, model: None, returns: None, limits }
+        let (model, returns, continues) = (None, None, None);
+        Self { directive, thread, inputs, provider, model, returns, limits, continues }
     }
 }
 
@@ -71,7 +76,7 @@ impl PlanRequest {
 
 impl From<&RunRequest> for PlanRequest {
     fn from(request: &RunRequest) -> Self {
-        let RunRequest { directive, thread: _, inputs, provider, model, returns, limits } = request;
+        let RunRequest { directive, inputs, provider, model, returns, limits, .. } = request;
         Self {
             directive: directive.clone(),
             inputs: Placing::Values(inputs.clone()),

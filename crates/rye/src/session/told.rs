@@ -1,13 +1,23 @@
 //! A run's report as data, the same on every surface.
 
+use rye_thread::ThreadId;
 use serde_json::{Value, json};
 
 use super::RunReport;
 
 impl RunReport {
-    /// Thread, state, outputs, text, cost, the call that waits, the failure and the warnings.
+    /// Thread, state, outputs, text, cost, the call that waits, the failure and the warnings; and the threads before it,
+    /// where it goes on with a conversation.
     #[must_use]
     pub fn to_json(&self) -> Value {
+        let mut told = self.last_to_json();
+        if !self.continues.is_empty() {
+            told["continues"] = self.continues.iter().map(ThreadId::as_str).collect();
+        }
+        told
+    }
+
+    fn last_to_json(&self) -> Value {
         let outcome = &self.outcome;
         json!({
             "thread": self.thread.as_str(),

@@ -6,6 +6,7 @@ mod authoring;
 mod capabilities;
 mod doctor;
 mod guide;
+mod hooking;
 mod hostile;
 mod init;
 mod keys;

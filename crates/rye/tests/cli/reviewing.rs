@@ -231,7 +231,7 @@ fn a_locked_directive_with_other_limits() {
 }
 
 #[test]
-fn hooks_are_not_rendered_and_are_told() {
+fn what_hooks_put_at_the_start_is_rendered() {
     let session = Session::new();
     session.put(
         ".ai/config/agent/hooks.yaml",
@@ -239,11 +239,7 @@ fn hooks_are_not_rendered_and_are_told() {
     );
     sign(&session);
     insta::assert_snapshot!(session.rye("render notes/base --trust TRUST --json"));
-    let template = session.rye("render notes/base --trust TRUST --template");
-    assert!(
-        template.contains("warning: it would not run, and what hooks do is not shown: "),
-        "{template}"
-    );
+    insta::assert_snapshot!(session.rye("explain notes/base --trust TRUST"));
 }
 
 #[test]

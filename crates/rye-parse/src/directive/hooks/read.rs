@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Hook, HookEvent};
+use super::{Hook, HookEffect, HookEvent};
 use crate::{
     Action, Condition, Operator, Primary, Problem, ProblemKind, Spanned,
     condition::{all, is_path, operand, when},
@@ -55,10 +55,14 @@ pub(in crate::directive) fn read(
 }
 
 fn hook(report: &mut Report<'_>, element: &Element<'_>) -> Option<Hook> {
-    expect::attributes(report, element, &["id", "event"]);
+    expect::attributes(report, element, &["id", "event", "effect"]);
     expect::no_text(report, element);
     let id = expect::required(report, element, "id");
     let event = expect::required(report, element, "event").and_then(|text| event(report, text));
+    let effect = element.attribute("effect").and_then(|text| {
+        let text = Spanned::new(text.value.clone().into_owned(), text.span.clone());
+        effect(report, event.as_ref()?.value, text)
+    });
     let mut conditions = Vec::new();
     let mut actions: Vec<Spanned<Action>> = Vec::new();
     for child in element.elements() {
@@ -75,11 +79,12 @@ fn hook(report: &mut Report<'_>, element: &Element<'_>) -> Option<Hook> {
             },
         }
     }
-    if !element.elements().any(|child| is_action(child.name.value)) {
+    let acts = element.elements().any(|child| is_action(child.name.value));
+    if !acts && element.attribute("effect").is_none() {
         lacking(report, element, "action");
     }
     let condition = all(conditions);
-    Some(Hook { id: id?, event: event?, condition, actions })
+    Some(Hook { id: id?, event: event?, condition, effect, actions })
 }
 
 fn is_action(name: &str) -> bool {
@@ -95,6 +100,32 @@ fn event(report: &mut Report<'_>, text: Spanned<String>) -> Option<Spanned<HookE
         return None;
     }
     Some(Spanned::new(event, text.span))
+}
+
+/// What a hook of this event decides.
+pub(crate) fn effect(
+    report: &mut Report<'_>,
+    event: HookEvent,
+    text: Spanned<String>,
+) -> Option<Spanned<HookEffect>> {
+    let valid: Vec<&str> = event.effects().iter().map(|effect| effect.as_str()).collect();
+    if valid.is_empty() {
+        let kind = ProblemKind::UselessKey { key: "effect".to_owned(), event: event.to_string() };
+        report.error(Problem::new(kind, text.span, "not used here").help("remove it"));
+        return None;
+    }
+    let effect = expect::word::<HookEffect>(
+        report,
+        "effect",
+        &text,
+        &HookEffect::ALL.map(HookEffect::as_str),
+    )?;
+    if !event.effects().contains(&effect) {
+        let what = format!("effect at `{event}`");
+        expect::unknown_word(report, &what, &text, &valid);
+        return None;
+    }
+    Some(Spanned::new(effect, text.span))
 }
 
 /// `<action primary="execute" …>`.

@@ -4,16 +4,24 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::message::disk::{ReplyDisk, ResultDisk};
 use crate::outcome::disk::{FailureDisk, RefusalDisk};
-use crate::transcript::Record;
-use crate::{Decision, Failure, Nanos, ThreadState};
+use crate::transcript::{Record, Triggered};
+use crate::{Decision, Failure, Nanos, Returned, ThreadId, ThreadState};
 
 /// One record, read for what it says about the run.
 pub(in crate::drive) enum Recorded {
     Asked {
         call_id: String,
     },
+    /// A hook added to the conversation; the text follows.
+    ContextInTurn,
+    /// Another thread goes on.
+    Continued {
+        next: ThreadId,
+    },
+    Hook(Entry),
     CallResult {
         result: ResultDisk,
         refusal: Option<RefusalDisk>,
@@ -60,6 +68,14 @@ impl Recorded {
                 let FinishWire { reply, cost_nanos } = payload(record)?;
                 Self::StepFinish { reply, cost: Nanos::new(cost_nanos) }
             }
+            "context_injected" if payload::<PlaceWire>(record)?.position == IN_A_TURN => {
+                Self::ContextInTurn
+            }
+            "hook_triggered" => Self::Hook(Entry::Triggered(payload::<HookWire>(record)?.frame()?)),
+            "thread_continued" => {
+                let next = payload::<NextWire>(record)?.next;
+                Self::Continued { next: next.parse().map_err(|error| format!("{error}"))? }
+            }
             "system_prompt" | "context_injected" | "thread_start" => {
                 Self::Opening(payload(record)?)
             }
@@ -68,13 +84,25 @@ impl Recorded {
             }
             "thread_error" => Self::End(payload(record)?),
             "tool_call_result" => {
-                let ResultWire { call_id, name, content, is_error, refusal } = payload(record)?;
+                let ResultWire { call_id, name, content, is_error, refusal, hook } =
+                    payload(record)?;
                 let result = ResultDisk::new(call_id, name, content, is_error);
-                Self::CallResult { result, refusal }
+                match hook {
+                    None => Self::CallResult { result, refusal },
+                    Some(hook) => {
+                        let refusal = refusal.map(RefusalDisk::into_refusal);
+                        let returned = Returned { result: result.into_result(), refusal };
+                        Self::Hook(Entry::Result { hook, returned })
+                    }
+                }
             }
             "tool_call_start" => {
-                let CallWire { call_id, name } = payload(record)?;
-                Self::CallStart { call_id, name }
+                let CallWire { call_id, name, hook, injects, target } = payload(record)?;
+                let item = target.map(|target| target.item_id).unwrap_or_default();
+                match hook {
+                    None => Self::CallStart { call_id, name },
+                    Some(hook) => Self::Hook(Entry::Start { hook, item, injects }),
+                }
             }
             "user_message" => {
                 let TextWire { text } = payload(record)?;
@@ -88,6 +116,13 @@ impl Recorded {
     }
 }
 
+impl Recorded {
+    /// Whether it shows that hooks which acted before it have had their turn.
+    pub(super) const fn is_after_hooks(&self) -> bool {
+        !matches!(self, Self::Asked { .. } | Self::Decided { .. } | Self::Hook(_) | Self::Nothing)
+    }
+}
+
 fn payload<T: DeserializeOwned>(record: &Record) -> Result<T, String> {
     serde_json::from_str(record.payload.get()).map_err(|error| error.to_string())
 }
@@ -97,6 +132,57 @@ struct CallWire {
     call_id: String,
     #[serde(default)]
     name: String,
+    hook: Option<String>,
+    #[serde(default)]
+    injects: bool,
+    target: Option<TargetWire>,
+}
+
+#[derive(Deserialize)]
+struct TargetWire {
+    item_id: String,
+}
+
+#[derive(Deserialize)]
+struct PlaceWire {
+    position: String,
+}
+
+#[derive(Deserialize)]
+struct NextWire {
+    next: String,
+}
+
+#[derive(Deserialize)]
+struct HookWire {
+    evaluation: u64,
+    hook_event: String,
+    hook: String,
+    declared_by: String,
+    layer: u8,
+    effect: Option<String>,
+    failure: Option<FailureDisk>,
+    #[serde(rename = "final")]
+    is_final: bool,
+    data: Value,
+}
+
+impl HookWire {
+    fn frame(self) -> Result<Frame, String> {
+        let words = |error: crate::HookWordError| error.to_string();
+        let effect = self.effect.map(|effect| effect.parse()).transpose().map_err(words)?;
+        Ok(Frame::new(&Triggered {
+            evaluation: self.evaluation,
+            event: self.hook_event.parse().map_err(words)?,
+            hook: self.hook,
+            declared_by: self.declared_by,
+            layer: self.layer,
+            effect,
+            failure: self.failure.map(FailureDisk::into_failure).transpose()?,
+            is_final: self.is_final,
+            data: self.data,
+        }))
+    }
 }
 
 #[derive(Deserialize)]
@@ -133,6 +219,7 @@ struct ResultWire {
     content: Value,
     is_error: bool,
     refusal: Option<RefusalDisk>,
+    hook: Option<String>,
 }
 
 #[derive(Deserialize)]

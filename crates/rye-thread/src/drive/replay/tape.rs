@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
+use crate::drive::hooks::{Entry, Frame};
 use crate::drive::recover::Recorded;
 use crate::transcript::Reading;
 use crate::{
-    ApprovalRequest, Approver, Decision, ProviderError, ProviderErrorClass, Reply, Returned,
-    ToolCall, ToolResult,
+    ApprovalRequest, Approver, Decision, Failure, FailureKind, ProviderError, ProviderErrorClass,
+    Reply, Returned, ToolCall, ToolResult,
 };
 
 /// What a transcript holds of the world outside the run.
@@ -22,7 +23,7 @@ pub(in crate::drive) struct Tape {
 
 #[derive(Debug, Default)]
 struct Left {
-    replies: VecDeque<Reply>,
+    replies: VecDeque<Result<Reply, ProviderError>>,
     receipts: VecDeque<Returned>,
     decisions: VecDeque<Decision>,
 }
@@ -30,10 +31,21 @@ struct Left {
 impl Tape {
     pub(super) fn of(reading: &Reading) -> Self {
         let (mut left, mut is_complete, mut is_again) = (Left::default(), false, false);
+        let (mut evaluation, mut turns) = (0, 0);
         for record in &reading.records {
             match Recorded::read(record) {
                 Ok(Recorded::StepFinish { reply, .. }) => {
-                    left.replies.push_back(reply.into_reply())
+                    turns += 1;
+                    left.replies.push_back(Ok(reply.into_reply()));
+                }
+                Ok(Recorded::Hook(Entry::Triggered(frame))) => {
+                    if evaluation < frame.evaluation {
+                        evaluation = frame.evaluation;
+                        left.replies.extend(failed(&frame).map(Err));
+                    }
+                }
+                Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
+                    left.receipts.push_back(returned);
                 }
                 Ok(Recorded::CallResult { result, refusal }) => {
                     let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
@@ -44,10 +56,12 @@ impl Tape {
                 Ok(Recorded::Decided { decision }) if !is_again => {
                     left.decisions.push_back(decision)
                 }
-                _ => is_complete |= record.event == "thread_complete",
+                _ => {
+                    is_complete |=
+                        ["thread_complete", "thread_continued"].contains(&record.event.as_str())
+                }
             }
         }
-        let turns = u64::try_from(left.replies.len()).unwrap_or(u64::MAX);
         Self { left: Mutex::new(left), turns, is_complete }
     }
 
@@ -63,7 +77,7 @@ impl Tape {
     pub(super) fn reply(&self) -> Result<Reply, ProviderError> {
         let over = "the record holds no further answer";
         let next = self.left().replies.pop_front();
-        next.ok_or_else(|| ProviderError::new(ProviderErrorClass::InvalidRequest, over))
+        next.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorClass::InvalidRequest, over)))
     }
 
     /// What the call came to when it was run, or `computed` where it is not run now; either way its receipt is used up.
@@ -88,6 +102,16 @@ impl Tape {
 
     fn left(&self) -> MutexGuard<'_, Left> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that failed is on record where a hook was told of it.
+fn failed(frame: &Frame) -> Option<ProviderError> {
+    match &frame.failure {
+        Some(Failure { kind: FailureKind::Provider(class), message }) if frame.is_final => {
+            Some(ProviderError::new(*class, message.as_str()))
+        }
+        _ => None,
     }
 }
 

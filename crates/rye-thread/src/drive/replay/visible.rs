@@ -29,6 +29,21 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
                 (turn, calls, results) = (turn + 1, 0, 0);
                 (format!("the answer of turn {turn}"), answer(record, &payload))
             }
+            "hook_triggered" => {
+                let (hook, event) = (words(&payload["hook"]), words(&payload["hook_event"]));
+                (format!("a hook after turn {turn}"), format!("{hook} at {event}"))
+            }
+            "tool_call_start" if !payload["hook"].is_null() => (
+                format!("a call of hook `{}` after turn {turn}", words(&payload["hook"])),
+                call(&payload),
+            ),
+            "tool_call_result" if !payload["hook"].is_null() => {
+                let hook = words(&payload["hook"]);
+                (
+                    format!("the result of a call of hook `{hook}` after turn {turn}"),
+                    result(&payload),
+                )
+            }
             "tool_call_start" => {
                 calls += 1;
                 (format!("call {calls} of turn {turn}"), call(&payload))
@@ -38,6 +53,7 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
                 (format!("the result of call {results} of turn {turn}"), result(&payload))
             }
             "thread_complete" => ("the end".to_owned(), end(&payload)),
+            "thread_continued" => ("the end".to_owned(), "continued".to_owned()),
             _ => continue,
         };
         seen.push(Seen { what, text });

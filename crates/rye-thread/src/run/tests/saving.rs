@@ -100,8 +100,8 @@ fn what_is_no_saved_run_is_refused() {
             "`rye-thread` is not the format of a saved run, which is `rye-run`",
         ),
         (
-            r#"{"format": "rye-run", "version": 2}"#,
-            "saved run has version 2 and this program reads version 1; use the program that saved it",
+            r#"{"format": "rye-run", "version": 3}"#,
+            "saved run has version 3 and this program reads versions 1 and 2; use the program that saved it",
         ),
     ];
     for (text, message) in rows {

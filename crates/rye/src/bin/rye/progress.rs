@@ -127,6 +127,19 @@ fn line(event: &Event) -> Option<String> {
         Event::ToolCallResult { refusal: Some(refusal), .. } => {
             Some(format!("  refused: {}", refusal.message))
         }
+        Event::HookTriggered(triggered) => {
+            Some(format!("  hook {} at {}", triggered.hook, triggered.event))
+        }
+        Event::HookCallStart { arguments, target: Some(target), .. } => {
+            Some(format!("    {} {}", target.item_id, short(arguments)))
+        }
+        Event::HookCallResult { result, refusal: None, .. } if result.is_error => {
+            Some(format!("    ! {}", short(&result.content)))
+        }
+        Event::HookCallResult { refusal: Some(refusal), .. } => {
+            Some(format!("    refused: {}", refusal.message))
+        }
+        Event::ThreadContinued { next, .. } => Some(format!("goes on as {next}")),
         Event::StepFinish { cost, reply, .. } => {
             Some(format!("  {} tokens, {cost}", reply.usage.total()))
         }

@@ -158,12 +158,13 @@ impl Approver for Prompt {
             return None;
         }
         let arguments = output::visible(&format!("{:#}", request.arguments));
-        let why = match request.reason {
-            ApprovalReason::Interrupted => "It began before and may have happened. ",
-            _ => "",
+        let (why, question) = match request.reason {
+            ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
+            ApprovalReason::Escalated => ("A hook wants somebody to decide. ", "Go on?"),
+            _ => ("", "Run it?"),
         };
         eprint!(
-            "`{}` with {arguments}\n{why}Run it? [y]es, [n]o, anything else: later: ",
+            "`{}` with {arguments}\n{why}{question} [y]es, [n]o, anything else: later: ",
             request.item_id
         );
         let (answer, answered) = tokio::sync::oneshot::channel();
@@ -236,6 +237,9 @@ pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
                 println!("{}", output::for_people(&outcome.text))
             }
             None => {}
+        }
+        for thread in &report.continues {
+            eprintln!("thread {thread} nearly filled the model's context window and was continued");
         }
         if let Some(failure) = &outcome.failure {
             eprintln!("error: {failure}");

@@ -1,12 +1,13 @@
 //! `rye threads …`.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use rye::thread::transcript::Record;
-use rye::thread::{Registry, ThreadId, ThreadSummary};
+use rye::thread::{Registry, ThreadId, ThreadState, ThreadSummary};
 use rye::{ThreadReadError, ThreadReading, UnfinishedAnswer, refuse_linked_threads};
 use serde_json::{Value, json};
 
@@ -72,7 +73,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         Command::List => Ok(list(&summaries, environment)),
         Command::Show(arguments) => show(arguments, &threads, &summaries, environment),
         Command::Tail(arguments) => tail(arguments, &threads, &summaries, environment),
-        Command::Tree => Ok(tree(&summaries, environment)),
+        Command::Tree => tree(&threads, &summaries, environment),
         Command::Verify(arguments) => verify(arguments, &threads, &summaries, environment),
     }
 }
@@ -155,24 +156,40 @@ impl Live {
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-fn tree(summaries: &[ThreadSummary], environment: &Environment) -> Exit {
+fn tree(
+    threads: &Path,
+    summaries: &[ThreadSummary],
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     if environment.json() {
-        return list(summaries, environment);
+        return Ok(list(summaries, environment));
+    }
+    // Only the signed record says which thread goes on.
+    let mut goes_on = BTreeMap::new();
+    for summary in summaries.iter().filter(|it| it.state == ThreadState::Continued) {
+        let reading = read(&summary.thread, threads, environment)?;
+        goes_on.extend(reading.record.continued_by.map(|next| (summary.thread.clone(), next)));
     }
     let is_known = |id: &ThreadId| summaries.iter().any(|summary| summary.thread == *id);
     for root in summaries.iter().filter(|it| !it.parent.as_ref().is_some_and(is_known)) {
-        branch(root, summaries, 0);
+        branch(root, summaries, &goes_on, 0);
     }
-    Exit::Fine
+    Ok(Exit::Fine)
 }
 
-fn branch(thread: &ThreadSummary, summaries: &[ThreadSummary], depth: usize) {
+fn branch(
+    thread: &ThreadSummary,
+    summaries: &[ThreadSummary],
+    goes_on: &BTreeMap<ThreadId, ThreadId>,
+    depth: usize,
+) {
     let lead = "  ".repeat(depth);
-    println!("{lead}{}  {}  {}", thread.thread, thread.state, thread.cost);
+    let next = goes_on.get(&thread.thread).map_or(String::new(), |next| format!("  as {next}"));
+    println!("{lead}{}  {}  {}{next}", thread.thread, thread.state, thread.cost);
     // A row of the registry is nobody's word: one that names itself as its parent must not lead in circles.
     if depth < MOST_LEVELS {
         let children = summaries.iter().filter(|it| it.parent.as_ref() == Some(&thread.thread));
-        children.for_each(|child| branch(child, summaries, depth + 1));
+        children.for_each(|child| branch(child, summaries, goes_on, depth + 1));
     }
 }
 
@@ -291,6 +308,11 @@ fn print(reading: &ThreadReading) {
     println!("thread     {}", record.thread);
     println!("directive  {}", record.directive);
     println!("state      {}", record.state);
+    for (name, thread) in [("continues", &record.continues), ("next", &record.continued_by)] {
+        if let Some(thread) = thread {
+            println!("{name:<10} {thread}");
+        }
+    }
     println!("model      {}", model.join(" "));
     println!("turns      {} of {}", record.turns, record.limits.turns);
     println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
@@ -331,6 +353,8 @@ fn line(record: &Record) -> String {
             payload["is_error"].as_bool().map(|error| if error { "error" } else { "ok" }.to_owned())
         }
         "context_injected" => payload["item_id"].as_str().map(str::to_owned),
+        "hook_triggered" => payload["hook"].as_str().map(str::to_owned),
+        "thread_continued" => payload["next"].as_str().map(str::to_owned),
         _ => None,
     };
     format!("{:>4}  {}  {:<18} {}", record.seq, record.at, record.event, about.unwrap_or_default())
@@ -339,6 +363,18 @@ fn line(record: &Record) -> String {
 }
 
 fn whole(reading: &ThreadReading) -> Value {
+    let mut whole = own(reading);
+    let record = &reading.record;
+    for (name, thread) in [("continues", &record.continues), ("continued_by", &record.continued_by)]
+    {
+        if let Some(thread) = thread {
+            whole[name] = thread.as_str().into();
+        }
+    }
+    whole
+}
+
+fn own(reading: &ThreadReading) -> Value {
     let record = &reading.record;
     json!({
         "thread": record.thread.as_str(),

@@ -1,0 +1,191 @@
+//! The actions of a hook: each a call like a model's, through resolving, authority, schema, intent, effect and receipt.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Acted, Frame};
+use crate::drive::batch::{Interruption, replayed, run_all};
+use crate::drive::call::{Plan, Prepared, denied, failed, reason};
+use crate::drive::{Driver, Stop};
+use crate::palette::EXECUTE;
+use crate::transcript::Event;
+use crate::{
+    ActionTarget, ApprovalReason, ApprovalRequest, Asking, Decision, Hook, HookAction, HookEvent,
+    Palette, Returned, Run, ToolCall,
+};
+
+/// What hooks may take for each action at the end of a thread whose time is used up.
+const GRACE: Duration = Duration::from_secs(30);
+
+impl<'a> Driver<'a> {
+    /// Runs the actions in order, up to one that fails.
+    pub(super) async fn act_all(
+        &mut self,
+        run: &Run,
+        hook: &Hook,
+        frame: &mut Frame,
+        place: usize,
+    ) -> Result<(), Stop> {
+        for (index, action) in hook.actions.iter().enumerate() {
+            let id = format!("hook-{}-{}-{}", frame.evaluation, place + 1, index + 1);
+            let (call, missing) = called(&id, action, &frame.data);
+            let returned = self.act(run, hook, action, &call, missing.as_deref()).await?;
+            let (item, injects) = (item(action).to_owned(), injects(hook.event, action));
+            let result = shown(returned, injects);
+            let is_error = result.is_error;
+            frame.acted.push(Acted { item, injects, result });
+            if is_error {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn act(
+        &mut self,
+        run: &Run,
+        hook: &Hook,
+        action: &HookAction,
+        call: &ToolCall,
+        missing: Option<&[String]>,
+    ) -> Result<Returned, Stop> {
+        let palette: &'a Palette = match action.target {
+            ActionTarget::Text(_) => self.context.hooks.texts(),
+            ActionTarget::Tool(_) => self.context.palette,
+        };
+        let mut prepared = self.resolved_in(palette, 0, call);
+        if let Some(missing) = missing {
+            let answer = failed(call, "the event has no such data", missing);
+            prepared.plan = Plan::Answer(answer);
+        }
+        self.have_approved(&mut prepared, Asking::Always).await?;
+        let start = start(hook, action, &prepared);
+        let is_again = self.logged(&start)?.is_some();
+        if let Some(returned) = self.log.receipt() {
+            return Ok(returned);
+        }
+        if is_again {
+            self.have_approved(&mut prepared, Asking::Never).await?;
+        }
+        let returned = self.run_action(run, hook, prepared).await?;
+        let Returned { result, refusal } = returned.clone();
+        self.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal })?;
+        Ok(returned)
+    }
+
+    /// Has somebody decide on the call: `Always` asks as configured, `Never` because it began before.
+    async fn have_approved(
+        &mut self,
+        prepared: &mut Prepared<'_>,
+        asking: Asking,
+    ) -> Result<(), Stop> {
+        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(()) };
+        let is_again = asking == Asking::Never;
+        let Some(why) = reason(&offered.entry, is_again) else { return Ok(()) };
+        let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
+        let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
+        let answer = denied(prepared.call, offered, is_again);
+        if self.have_decided(request).await? == Decision::Denied {
+            prepared.plan = Plan::Answer(answer);
+        }
+        Ok(())
+    }
+
+    async fn run_action(
+        &mut self,
+        run: &Run,
+        hook: &Hook,
+        prepared: Prepared<'_>,
+    ) -> Result<Returned, Stop> {
+        self.check_cancelled()?;
+        let at_the_end =
+            matches!(hook.event, HookEvent::AfterComplete | HookEvent::Error | HookEvent::Limit);
+        let left = if at_the_end { self.left(run).max(GRACE) } else { self.left(run) };
+        self.sync()?;
+        if let Some(tape) = &self.tape {
+            return Ok(replayed(prepared, tape));
+        }
+        let call = prepared.call;
+        let (cancel, observer) = (self.context.cancel, self.context.observer);
+        let (answers, interruption) = run_all(vec![prepared], cancel, left, observer).await;
+        match (answers.into_iter().next(), interruption) {
+            (_, Some(Interruption::Halted(halt))) => Err(halt.into()),
+            (Some(answer), _) => Ok(answer),
+            (None, _) => Ok(failed(call, "the action gave nothing back", &[])),
+        }
+    }
+
+    /// Records that somebody is asked, waits for them, and records what they say.
+    pub(super) async fn have_decided(
+        &mut self,
+        request: ApprovalRequest,
+    ) -> Result<Decision, Stop> {
+        self.check_cancelled()?;
+        if !self.log.asked() {
+            self.emit(&Event::ApprovalRequested(request.clone()))?;
+            self.seal()?;
+        }
+        if let Some(decision) = self.log.decision() {
+            return Ok(decision);
+        }
+        let decision = self.decision_on(&request).await?;
+        let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
+        let by = "prompt".to_owned();
+        self.emit(&Event::ApprovalDecided { request, decision, by })?;
+        self.seal()?;
+        Ok(decision)
+    }
+
+    /// What somebody is asked whom a hook wants to decide.
+    pub(super) fn escalation(&self, frame: &Frame) -> ApprovalRequest {
+        let (thread, id) = (self.context.journal.thread(), format!("hook-{}", frame.evaluation));
+        let item = format!("hook {} at {}", frame.hook, frame.event);
+        ApprovalRequest::new(thread, &id, &item, &frame.data, ApprovalReason::Escalated)
+    }
+}
+
+/// The intent of a call, as that of a hook's.
+fn start(hook: &Hook, action: &HookAction, prepared: &Prepared<'_>) -> Event {
+    match prepared.intent.clone() {
+        Event::ToolCallStart { call_id, name, arguments, target } => Event::HookCallStart {
+            hook: hook.id.clone(),
+            call_id,
+            injects: injects(hook.event, action),
+            name,
+            arguments,
+            target,
+        },
+        other => other,
+    }
+}
+
+/// The action as a call, and the paths of its arguments that lead nowhere.
+fn called(id: &str, action: &HookAction, data: &Value) -> (ToolCall, Option<Vec<String>>) {
+    let (parameters, missing) = match action.filled(data) {
+        Ok(filled) => (filled, None),
+        Err(missing) => (Value::Object(action.arguments.clone()), Some(missing)),
+    };
+    let arguments = json!({"item_type": "tool", "item_id": item(action), "parameters": parameters});
+    (ToolCall::new(id, EXECUTE, arguments), missing)
+}
+
+fn item(action: &HookAction) -> &str {
+    match &action.target {
+        ActionTarget::Text(id) | ActionTarget::Tool(id) => id,
+    }
+}
+
+/// Texts are for the model, and so is, before the first request, what tools find out.
+fn injects(event: HookEvent, action: &HookAction) -> bool {
+    event.is_context() || matches!(action.target, ActionTarget::Text(_))
+}
+
+/// The result as text where a model is to read it.
+pub(in crate::drive) fn shown(returned: Returned, injects: bool) -> crate::ToolResult {
+    let mut result = returned.result;
+    if injects && !result.is_error && !result.content.is_string() {
+        result.content = Value::String(result.content.to_string());
+    }
+    result
+}

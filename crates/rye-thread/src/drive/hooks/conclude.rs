@@ -1,0 +1,163 @@
+//! What hooks decide, from what they did to what becomes of the run: the same when a thread is driven and when it is read.
+
+use serde_json::Value;
+
+use crate::transcript::Triggered;
+use crate::{
+    Decision, Failure, FailureKind, HookEffect, HookEvent, Limit, OutOfTurn, ProviderErrorClass,
+    Run, ToolResult,
+};
+
+/// One hook that matched, and what it did.
+#[derive(Debug)]
+pub(in crate::drive) struct Frame {
+    pub(in crate::drive) evaluation: u64,
+    pub(in crate::drive) event: HookEvent,
+    pub(in crate::drive) hook: String,
+    pub(in crate::drive) declared_by: String,
+    pub(in crate::drive) effect: Option<HookEffect>,
+    pub(in crate::drive) failure: Option<Failure>,
+    pub(in crate::drive) is_final: bool,
+    pub(in crate::drive) data: Value,
+    pub(in crate::drive) acted: Vec<Acted>,
+    /// What somebody said whom the hook wanted to be asked.
+    pub(in crate::drive) decision: Option<Decision>,
+}
+
+/// One action that has its receipt.
+#[derive(Debug)]
+pub(in crate::drive) struct Acted {
+    pub(in crate::drive) item: String,
+    /// Whether what it gives back is for the model.
+    pub(in crate::drive) injects: bool,
+    pub(in crate::drive) result: ToolResult,
+}
+
+impl Acted {
+    /// What is put before the model.
+    pub(in crate::drive) fn text(&self) -> Option<&String> {
+        match &self.result.content {
+            Value::String(text) if self.injects && !self.result.is_error => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Frame {
+    pub(in crate::drive) fn new(triggered: &Triggered) -> Self {
+        let Triggered {
+            evaluation, event, hook, declared_by, effect, failure, is_final, data, ..
+        } = triggered.clone();
+        let (acted, decision) = (Vec::new(), None);
+        Self {
+            evaluation,
+            event,
+            hook,
+            declared_by,
+            effect,
+            failure,
+            is_final,
+            data,
+            acted,
+            decision,
+        }
+    }
+
+    /// Whether this hook decides, if none before it has.
+    ///
+    /// One whose action failed decides nothing that lets the thread do more than it would without.
+    pub(in crate::drive) fn decides(&self, run: &Run) -> bool {
+        let worked = self.acted.iter().all(|acted| !acted.result.is_error);
+        self.effect
+            .is_some_and(|effect| (worked || !effect.is_permissive()) && self.can(effect, run))
+    }
+
+    fn can(&self, effect: HookEffect, run: &Run) -> bool {
+        use HookEffect::{Abort, Continue, Escalate, Fail, Retry};
+        match (self.event, effect) {
+            (HookEvent::AfterStep, Abort | Continue | Escalate | Fail)
+            | (HookEvent::ContextLimitReached, Abort | Continue | Fail)
+            | (HookEvent::DirectiveReturn, _)
+            | (HookEvent::Limit, Abort | Fail)
+            | (HookEvent::Error, Abort | Fail) => true,
+            (HookEvent::Limit, Escalate) => self.failure.as_ref().is_some_and(
+                |failure| matches!(&failure.kind, FailureKind::Limit(hit) if hit.limit != Limit::Spend),
+            ),
+            (HookEvent::Error, Continue) => !self.is_final,
+            (HookEvent::Error, Escalate) if !self.is_final => true,
+            (HookEvent::Error, Escalate | Retry) => {
+                self.is_final && run.failure().is_some_and(|failure| failure.kind.may_be_retried())
+            }
+            _ => false,
+        }
+    }
+
+    fn failed(&self, what: &str) -> Failure {
+        let message = format!("hook `{}` of {} {what}", self.hook, self.declared_by);
+        Failure::new(FailureKind::Hook, &message)
+    }
+}
+
+/// Does to the run what the hooks of one event decided; gives back why outputs are not accepted.
+pub(in crate::drive) fn apply(
+    run: &mut Run,
+    frames: &[Frame],
+) -> Result<Option<String>, OutOfTurn> {
+    let Some(first) = frames.first() else { return Ok(None) };
+    let winner = frames.iter().find(|frame| frame.decides(run));
+    let unwanted = match winner {
+        Some(frame) => decide(run, frame)?,
+        None => None,
+    };
+    if run.is_ready() && first.event != HookEvent::DirectiveReturn {
+        for text in frames.iter().flat_map(|frame| &frame.acted).filter_map(Acted::text) {
+            run.inject(text)?;
+        }
+    }
+    Ok(unwanted)
+}
+
+fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
+    let is_denied = frame.decision == Some(Decision::Denied);
+    let Some(effect) = frame.effect else { return Ok(None) };
+    match (frame.event, effect) {
+        (HookEvent::AfterStep | HookEvent::DirectiveReturn, HookEffect::Fail) => {
+            run.fail(frame.failed("ended the thread"))?;
+        }
+        (HookEvent::AfterStep, HookEffect::Escalate) if is_denied => {
+            run.fail(frame.failed("asked whether to go on, and somebody said no"))?;
+        }
+        (HookEvent::DirectiveReturn, HookEffect::Retry) => return Ok(Some(unwanted(frame))),
+        (HookEvent::DirectiveReturn, HookEffect::Escalate) if is_denied => {
+            return Ok(Some(format!(
+                "hook `{}` had somebody look at the outputs, who does not accept them",
+                frame.hook
+            )));
+        }
+        (HookEvent::ContextLimitReached, HookEffect::Continue) => run.hand_over()?,
+        (HookEvent::ContextLimitReached, HookEffect::Fail) if run.failure().is_none() => {
+            let kind = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
+            run.fail(Failure::new(kind, &frame.failed("ended the thread").message))?;
+        }
+        (HookEvent::Error, HookEffect::Fail | HookEffect::Escalate) if !frame.is_final => {
+            if let (Some(failure), true) = (&frame.failure, effect == HookEffect::Fail || is_denied)
+            {
+                run.fail(failure.clone())?;
+            }
+        }
+        (HookEvent::Error, HookEffect::Retry) => run.retry()?,
+        (HookEvent::Error, HookEffect::Escalate) if !is_denied => run.retry()?,
+        (HookEvent::Limit, HookEffect::Escalate) if !is_denied => run.extend()?,
+        (_, HookEffect::Abort) if run.failure().is_some() => run.abort()?,
+        (_, HookEffect::Abort) => run.cancel()?,
+        _ => {}
+    }
+    Ok(None)
+}
+
+/// What a model is told whose outputs a hook does not accept: the hook's own words, where it has any.
+fn unwanted(frame: &Frame) -> String {
+    let texts: Vec<&str> = frame.acted.iter().filter_map(Acted::text).map(String::as_str).collect();
+    let reason = format!("hook `{}` does not accept these outputs", frame.hook);
+    if texts.is_empty() { reason } else { format!("{reason}: {}", texts.join("\n")) }
+}

@@ -1,0 +1,178 @@
+//! What hooks see of an event: everything in it follows from the record of the thread.
+
+use serde_json::{Map, Value, json};
+
+use crate::drive::Driver;
+use crate::{Failure, FailureKind, HookEvent, Message, Refusal, Run, SpendLimit, ThreadState};
+
+/// An event at which hooks may act.
+#[derive(Debug, Clone)]
+pub(in crate::drive) enum Occasion {
+    /// The thread is about to send its first request.
+    Begins(HookEvent),
+    Completed(ThreadState),
+    /// The conversation nearly fills the window, or was refused for its length.
+    ContextLimit(Option<Failure>),
+    /// The thread is about to fail.
+    Fails(Failure),
+    /// A call was refused, and the thread goes on.
+    Refused(Failure, Refusal),
+    Returns(Map<String, Value>),
+    Step,
+}
+
+impl Occasion {
+    pub(in crate::drive) fn refused(refusal: &Refusal) -> Self {
+        let failure = Failure::new(FailureKind::Refused, &refusal.message);
+        Self::Refused(failure, refusal.clone())
+    }
+
+    pub(in crate::drive) const fn event(&self) -> HookEvent {
+        match self {
+            Self::Begins(event) => *event,
+            Self::Completed(_) => HookEvent::AfterComplete,
+            Self::ContextLimit(_) => HookEvent::ContextLimitReached,
+            Self::Fails(Failure { kind: FailureKind::Limit(_), .. }) => HookEvent::Limit,
+            Self::Fails(_) | Self::Refused(..) => HookEvent::Error,
+            Self::Returns(_) => HookEvent::DirectiveReturn,
+            Self::Step => HookEvent::AfterStep,
+        }
+    }
+
+    /// What failed, and whether that is the end of the thread.
+    pub(in crate::drive) const fn failure(&self) -> (Option<&Failure>, bool) {
+        match self {
+            Self::ContextLimit(Some(failure)) | Self::Fails(failure) => (Some(failure), true),
+            Self::Refused(failure, _) => (Some(failure), false),
+            _ => (None, false),
+        }
+    }
+}
+
+impl Driver<'_> {
+    pub(super) fn data(&self, run: &Run, occasion: &Occasion) -> Value {
+        let mut data = self.context.hooks.about().clone();
+        let record = self.context.journal.record();
+        let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
+        put("event", occasion.event().as_str().into());
+        put("thread", json!({"id": record.thread.as_str(), "directive": record.directive}));
+        put("provider", self.info.provider.as_str().into());
+        put("model", self.info.model.as_str().into());
+        put("cost", cost(run));
+        put("limits", limits(run));
+        let (name, value) = self.special(run, occasion);
+        if !name.is_empty() {
+            put(name, value);
+        }
+        if let Occasion::Completed(_) | Occasion::Step = occasion {
+            put("text", run.text().into());
+        }
+        if let (Occasion::Completed(_), Some(failure)) = (occasion, run.failure()) {
+            put("error", error(failure, run.refusals().last(), true));
+        }
+        Value::Object(data)
+    }
+
+    /// What an event has that others have not.
+    fn special(&self, run: &Run, occasion: &Occasion) -> (&'static str, Value) {
+        match occasion {
+            Occasion::Begins(_) => ("", Value::Null),
+            Occasion::Completed(state) => ("state", state.as_str().into()),
+            Occasion::ContextLimit(_) => {
+                let window = self.info.context_window;
+                ("context", json!({"tokens": run.context_estimate(), "window": window}))
+            }
+            Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
+                let hit = json!({
+                    "name": hit.limit.as_str(),
+                    "value": hit.value,
+                    "maximum": hit.maximum,
+                    "message": message,
+                });
+                ("limit", hit)
+            }
+            Occasion::Fails(failure) => ("error", error(failure, run.refusals().last(), true)),
+            Occasion::Refused(failure, refusal) => ("error", error(failure, Some(refusal), false)),
+            Occasion::Returns(outputs) => ("outputs", Value::Object(outputs.clone())),
+            Occasion::Step => ("calls", calls(run)),
+        }
+    }
+}
+
+fn error(failure: &Failure, refusal: Option<&Refusal>, is_final: bool) -> Value {
+    let refusal = refusal.filter(|_| failure.kind == FailureKind::Refused);
+    let kind = match &failure.kind {
+        FailureKind::Refused => "permission_denied",
+        FailureKind::Provider(class) => class.as_str(),
+        kind => kind.as_str(),
+    };
+    let mut error = json!({
+        "type": kind,
+        "kind": failure.kind.as_str(),
+        "message": failure.message,
+        "final": is_final,
+        "retryable": is_final && failure.kind.may_be_retried(),
+    });
+    if let Some(refusal) = refusal {
+        error["resource"] = refusal.capability.as_str().into();
+        error["layer"] = refusal.layer.as_str().into();
+        error["pattern"] = json!(refusal.pattern);
+    }
+    error
+}
+
+/// What the answers cost so far; `spend` is in dollars.
+fn cost(run: &Run) -> Value {
+    let usage = run.usage();
+    json!({
+        "turns": run.turns(),
+        "retries": run.retries(),
+        "tokens": usage.total(),
+        "input_tokens": usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+        "output_tokens": usage.output,
+        "spend": dollars(run.cost().get()),
+    })
+}
+
+fn limits(run: &Run) -> Value {
+    let limits = run.limits();
+    let spend = match limits.spend {
+        SpendLimit::AtMost(cap) => dollars(cap.get()),
+        SpendLimit::Unlimited => Value::from("unlimited"),
+    };
+    json!({
+        "turns": limits.turns,
+        "tokens": limits.tokens,
+        "spend": spend,
+        "duration_seconds": limits.duration_seconds,
+    })
+}
+
+/// Exact up to some nine million dollars.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "conditions compare amounts, and nothing is reckoned"
+)]
+fn dollars(nanos: u64) -> Value {
+    (nanos as f64 / 1e9).into()
+}
+
+/// The calls of the last turn with how they ended.
+fn calls(run: &Run) -> Value {
+    let last = run.messages().iter().rev().find_map(|message| match message {
+        Message::ToolResults { results } => Some(Some(results)),
+        Message::Assistant { .. } => Some(None),
+        Message::User { .. } => None,
+    });
+    let results = last.flatten().map(Vec::as_slice).unwrap_or_default();
+    results.iter().map(|it| json!({"name": it.name, "is_error": it.is_error})).collect()
+}
+
+/// Whether a failure is an event that hooks act at.
+pub(in crate::drive) fn may_be_told(failure: &Failure) -> bool {
+    // What cannot be written cannot be hooked, and a driver's mistake is no event of the thread.
+    !matches!(
+        failure.kind,
+        FailureKind::Storage | FailureKind::OutOfTurn | FailureKind::Preparation
+    )
+}

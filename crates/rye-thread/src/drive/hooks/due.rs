@@ -1,0 +1,143 @@
+//! Which events have happened whose hooks had no turn yet.
+
+use super::{Occasion, data};
+use crate::drive::{Driver, Stop};
+use crate::{End, Failure, FailureKind, HookEvent, ProviderErrorClass, Refusal, Run, ThreadState};
+
+/// The events that wait for the next moment at which a request could be sent, or the thread could end.
+#[derive(Debug, Default)]
+pub(in crate::drive) struct Due {
+    /// Whether the thread's beginning is behind it.
+    pub(in crate::drive) has_begun: bool,
+    /// Calls of the last turn that were refused.
+    pub(in crate::drive) refused: Vec<Refusal>,
+    /// Whether a turn is over.
+    pub(in crate::drive) step: bool,
+    /// The turns after which the size of the conversation was looked at.
+    pub(in crate::drive) measured: u64,
+    /// The failure that hooks were told of.
+    pub(in crate::drive) failure: Option<Failure>,
+    /// Whether hooks were told that the conversation was refused for its length.
+    pub(in crate::drive) overflow: bool,
+    /// Whether hooks were told of the end.
+    pub(in crate::drive) has_ended: bool,
+}
+
+impl Due {
+    /// A turn is over, in which these calls were refused.
+    pub(in crate::drive) fn turn_over(&mut self, refused: &[Refusal]) {
+        (self.step, self.refused) = (true, refused.to_vec());
+    }
+
+    /// A request is sent, so that everything before it had its turn.
+    pub(in crate::drive) fn asked(&mut self, turns: u64) {
+        (self.has_begun, self.step, self.measured) = (true, false, turns);
+        self.refused.clear();
+    }
+
+    /// Hooks had their turn.
+    pub(in crate::drive) fn told(&mut self, event: HookEvent, turns: u64, is_final: bool) {
+        match event {
+            HookEvent::AfterStep => self.step = false,
+            HookEvent::ContextLimitReached if is_final => self.overflow = true,
+            HookEvent::ContextLimitReached => self.measured = turns,
+            HookEvent::Error if !is_final && !self.refused.is_empty() => {
+                drop(self.refused.remove(0));
+            }
+            HookEvent::ThreadContinued | HookEvent::ThreadStarted => self.has_begun = true,
+            _ => {}
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Lets hooks act between two turns.
+    pub(in crate::drive) async fn between_turns(&mut self, run: &mut Run) -> Result<(), Stop> {
+        while run.is_ready()
+            && let Some(occasion) = self.next_occasion(run)
+        {
+            self.due.told(occasion.event(), run.turns(), occasion.failure().1);
+            self.evaluate(run, &occasion).await?;
+        }
+        Ok(())
+    }
+
+    fn next_occasion(&self, run: &Run) -> Option<Occasion> {
+        let due = &self.due;
+        if !due.has_begun {
+            return Some(Occasion::Begins(self.context.hooks.begins_with()));
+        }
+        if let Some(refusal) = due.refused.first() {
+            return Some(Occasion::refused(refusal));
+        }
+        if due.step {
+            return Some(Occasion::Step);
+        }
+        let is_measured = due.measured == run.turns();
+        (!is_measured && self.is_nearly_full(run)).then_some(Occasion::ContextLimit(None))
+    }
+
+    /// Whether the conversation has come to nine tenths of the window; a limit that is reached comes first (SPEC 10.10).
+    fn is_nearly_full(&self, run: &Run) -> bool {
+        let window = u128::from(self.info.context_window);
+        let tokens = u128::from(run.context_estimate());
+        let is_full = window > 0 && window * 9 <= tokens * 10;
+        is_full && run.limit_reached(self.elapsed()).is_none()
+    }
+
+    /// Lets hooks act before a run that has ended is recorded as such.
+    pub(in crate::drive) async fn before_the_end(
+        &mut self,
+        run: &mut Run,
+        end: &End,
+    ) -> Result<(), Stop> {
+        if let Some(failure) = self.overflow(run, end) {
+            self.due.overflow = true;
+            self.evaluate(run, &Occasion::ContextLimit(Some(failure))).await?;
+            return Ok(());
+        }
+        if let End::Failed(failure) = end
+            && data::may_be_told(failure)
+            && self.due.failure.as_ref() != Some(failure)
+        {
+            self.due.failure = Some(failure.clone());
+            self.evaluate(run, &Occasion::Fails(failure.clone())).await?;
+            if !run.has_ended() {
+                self.due.failure = None;
+            }
+            return Ok(());
+        }
+        let state = match end {
+            End::Completed { .. } => ThreadState::Completed,
+            End::Failed(failure) if data::may_be_told(failure) => ThreadState::Error,
+            _ => ThreadState::Cancelled,
+        };
+        if state != ThreadState::Cancelled && !self.due.has_ended {
+            self.due.has_ended = true;
+            self.evaluate(run, &Occasion::Completed(state)).await?;
+        }
+        Ok(())
+    }
+
+    /// That the conversation was refused for its length, unless it is the opening that is too long.
+    fn overflow(&self, run: &Run, end: &End) -> Option<Failure> {
+        let too_long = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
+        match end {
+            End::Failed(failure) if failure.kind == too_long && run.turns() > 0 => {
+                (!self.due.overflow).then(|| failure.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether hooks have to act before a run that has ended so is recorded.
+    pub(in crate::drive) fn owes_hooks(&self, end: &End) -> bool {
+        match end {
+            End::Completed { .. } => !self.due.has_ended,
+            End::Failed(failure) if data::may_be_told(failure) => {
+                !self.due.has_ended || self.due.failure.as_ref() != Some(failure)
+            }
+            _ => false,
+        }
+    }
+}

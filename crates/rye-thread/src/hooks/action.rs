@@ -1,0 +1,175 @@
+//! What a hook does, and how its arguments take parts of the event's data.
+
+use serde_json::{Map, Value};
+
+/// One action of a hook.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct HookAction {
+    /// What is run.
+    pub target: ActionTarget,
+    /// Its arguments, in which `${path}` stands for a part of the event's data.
+    pub arguments: Map<String, Value>,
+}
+
+/// What an action runs, always through the thread's own authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ActionTarget {
+    /// An item of the hooks' own palette, whose text is put before the model.
+    Text(String),
+    /// A tool of the thread's palette.
+    Tool(String),
+}
+
+impl HookAction {
+    /// An action on an item.
+    #[must_use]
+    pub const fn new(target: ActionTarget, arguments: Map<String, Value>) -> Self {
+        Self { target, arguments }
+    }
+
+    /// The arguments with the event's data in place.
+    ///
+    /// A text that is one `${path}` alone becomes what the path leads to, with its type; inside of a longer text that
+    /// is written as text, or as compact JSON. What was placed is not read again.
+    ///
+    /// # Errors
+    ///
+    /// Every path that leads nowhere.
+    pub(crate) fn filled(&self, data: &Value) -> Result<Value, Vec<String>> {
+        let mut missing = Vec::new();
+        let filled = fill(&Value::Object(self.arguments.clone()), data, &mut missing);
+        if missing.is_empty() { Ok(filled) } else { Err(missing) }
+    }
+}
+
+fn fill(template: &Value, data: &Value, missing: &mut Vec<String>) -> Value {
+    match template {
+        Value::String(text) => filled_text(text, data, missing),
+        Value::Array(values) => values.iter().map(|value| fill(value, data, missing)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.clone(), fill(value, data, missing)))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+fn filled_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
+    let whole = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    if let Some(path) = whole.filter(|path| is_path(path)) {
+        return found(path, data, missing).cloned().unwrap_or(Value::Null);
+    }
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        filled.push_str(before);
+        match after.split_once('}').filter(|(path, _)| is_path(path)) {
+            Some((path, left)) => {
+                match found(path, data, missing) {
+                    Some(Value::String(text)) => filled.push_str(text),
+                    Some(other) => filled.push_str(&other.to_string()),
+                    None => {}
+                }
+                rest = left;
+            }
+            None => {
+                filled.push_str("${");
+                rest = after;
+            }
+        }
+    }
+    filled.push_str(rest);
+    Value::String(filled)
+}
+
+/// Names of letters, digits, `_` and `-`, joined by dots, as in the paths of conditions.
+fn is_path(text: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    text.split('.').all(is_name)
+}
+
+fn found<'d>(path: &str, data: &'d Value, missing: &mut Vec<String>) -> Option<&'d Value> {
+    let found = path.split('.').try_fold(data, |value, key| match value {
+        Value::Array(values) => values.get(key.parse::<usize>().ok()?),
+        Value::Object(values) => values.get(key),
+        _ => None,
+    });
+    if found.is_none() {
+        missing.push(path.to_owned());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(template: &str, expected: Result<Value, &[&str]>) {
+        let data = json!({
+            "cost": {"turns": 3, "spend": 0.5},
+            "calls": [{"name": "a", "ok": true}],
+            "text": "${cost.turns}",
+            "nothing": null,
+        });
+        let arguments = Map::from_iter([("x".to_owned(), Value::from(template))]);
+        let action = HookAction::new(ActionTarget::Tool("t".to_owned()), arguments);
+        let expected = expected
+            .map(|value| json!({ "x": value }))
+            .map_err(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+        assert_eq!(action.filled(&data), expected, "{template}");
+    }
+
+    #[test]
+    fn a_path_alone_keeps_its_type() {
+        check("${cost.turns}", Ok(json!(3)));
+        check("${cost}", Ok(json!({"turns": 3, "spend": 0.5})));
+        check("${calls.0.ok}", Ok(json!(true)));
+        check(" ${cost.spend} ", Ok(json!(0.5)));
+        check("${nothing}", Ok(Value::Null));
+    }
+
+    #[test]
+    fn inside_of_a_text_it_is_text() {
+        check(
+            "after ${cost.turns} turns: ${calls.0}",
+            Ok(json!("after 3 turns: {\"name\":\"a\",\"ok\":true}")),
+        );
+        check("${cost.turns}${cost.turns}", Ok(json!("33")));
+    }
+
+    #[test]
+    fn what_was_placed_is_not_read_again() {
+        check("${text}", Ok(json!("${cost.turns}")));
+        check("is ${text}", Ok(json!("is ${cost.turns}")));
+    }
+
+    #[test]
+    fn what_only_resembles_a_path_is_text() {
+        for text in ["$cost.turns", "${}", "${a b}", "${cost.turns", "{cost.turns}", "${.}"] {
+            check(text, Ok(json!(text)));
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere_are_all_told() {
+        check("${error.code} and ${calls.1} and ${cost.turns}", Err(&["error.code", "calls.1"]));
+        check("${cost.turns.x}", Err(&["cost.turns.x"]));
+    }
+
+    #[test]
+    fn lists_and_mappings_are_filled_too() {
+        let arguments = json!({"a": ["${n}", {"b": "${n}"}], "c": 1});
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        let action = HookAction::new(ActionTarget::Tool("t".to_owned()), arguments);
+        let filled = action.filled(&json!({"n": 2}));
+        assert_eq!(filled, Ok(json!({"a": [2, {"b": 2}], "c": 1})));
+    }
+}

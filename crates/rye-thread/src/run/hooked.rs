@@ -1,0 +1,197 @@
+//! What hooks decide about a run, as transitions of it.
+//!
+//! | state | input | next state |
+//! |---|---|---|
+//! | `ready` | `inject` | `ready`, the history ends in the text |
+//! | `ready`, or `done`: failed for a conversation that is too long | `hand_over` | `done`: continued in another thread |
+//! | `calling` | results, the outputs are not wanted | `ready` |
+//! | `done`: failed | `retry` | `ready`, or `calling` where calls were under way; the request counts as a turn |
+//! | `done`: failed for a limit but the one on money | `extend` | the same, and the limit is longer |
+//! | `done`: failed | `abort` | `done`: cancelled |
+
+use serde_json::json;
+
+use super::{Batch, End, OutOfTurn, Phase, Returned, Run, decide};
+use crate::{
+    Failure, FailureKind, Limit, LimitHit, Message, ProviderErrorClass, Refusal, ToolResult,
+};
+
+impl Run {
+    /// Adds a text of the user's side at the end of the history.
+    ///
+    /// # Errors
+    ///
+    /// When the run does not stand between two turns.
+    pub fn inject(&mut self, text: &str) -> Result<(), OutOfTurn> {
+        let Phase::Ready = self.phase else { return Err(self.out_of_turn("a text")) };
+        self.messages.push(Message::User { text: text.to_owned() });
+        Ok(())
+    }
+
+    /// Goes on after a failure, so that the request is made again; it counts as a turn towards the limit.
+    ///
+    /// An answer that cannot stand as it is gets a reply that says so, because the history is never edited.
+    ///
+    /// # Errors
+    ///
+    /// When the run has not failed, or has failed for something that asking again cannot mend
+    /// ([`FailureKind::may_be_retried`]).
+    pub fn retry(&mut self) -> Result<(), OutOfTurn> {
+        let failure = self.failure().ok_or_else(|| self.out_of_turn("a retry"))?;
+        if !failure.kind.may_be_retried() {
+            return Err(self.out_of_turn("a retry"));
+        }
+        let reason = format!("This did not work: {failure}. Try again.");
+        self.retries += 1;
+        self.reenter(&reason);
+        Ok(())
+    }
+
+    /// Goes on after a limit was reached, which is raised by as much as it was.
+    ///
+    /// # Errors
+    ///
+    /// When no limit was reached, or it is the one on money, which nobody raises (SPEC 10.6).
+    pub fn extend(&mut self) -> Result<(), OutOfTurn> {
+        let kind = self.failure().map(|failure| failure.kind.clone());
+        let Some(FailureKind::Limit(hit)) = kind else {
+            return Err(self.out_of_turn("a longer limit"));
+        };
+        let raised = |limit: u64| hit.value.max(limit).saturating_add(limit.max(1));
+        match hit.limit {
+            Limit::Duration => self.limits.duration_seconds = raised(self.limits.duration_seconds),
+            Limit::Tokens => self.limits.tokens = raised(self.limits.tokens),
+            Limit::Turns => self.limits.turns = raised(self.limits.turns),
+            _ => return Err(self.out_of_turn("a longer limit")),
+        }
+        self.reenter("Go on.");
+        Ok(())
+    }
+
+    /// Hands the conversation over to another thread (SPEC 10.10).
+    ///
+    /// # Errors
+    ///
+    /// When the run neither stands between two turns nor failed because the conversation is too long.
+    pub fn hand_over(&mut self) -> Result<(), OutOfTurn> {
+        let too_long = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
+        if !self.is_ready() && self.failure().is_none_or(|failure| failure.kind != too_long) {
+            return Err(self.out_of_turn("a continuation"));
+        }
+        self.phase = Phase::Done(End::Continued);
+        Ok(())
+    }
+
+    /// Ends a run that has failed as one that was stopped.
+    ///
+    /// # Errors
+    ///
+    /// When the run has not failed.
+    pub fn abort(&mut self) -> Result<(), OutOfTurn> {
+        if self.failure().is_none() {
+            return Err(self.out_of_turn("an abort"));
+        }
+        self.phase = Phase::Done(End::Cancelled);
+        Ok(())
+    }
+
+    /// The outputs that [`Run::tools_returned`] would accept after these results.
+    #[must_use]
+    pub fn returning(
+        &self,
+        returned: &[Returned],
+    ) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let Phase::Calling(batch) = &self.phase else { return None };
+        let answers = decide::after_calls(&batch.calls, returned.to_vec(), &self.contract, None);
+        answers.ok()?.outputs
+    }
+
+    /// Takes the results as [`Run::tools_returned`] does, and accepts no outputs for the reason given.
+    ///
+    /// # Errors
+    ///
+    /// When no results are awaited, or they are not those of the calls.
+    pub fn tools_returned_in_vain(
+        &mut self,
+        returned: Vec<Returned>,
+        reason: &str,
+    ) -> Result<Vec<ToolResult>, OutOfTurn> {
+        self.took_results(returned, Some(reason))
+    }
+
+    /// How many requests were made again after a failure.
+    #[must_use]
+    pub fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    /// How many tokens the conversation has, about: what was counted last, and a quarter of the bytes since.
+    ///
+    /// It decides when a thread is continued, where [`Run::input_bound`] would be far too careful.
+    #[must_use]
+    pub fn context_estimate(&self) -> u64 {
+        decide::context_estimate(self)
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready)
+    }
+
+    /// Whether [`Run::step`] would end here.
+    pub(crate) fn limit_reached(&self, elapsed: std::time::Duration) -> Option<LimitHit> {
+        let turns = self.turns.saturating_add(self.retries);
+        self.limits.reached(turns, &self.usage, self.elapsed.max(elapsed))
+    }
+
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        match &self.phase {
+            Phase::Done(End::Failed(failure)) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// Back to where the run failed, in a state from which a request can follow.
+    fn reenter(&mut self, reason: &str) {
+        if let Some(batch) = self.failed_in.take() {
+            self.phase = Phase::Calling(batch);
+            return;
+        }
+        if let Some(Message::Assistant { reply }) = self.messages.last() {
+            let results: Vec<ToolResult> = reply
+                .calls
+                .iter()
+                .map(|call| ToolResult::error(call, json!({ "error": "the call was not run" })))
+                .collect();
+            if !results.is_empty() {
+                self.messages.push(Message::ToolResults { results });
+            }
+            self.messages.push(Message::User { text: reason.to_owned() });
+        }
+        self.phase = Phase::Ready;
+    }
+
+    /// Where the calls of a failed run were under way.
+    pub(super) fn interrupted(&self) -> Option<Batch> {
+        match &self.phase {
+            Phase::Calling(batch) | Phase::Waiting { batch, .. } => Some(batch.clone()),
+            _ => None,
+        }
+    }
+
+    /// The calls that were refused from this one on.
+    pub(crate) fn refusals_since(&self, known: usize) -> &[Refusal] {
+        self.refusals.get(known..).unwrap_or_default()
+    }
+}
+
+impl FailureKind {
+    /// Whether asking the model again may mend it.
+    #[must_use]
+    pub const fn may_be_retried(&self) -> bool {
+        match self {
+            Self::CutOff | Self::MissingOutputs | Self::Refused => true,
+            Self::Provider(class) => !matches!(class, ProviderErrorClass::SpendLimit),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! From a thread that was continued to the one that continues it.
+
+use rye_thread::{Handover, ThreadId, ThreadState, handed_over};
+
+use super::continuing::{Continuation, given};
+use super::recorded::recorded_request;
+use super::{Host, ReopenError, RunError, RunReport, RunRequest};
+use crate::outcome::Class;
+use crate::thread_reading::{Found, Voucher};
+use crate::{Rye, ThreadReadError};
+
+/// Why a thread that was continued has no next one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContinueError {
+    /// There is no project.
+    #[error("no project here: no folder above has an `.ai` folder")]
+    NoProject,
+    /// The record of the continued thread cannot be read, or is not as a run wrote it.
+    #[error(transparent)]
+    Read(#[from] ThreadReadError),
+    /// The record does not say how to go on.
+    #[error("its record does not say how to go on: {problem}")]
+    Unrepeatable {
+        /// What is missing.
+        problem: String,
+    },
+}
+
+impl ContinueError {
+    /// Which exit code it comes to.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::NoProject => Class::Usage,
+            Self::Read(error) if error.is_tampering() => Class::Refused,
+            Self::Read(_) | Self::Unrepeatable { .. } => Class::Failed,
+        }
+    }
+}
+
+/// What somebody resumes who names a thread that may have been continued.
+pub(super) enum Latest {
+    /// The last thread of the conversation that there is.
+    Thread(ThreadId),
+    /// The one after it, which was not begun.
+    ToBegin(Box<RunRequest>),
+}
+
+impl Rye {
+    /// Runs the threads that go on with the conversation of one that was continued, one after the other.
+    ///
+    /// What each used is taken from the limits of the next, so that the limit on turns bounds how many there are.
+    pub(super) async fn go_on(
+        &self,
+        mut report: RunReport,
+        host: Host<'_>,
+    ) -> Result<RunReport, RunError> {
+        while report.outcome.state == ThreadState::Continued {
+            let before = report.thread.clone();
+            let request = self.successor(&before).map_err(|source| RunError::Continue {
+                thread: before.clone(),
+                source: Box::new(source),
+            })?;
+            let mut continues = std::mem::take(&mut report.continues);
+            continues.push(before);
+            let next = self.begin(&request, host.clone()).await?;
+            report = RunReport { continues, ..next };
+        }
+        Ok(report)
+    }
+
+    /// The request for the thread that continues this one.
+    fn successor(&self, thread: &ThreadId) -> Result<RunRequest, ContinueError> {
+        let threads = self.threads().ok_or(ContinueError::NoProject)?;
+        let Found { reading, .. } = self.found(&threads, thread)?;
+        let unrepeatable = |problem| ContinueError::Unrepeatable { problem };
+        let lacks = || unrepeatable("its transcript does not end in a continuation".to_owned());
+        let Handover { thread: next, limits, .. } =
+            handed_over(&reading.transcript).ok_or_else(lacks)?;
+        let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        let inputs = given(&reading.record, &reading.transcript);
+        request.thread = next;
+        request.continues = Some(Continuation { thread: thread.clone(), limits, inputs });
+        Ok(request)
+    }
+
+    /// Follows a conversation to its last thread.
+    pub(super) fn latest(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Latest, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        super::refuse_linked_threads(&threads)?;
+        let mut last = thread.clone();
+        loop {
+            let Found { reading, .. } = self.found(&threads, &last)?;
+            let next = match reading.record.continued_by {
+                Some(next) if reading.record.state == ThreadState::Continued => next,
+                _ => return Ok(Latest::Thread(last)),
+            };
+            let is_operators = reading.vouched_by == Voucher::TrustedKey;
+            if !is_operators && host.signing_key.is_some() {
+                return Err(ReopenError::SelfVouched { thread: last });
+            }
+            if !threads.join(next.as_str()).exists() {
+                let request = self.successor(&last).map_err(|source| {
+                    ReopenError::Continue(RunError::Continue {
+                        thread: last.clone(),
+                        source: Box::new(source),
+                    })
+                })?;
+                return Ok(Latest::ToBegin(Box::new(request)));
+            }
+            last = next;
+        }
+    }
+}
