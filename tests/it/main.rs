@@ -6,6 +6,7 @@ mod authority;
 mod cassettes;
 mod ceiling;
 mod chain;
+mod children;
 mod continuing;
 mod holes;
 mod hooks;

@@ -3,6 +3,9 @@
 //! Before a request the most that it may cost is reserved; after it the actual cost is settled and the rest is free
 //! again. On every account, at every instant, and whatever crashes or interleaves: settled + reserved ≤ cap.
 //!
+//! The cap of a child is set aside in the account of the thread that started it, so that the same holds for a whole tree
+//! of threads: what all of them together can spend is under the cap of the first.
+//!
 //! ```
 //! use rye_thread::budget::{Ledger, MemoryLedger};
 //! use rye_thread::{Nanos, SpendLimit, ThreadId};
@@ -54,10 +57,36 @@ pub trait Ledger: Send + Sync {
 
     /// What a program that was killed left set aside for the thread, in the order in which it was.
     ///
+    /// What is set aside for children is not among it: [`Ledger::close_child`] settles that.
+    ///
     /// # Errors
     ///
     /// When the store fails.
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError>;
+
+    /// Opens the account of a child, with its cap set aside in the account of `parent`, or finds both as they are.
+    ///
+    /// A cap of [`SpendLimit::Unlimited`] needs a parent without one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Exhausted`] when the cap is not free in the parent's account, which changes nothing; when the child
+    /// has an account of another cap or under another parent, or the store fails.
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError>;
+
+    /// Settles in the parent's account what the child has cost, and frees the rest; a second time changes nothing.
+    ///
+    /// What the child and those below it have still set aside counts as spent, and nothing more can be.
+    ///
+    /// # Errors
+    ///
+    /// When the thread is nobody's child here, or the store fails.
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError>;
 }
 
 /// Money set aside; it stays so until it is settled, also when the program dies.
@@ -114,6 +143,14 @@ pub enum LedgerError {
     /// The sum is larger than the ledger can hold, some nine billion dollars.
     #[error("amount does not fit the ledger; lower the limits or check the model's prices")]
     TooLarge,
+    /// The account was opened under another thread, or under none.
+    #[error("account of `{thread}` is not one of a child of `{parent}`; start the child anew")]
+    OtherParent {
+        /// The account.
+        thread: ThreadId,
+        /// Whose child it was to be.
+        parent: ThreadId,
+    },
     /// Nobody opened the account.
     #[error("thread `{thread}` has no account; open it first")]
     UnknownAccount {

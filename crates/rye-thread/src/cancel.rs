@@ -44,6 +44,11 @@ impl Cancel {
         self.halted().await;
     }
 
+    /// Raises `other` as this flag is raised, and waits for that; the flags are one as long as the future is polled.
+    pub async fn hand_on(&self, other: &Self) {
+        other.raise(self.halted().await);
+    }
+
     pub(crate) fn raised(&self) -> Option<Halt> {
         *self.0.borrow()
     }

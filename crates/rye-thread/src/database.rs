@@ -82,7 +82,7 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 const ATTEMPTS: usize = 100;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -91,7 +91,8 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
             0 => connection.execute_batch(&schema())?,
-            1 => connection.execute_batch(LEASES)?,
+            1 => connection.execute_batch(&format!("{LEASES}{CHILDREN}"))?,
+            2 => connection.execute_batch(CHILDREN)?,
             VERSION => {}
             version => return Err(DatabaseError::OtherVersion { version }),
         }
@@ -117,7 +118,7 @@ fn objects(
 }
 
 fn schema() -> String {
-    format!("{SCHEMA}{LEASES}")
+    format!("{SCHEMA}{LEASES}{CHILDREN}")
 }
 
 /// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
@@ -148,7 +149,7 @@ CREATE TABLE reservation (
 ";
 
 /// What version 2 adds to version 1.
-const LEASES: &str = "
+pub(crate) const LEASES: &str = "
 CREATE TABLE lease (
     thread TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -158,4 +159,16 @@ CREATE TABLE lease (
 ) STRICT;
 CREATE INDEX unsettled ON reservation (thread) WHERE actual_nanos IS NULL;
 PRAGMA user_version = 2;
+";
+
+/// What version 3 adds to version 2.
+const CHILDREN: &str = "
+CREATE TABLE child (
+    thread TEXT PRIMARY KEY REFERENCES account (thread),
+    parent TEXT NOT NULL REFERENCES account (thread),
+    reservation INTEGER NOT NULL UNIQUE REFERENCES reservation (number)
+) STRICT;
+CREATE INDEX accounts_below ON child (parent);
+CREATE INDEX threads_below ON thread (parent);
+PRAGMA user_version = 3;
 ";

@@ -14,6 +14,7 @@ mod pending;
 mod recover;
 mod replay;
 mod resume;
+mod spawn;
 mod telemetry;
 
 use std::collections::BTreeMap;
@@ -27,13 +28,14 @@ pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
-pub use self::pending::pending_approval;
+pub use self::pending::{pending_approval, spawned_children};
 pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation};
 use crate::cancel::Halt;
+use crate::children::Ending;
 use crate::transcript::{Event, Injected};
 use crate::{
     ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Hooks, Journal,
@@ -213,6 +215,8 @@ struct Driver<'a> {
     progress: Progress,
     /// What the last answer cost, to be settled once the answer is written.
     owed: Option<(Reservation, Nanos)>,
+    /// How many children were begun.
+    spawned: u64,
     /// What calls came to before, in a replay.
     tape: Option<Arc<Tape>>,
     /// The events whose hooks had no turn yet.
@@ -237,6 +241,7 @@ impl<'a> Driver<'a> {
             waited: Duration::ZERO,
             progress,
             owed: None,
+            spawned: 0,
             tape: None,
             due: Due::default(),
             log: Log::default(),
@@ -248,10 +253,12 @@ impl<'a> Driver<'a> {
     /// Drives a run that has not begun.
     async fn drive(mut self, mut run: Run) -> Outcome {
         let begun = self.begin(&run);
-        match begun.err().and_then(|stop| self.stop(&mut run, stop)) {
-            Some(outcome) => outcome,
-            None => self.go(run).await,
+        if let Err(stop) = begun
+            && let Some(outcome) = self.stop(&mut run, stop).await
+        {
+            return outcome;
         }
+        self.go(run).await
     }
 
     /// Does what the run decides until it ends or cannot go on.
@@ -268,23 +275,33 @@ impl<'a> Driver<'a> {
                     Step::Done(end) if self.owes_hooks(&end) => {
                         self.before_the_end(&mut run, &end).await
                     }
-                    Step::Done(end) => return self.finish(&run, end),
+                    Step::Done(end) => match self.part(&end).await {
+                        Ok(()) => return self.finish(&run, end),
+                        stopped => stopped,
+                    },
                 };
             }
-            let paused = done.err().and_then(|stop| self.stop(&mut run, stop));
-            if let Some(outcome) = paused {
+            if let Err(stop) = done
+                && let Some(outcome) = self.stop(&mut run, stop).await
+            {
                 return outcome;
             }
         }
     }
 
     /// Ends the run, or leaves it for somebody to resume; a run that has ended already keeps its first end.
-    fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
+    async fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
         let _already_ended: Result<(), OutOfTurn> = match stop {
             Stop::Cancelled => run.cancel(),
             Stop::Failed(failure) => run.fail(failure),
-            Stop::Interrupted => return Some(self.pause(run, None)),
-            Stop::Suspended(request) => return Some(self.pause(run, Some(*request))),
+            Stop::Interrupted => {
+                self.end_children(Ending::Interrupt).await;
+                return Some(self.pause(run, None));
+            }
+            Stop::Suspended(request) => {
+                self.end_children(Ending::Await).await;
+                return Some(self.pause(run, Some(*request)));
+            }
         };
         None
     }

@@ -97,6 +97,12 @@ impl Journal {
         &self.record.thread
     }
 
+    /// The key that signs the record and the transcript.
+    #[must_use]
+    pub fn signing_key(&self) -> Arc<SigningKey> {
+        Arc::clone(&self.key)
+    }
+
     /// A journal of which nothing outlives its store.
     pub(crate) fn in_memory(
         record: ThreadRecord,

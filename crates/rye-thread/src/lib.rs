@@ -40,6 +40,7 @@ mod amount;
 mod approval;
 pub mod budget;
 mod cancel;
+mod children;
 mod clock;
 mod contract;
 mod database;
@@ -68,6 +69,9 @@ pub use self::approval::{
     ApprovalReason, ApprovalRequest, Approver, Asking, Decision, DecisionError,
 };
 pub use self::cancel::Cancel;
+pub use self::children::{
+    Children, Ended, Ending, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
+};
 pub use self::clock::{Clock, Moment, MomentError};
 pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
@@ -75,6 +79,7 @@ pub use self::contract::{
 pub use self::drive::{
     Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext, Replayed,
     ResumeError, Resumed, drive, first_request, handed_over, pending_approval, replay, resume,
+    spawned_children,
 };
 pub use self::history::History;
 pub use self::hooks::{

@@ -95,6 +95,12 @@ impl fmt::Display for LimitHit {
                     "limit `{name}` reached: the next request may bring the cost to {value} of {maximum}"
                 )
             }
+            Limit::Depth => {
+                write!(f, "limit `{name}` reached: no thread may be started below this one")
+            }
+            Limit::Spawns => {
+                write!(f, "limit `{name}` reached: {value} of {maximum} threads were started")
+            }
             Limit::Duration | Limit::Tokens | Limit::Turns => {
                 write!(f, "limit `{name}` reached: {value} of {maximum}")
             }
@@ -106,8 +112,12 @@ impl fmt::Display for LimitHit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
+    /// `depth`, which keeps a thread from starting a child and ends nothing.
+    Depth,
     /// `duration_seconds`.
     Duration,
+    /// `spawns`; likewise.
+    Spawns,
     /// `spend`, in nano-dollars.
     Spend,
     /// `tokens`.
@@ -121,7 +131,9 @@ impl Limit {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Depth => "depth",
             Self::Duration => "duration_seconds",
+            Self::Spawns => "spawns",
             Self::Spend => "spend",
             Self::Tokens => "tokens",
             Self::Turns => "turns",
@@ -183,7 +195,9 @@ mod tests {
     }
 
     rows! {
+        Depth: "depth", "limit `depth` reached: no thread may be started below this one";
         Duration: "duration_seconds", "limit `duration_seconds` reached: 620000000 of 500000000";
+        Spawns: "spawns", "limit `spawns` reached: 620000000 of 500000000 threads were started";
         Spend: "spend", "limit `spend` reached: the next request may bring the cost to 0.62 USD of 0.50 USD";
         Tokens: "tokens", "limit `tokens` reached: 620000000 of 500000000";
         Turns: "turns", "limit `turns` reached: 620000000 of 500000000";

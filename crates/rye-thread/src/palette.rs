@@ -10,14 +10,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use jsonschema::Validator;
-use rye_caps::Capability;
+use rye_caps::{Capability, Grant, Kind, Permit, Primary};
 use serde_json::Value;
 
 pub(crate) use self::alone::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
+use self::execute::{fork_arguments, is_fork};
 pub use self::name::palette_name;
 pub(crate) use self::resolve::{Resolved, Unresolved};
-use crate::{Asking, DIRECTIVE_RETURN, Effect, OutputContract, Tool, ToolSpec};
+use crate::{
+    Asking, Children, DIRECTIVE_RETURN, Effect, OutputContract, THREAD_DIRECTIVE, Tool, ToolOutput,
+    ToolSpec,
+};
 
 /// One tool to offer.
 #[derive(Clone)]
@@ -37,6 +41,10 @@ pub struct PaletteEntry {
     pub asking: Asking,
     /// The tool itself.
     pub tool: Arc<dyn Tool>,
+    /// Who starts the children, for the one tool that does.
+    pub(crate) children: Option<Arc<dyn Children>>,
+    /// The capabilities of which each use waits for somebody.
+    pub(crate) asked: Grant,
 }
 
 impl PaletteEntry {
@@ -50,13 +58,36 @@ impl PaletteEntry {
         tool: Arc<dyn Tool>,
     ) -> Self {
         let (item_id, aliases, asking) = (item_id.to_owned(), Vec::new(), Asking::Never);
-        Self { item_id, aliases, spec, capability, effect, asking, tool }
+        let (children, asked) = (None, Grant::nothing());
+        Self { item_id, aliases, spec, capability, effect, asking, tool, children, asked }
+    }
+
+    /// The tool that starts children (SPEC 10.9). Its arguments are an object with at least the text `directive`, the id of
+    /// what the child follows, which the authority must allow to execute beside the tool itself.
+    #[must_use]
+    pub fn spawning(
+        item_id: &str,
+        spec: ToolSpec,
+        capability: Capability,
+        children: Arc<dyn Children>,
+    ) -> Self {
+        // A child that is on record is gone on with, so that to ask for it twice is to ask for it once.
+        let tool = Arc::new(Inert);
+        let entry = Self::new(item_id, spec, capability, Effect::Idempotent, tool);
+        Self { children: Some(children), ..entry }
     }
 
     /// The same tool, of which each call waits for somebody.
     #[must_use]
     pub fn with_asking(mut self, asking: Asking) -> Self {
         self.asking = asking;
+        self
+    }
+
+    /// The same tool, of which each call waits for somebody that needs a capability which `asked` allows.
+    #[must_use]
+    pub fn asking_for(mut self, asked: &Grant) -> Self {
+        self.asked = asked.clone();
         self
     }
 
@@ -89,6 +120,7 @@ impl fmt::Debug for PaletteEntry {
 pub struct Palette {
     offered: BTreeMap<String, Offered>,
     names: BTreeMap<String, String>,
+    fork: Option<Offered>,
 }
 
 impl Palette {
@@ -101,12 +133,50 @@ impl Palette {
         let mut problems = Vec::new();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.item_id.as_str()).collect();
         let given = name::assign(&ids);
-        let mut palette = Self { offered: BTreeMap::new(), names: BTreeMap::new() };
+        let mut palette = Self { offered: BTreeMap::new(), names: BTreeMap::new(), fork: None };
         for (mut entry, name) in entries.into_iter().zip(given) {
             entry.spec.name.clone_from(&name);
             palette.admit(entry, &name, &mut problems);
         }
         if problems.is_empty() { Ok(palette) } else { Err(PaletteError { problems }) }
+    }
+
+    /// The same palette, whose `rye_execute` starts children too, with `item_type: "directive"` and `thread: "fork"`, for
+    /// which the authority must allow to execute the directive and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// When the schema of the arguments cannot be used.
+    pub fn with_fork(
+        mut self,
+        spec: ToolSpec,
+        asked: &Grant,
+        children: Arc<dyn Children>,
+    ) -> Result<Self, PaletteError> {
+        let nothing = Capability::new(Primary::Execute, Kind::Directive, "none");
+        let capability = nothing.expect("because it is an id");
+        let entry = PaletteEntry::spawning(THREAD_DIRECTIVE, spec, capability, children);
+        match jsonschema::options().offline().build(&entry.spec.input_schema) {
+            Ok(validator) => {
+                self.fork = Some(Offered { entry: entry.asking_for(asked), validator });
+                Ok(self)
+            }
+            Err(error) => {
+                let (id, message) = (THREAD_DIRECTIVE.to_owned(), error.to_string());
+                Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
+            }
+        }
+    }
+
+    /// Who starts the children of the thread, where it may have any.
+    pub(crate) fn children(&self) -> Option<&Arc<dyn Children>> {
+        let offered = self.fork.iter().chain(self.offered.values());
+        offered.filter_map(|offered| offered.entry.children.as_ref()).next()
+    }
+
+    /// Whether this is what `rye_execute` starts children with, which is no tool of the palette.
+    pub(crate) fn is_fork(&self, offered: &Offered) -> bool {
+        self.fork.as_ref().is_some_and(|fork| std::ptr::eq(fork, offered))
     }
 
     fn admit(&mut self, entry: PaletteEntry, name: &str, problems: &mut Vec<PaletteProblem>) {
@@ -141,7 +211,8 @@ impl Palette {
     pub fn specs(&self, contract: &OutputContract) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> =
             self.offered.values().map(|offered| offered.entry.spec.clone()).collect();
-        specs.push(execute::spec(self.names.keys().map(String::as_str), contract));
+        let ids = self.names.keys().map(String::as_str);
+        specs.push(execute::spec(ids, contract, self.fork.as_ref().map(|fork| &fork.entry.spec)));
         if !contract.is_empty() {
             specs.push(ToolSpec::new(
                 &palette_name(DIRECTIVE_RETURN),
@@ -160,6 +231,16 @@ impl Palette {
 
     fn by_id(&self, id: &str) -> Option<&Offered> {
         self.names.get(id).and_then(|name| self.offered.get(name))
+    }
+}
+
+/// What starts children is done by the driver.
+struct Inert;
+
+#[async_trait::async_trait]
+impl Tool for Inert {
+    async fn call(&self, _: &Permit, _: Value) -> ToolOutput {
+        ToolOutput::error(serde_json::json!({ "error": "no thread can be started here" }))
     }
 }
 

@@ -1,12 +1,14 @@
 //! The hub: one value that knows where items are and whom to trust.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
 use rye_tools::ProcessHost;
 
 use crate::config::{ConfigError, trust_policy};
+use crate::session::Store;
 
 /// What [`Rye`] must be told, because it looks nothing up by itself.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Rye {
     pub(crate) trust_config: Option<Config>,
     pub(crate) processes: Option<ProcessHost>,
     notes: Vec<TrustNote>,
+    /// What the threads that are driven now keep their records in.
+    pub(crate) store: Mutex<Weak<Store>>,
 }
 
 impl Rye {
@@ -72,8 +76,8 @@ impl Rye {
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
         }
-        let processes = setup.processes.clone();
-        Ok(Self { library, policy, now: setup.now, trust_config, processes, notes })
+        let (now, store, processes) = (setup.now, Mutex::default(), setup.processes.clone());
+        Ok(Self { library, policy, now, trust_config, processes, notes, store })
     }
 
     /// Where items are found and verified.

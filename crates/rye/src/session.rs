@@ -1,6 +1,8 @@
 //! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
 
+mod approving;
 mod authority;
+mod begin;
 mod continuing;
 mod contract;
 mod error;
@@ -21,27 +23,31 @@ mod replay;
 mod request;
 mod told;
 mod tools;
+mod tree;
 mod typing;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::{fs, io};
 
 use rye_sign::SigningKey;
 use rye_thread::store::LocalStore;
 use rye_thread::{
-    Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, Run, ThreadId,
-    ThreadRecord, drive,
+    Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, ResumeError, Run,
+    ThreadId, ThreadRecord,
 };
+use tokio::sync::Semaphore;
 
+use self::approving::OneAtATime;
 pub(crate) use self::authority::return_capability;
+use self::begin::Begun;
 pub use self::continuing::Continuation;
 pub(crate) use self::continuing::continuation_directive;
 pub use self::error::PrepareError;
-pub(crate) use self::facts::{TOKEN, Vouched, chain_warnings, warnings};
+pub(crate) use self::facts::{TOKEN, TOKENS_ABOVE, Vouched, chain_warnings, warnings};
 pub use self::going_on::ContinueError;
 pub use self::limits::LimitSource;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
-use self::live::Live;
 pub use self::live::UnfinishedAnswer;
 pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
@@ -54,6 +60,8 @@ pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
 pub(crate) use self::tools::{Offer, offer, tool_id};
+pub(crate) use self::tree::Lineage;
+use self::tree::{Nursery, Standing, Tree, followed, nursed};
 use crate::Rye;
 use crate::outcome::Class;
 
@@ -138,7 +146,7 @@ impl Rye {
     async fn begin(&self, request: &RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         match prepare(self, request, &host, &key) {
-            Ok(prepared) => self.driven(prepared, request, host, key).await,
+            Ok(prepared) => Box::pin(self.driven(prepared, request, host, key)).await,
             Err(source) => Err(self.failed(Box::new(source), request, &host, key)),
         }
     }
@@ -150,19 +158,36 @@ impl Rye {
         host: Host<'_>,
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
-        let Prepared { threads, record, contract, opening, text, means, warnings } = prepared;
-        let store = Store::open(&threads)?;
-        let max_output = means.provider.describe().max_output;
-        let (limits, text) = (record.limits.clone(), text.as_deref());
-        let run = begun(opening, text, &means.palette, contract, limits, max_output);
-        let mut journal = store.journal(&threads, record, key)?;
-        let folder = journal.folder().to_owned();
-        let live = Live::new(&folder, host.observer);
-        let host = Host { observer: &live, ..host };
-        let context = means.context(&*store.threads, &mut journal, &host);
-        let outcome = drive(run, context).await;
+        let store = self.store(&prepared.threads)?;
+        let mut begun = Begun::new(prepared, &store, Arc::clone(&key))?;
+        let warnings = std::mem::take(&mut begun.warnings);
+        let folder = begun.folder.clone();
+        let outcome = Box::pin(self.tended(&request.thread, begun, &host, &store, key)).await;
+        let outcome = outcome.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
         Ok(RunReport { thread, folder, outcome, warnings, continues: Vec::new() })
+    }
+
+    /// Drives a thread and all that is started below it.
+    async fn tended(
+        &self,
+        thread: &ThreadId,
+        mut begun: Begun,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Arc<SigningKey>,
+    ) -> Result<Outcome, ResumeError> {
+        let (tree, orders) = Tree::new();
+        let approver = OneAtATime::new(host.approver);
+        let host = Host { approver: &approver, ..host.clone() };
+        let cancel = tree.enter(thread, None, "", Standing::Running);
+        let places = Arc::new(Semaphore::new(begun.requests()));
+        begun.join(thread, &tree, &places);
+        let nursery = Nursery::new(self, host.clone(), tree, Arc::clone(store), key, places);
+        // On the heap, because the futures of a whole run are large and stand inside each other.
+        let driven = Box::pin(begun.driven(&host, &cancel, store));
+        let first = Box::pin(followed(host.cancel, &cancel, driven));
+        Box::pin(nursed(nursery, orders, first)).await
     }
 
     /// Leaves a thread in state `error` behind, where there is a project to leave it in.
@@ -178,11 +203,25 @@ impl Rye {
             return RunError::Prepare { directive, thread: None, unrecorded: None, source };
         };
         let reason = with_causes(source.as_ref());
-        let (thread, unrecorded) = match leave_failed(&threads, request, host, key, &reason) {
+        let left = self
+            .store(&threads)
+            .and_then(|store| leave_failed(&store, &threads, request, host, key, &reason));
+        let (thread, unrecorded) = match left {
             Ok(()) => (Some(request.thread.clone()), None),
             Err(error) => (None, Some(with_causes(&error))),
         };
         RunError::Prepare { directive, thread, unrecorded, source }
+    }
+
+    /// The store of the project's threads, which all that are driven at once share.
+    pub(crate) fn store(&self, threads: &Path) -> Result<Arc<Store>, RunError> {
+        let mut open = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = open.upgrade().filter(|store| store.folder == threads) {
+            return Ok(store);
+        }
+        let store = Arc::new(Store::open(threads)?);
+        *open = Arc::downgrade(&store);
+        Ok(store)
     }
 
     /// Where the threads of the project are recorded.
@@ -207,10 +246,11 @@ pub fn record_failure(
     let threads = project.join(".ai").join("threads");
     refuse_linked_threads(&threads)?;
     let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
-    leave_failed(&threads, request, host, key, reason)
+    leave_failed(&Store::open(&threads)?, &threads, request, host, key, reason)
 }
 
 fn leave_failed(
+    store: &Store,
     threads: &Path,
     request: &RunRequest,
     host: &Host<'_>,
@@ -218,9 +258,9 @@ fn leave_failed(
     reason: &str,
 ) -> Result<(), RunError> {
     let (now, limits) = (host.clock.now(), Limits::default());
-    let store = Store::open(threads)?;
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
+    record.parent = request.lineage.as_ref().map(|lineage| lineage.parent.clone());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
     let journal = store.journal(threads, record, key)?;
     journal.fail(reason, now).map_err(stored)
@@ -243,16 +283,39 @@ pub(crate) fn begun(
 }
 
 /// The registry of a project and the store of its threads, which share one database.
-struct Store {
+#[derive(Debug)]
+pub(crate) struct Store {
     registry: Arc<Registry>,
     threads: Arc<LocalStore>,
+    folder: PathBuf,
 }
 
 impl Store {
     fn open(threads: &Path) -> Result<Self, RunError> {
         let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
         let registry = Arc::new(Registry::open(&threads.join("registry.db")).map_err(stored)?);
-        Ok(Self { registry, threads: store })
+        Ok(Self { registry, threads: store, folder: threads.to_owned() })
+    }
+
+    /// Whether the thread has got as far as to have a record.
+    fn has(&self, thread: &ThreadId) -> bool {
+        self.folder.join(thread.as_str()).join("thread.json").exists()
+    }
+
+    /// Removes what a program left of a thread that it was killed before it could begin: empty files, and nothing else.
+    fn forget_unbegun(&self, thread: &ThreadId) -> io::Result<()> {
+        let folder = self.folder.join(thread.as_str());
+        if !folder.exists() || self.has(thread) {
+            return Ok(());
+        }
+        for name in ["transcript.jsonl", "transcript.md"] {
+            let file = folder.join(name);
+            if fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() == 0) {
+                fs::remove_file(file)?;
+            }
+        }
+        drop(fs::remove_file(folder.join("thread.json.tmp")));
+        fs::remove_dir(folder)
     }
 
     fn journal(

@@ -11,7 +11,7 @@ use rye_thread::{RecordError, ThreadId, ThreadRecord, read_plain};
 use serde_json::Value;
 
 use crate::Rye;
-use crate::session::TOKEN;
+use crate::session::{TOKEN, TOKENS_ABOVE};
 
 /// A thread as its folder holds it, verified.
 #[derive(Debug)]
@@ -201,10 +201,18 @@ fn transcript(
 fn token(record: &ThreadRecord, keys: &[PublicKey]) -> Result<Option<Token>, ThreadReadError> {
     let Some(value) = record.facts.get(TOKEN) else { return Ok(None) };
     let refused = |source| ThreadReadError::Token { thread: record.thread.clone(), source };
-    let token = Token::parse(&value.to_string()).map_err(refused)?;
-    let chain = [token];
+    let above = record.facts.get(TOKENS_ABOVE).and_then(Value::as_array);
+    let chain = above.into_iter().flatten().chain([value]);
+    let chain: Result<Vec<Token>, _> =
+        chain.map(|token| Token::parse(&token.to_string())).collect();
+    let chain = chain.map_err(refused)?;
     let token = verify_chain(&chain, keys, record.created.timestamp(), covers).map_err(refused)?;
     let claims = token.claims();
+    let from = chain.iter().rev().nth(1).map(|token| token.claims().thread_id.as_str());
+    if from != record.parent.as_ref().map(ThreadId::as_str) {
+        let other = format!("a child of {}", from.unwrap_or("nobody"));
+        return Err(ThreadReadError::OtherToken { thread: record.thread.clone(), other });
+    }
     if claims.thread_id != record.thread.as_str() || claims.directive_id != record.directive {
         let other = format!("{} of {}", claims.thread_id, claims.directive_id);
         return Err(ThreadReadError::OtherToken { thread: record.thread.clone(), other });

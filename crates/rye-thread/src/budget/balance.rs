@@ -39,6 +39,15 @@ impl Balance {
         Self { cap, settled: Nanos::ZERO, reserved: Nanos::ZERO, overrun: Nanos::ZERO }
     }
 
+    /// What a child of this cap takes out of the account at first; `None` when it may have more than the account.
+    pub(super) const fn needed_for(&self, cap: SpendLimit) -> Option<Nanos> {
+        match (cap, self.cap) {
+            (SpendLimit::AtMost(cap), _) => Some(cap),
+            (SpendLimit::Unlimited, SpendLimit::Unlimited) => Some(Nanos::ZERO),
+            (SpendLimit::Unlimited, SpendLimit::AtMost(_)) => None,
+        }
+    }
+
     /// The account with `amount` more set aside, or `None` when that is not free.
     pub(super) fn reserve(self, amount: Nanos) -> Option<Self> {
         match self.free() {

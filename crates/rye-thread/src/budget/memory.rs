@@ -1,6 +1,6 @@
 //! A ledger that lives as long as its program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::balance::fits;
@@ -16,6 +16,16 @@ struct Accounts {
     balances: BTreeMap<ThreadId, Balance>,
     open: BTreeMap<u64, (ThreadId, Nanos)>,
     next: u64,
+    children: BTreeMap<ThreadId, Child>,
+    /// The numbers of what was set aside for children.
+    for_children: BTreeSet<u64>,
+}
+
+/// Whose child it is, and what is set aside there, until it is settled.
+#[derive(Debug, Clone)]
+struct Child {
+    parent: ThreadId,
+    number: u64,
 }
 
 impl MemoryLedger {
@@ -49,45 +59,110 @@ impl Ledger for MemoryLedger {
         if !fits(&amount) {
             return Err(LedgerError::TooLarge);
         }
-        let mut accounts = self.accounts();
-        let balance = accounts.balance(thread)?;
-        let Some(changed) = balance.reserve(amount) else {
-            return Err(LedgerError::Exhausted { thread: thread.clone(), balance, needed: amount });
-        };
-        accounts.balances.insert(thread.clone(), changed);
-        let number = accounts.next;
-        accounts.next += 1;
-        accounts.open.insert(number, (thread.clone(), amount));
-        Ok(Reservation { thread: thread.clone(), number, amount })
+        self.accounts().reserve(thread, amount)
     }
 
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        let mut accounts = self.accounts();
-        let thread = reservation.thread;
-        let expected = (thread.clone(), reservation.amount);
-        if accounts.open.get(&reservation.number) != Some(&expected) {
-            return Err(LedgerError::UnknownReservation { thread });
-        }
-        let balance = accounts.balance(&thread)?;
-        let changed = balance.settle(reservation.amount, actual).ok_or(LedgerError::TooLarge)?;
-        accounts.open.remove(&reservation.number);
-        accounts.balances.insert(thread, changed);
-        Ok(changed)
+        self.accounts().settle(&reservation, actual)
     }
 
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        let accounts = self.accounts();
-        let open = accounts.open.iter().filter(|(_, (owner, _))| owner == thread);
-        let reservation = |(number, (thread, amount)): (&u64, &(ThreadId, Nanos))| Reservation {
-            thread: thread.clone(),
-            number: *number,
-            amount: *amount,
+        Ok(self.accounts().unsettled(thread))
+    }
+
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        let mut accounts = self.accounts();
+        if let Some(balance) = accounts.balances.get(child).copied() {
+            let is_parents = accounts.children.get(child).is_some_and(|it| it.parent == *parent);
+            return match (is_parents, balance.cap == cap) {
+                (false, _) => {
+                    let (thread, parent) = (child.clone(), parent.clone());
+                    Err(LedgerError::OtherParent { thread, parent })
+                }
+                (true, false) => Err(LedgerError::CapDiffers { thread: child.clone() }),
+                (true, true) => Ok(balance),
+            };
+        }
+        let balance = accounts.balance(parent)?;
+        let Some(needed) = balance.needed_for(cap) else {
+            let (thread, needed) = (parent.clone(), Nanos::new(u64::MAX));
+            return Err(LedgerError::Exhausted { thread, balance, needed });
         };
-        Ok(open.map(reservation).collect())
+        if !fits(&needed) {
+            return Err(LedgerError::TooLarge);
+        }
+        let Reservation { thread: parent, number, .. } = accounts.reserve(parent, needed)?;
+        accounts.children.insert(child.clone(), Child { parent, number });
+        accounts.for_children.insert(number);
+        accounts.balances.insert(child.clone(), Balance::opened(cap));
+        Ok(Balance::opened(cap))
+    }
+
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        let mut accounts = self.accounts();
+        accounts.close(child)?;
+        accounts.balance(child)
     }
 }
 
 impl Accounts {
+    fn reserve(&mut self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        let balance = self.balance(thread)?;
+        let is_closed =
+            self.children.get(thread).is_some_and(|it| !self.open.contains_key(&it.number));
+        let Some(changed) = balance.reserve(amount).filter(|_| !is_closed) else {
+            return Err(LedgerError::Exhausted { thread: thread.clone(), balance, needed: amount });
+        };
+        self.balances.insert(thread.clone(), changed);
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(number, (thread.clone(), amount));
+        Ok(Reservation { thread: thread.clone(), number, amount })
+    }
+
+    fn settle(&mut self, reservation: &Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        let thread = reservation.thread.clone();
+        let expected = (thread.clone(), reservation.amount);
+        if self.open.get(&reservation.number) != Some(&expected) {
+            return Err(LedgerError::UnknownReservation { thread });
+        }
+        let balance = self.balance(&thread)?;
+        let changed = balance.settle(reservation.amount, actual).ok_or(LedgerError::TooLarge)?;
+        self.open.remove(&reservation.number);
+        self.balances.insert(thread, changed);
+        Ok(changed)
+    }
+
+    fn unsettled(&self, thread: &ThreadId) -> Vec<Reservation> {
+        let open = self.open.iter().filter(|(_, (owner, _))| owner == thread);
+        let own = open.filter(|(number, _)| !self.for_children.contains(number));
+        own.map(|(number, (thread, amount))| Reservation {
+            thread: thread.clone(),
+            number: *number,
+            amount: *amount,
+        })
+        .collect()
+    }
+
+    fn close(&mut self, thread: &ThreadId) -> Result<(), LedgerError> {
+        let unknown = || LedgerError::UnknownAccount { thread: thread.clone() };
+        let Child { parent, number } = self.children.get(thread).cloned().ok_or_else(unknown)?;
+        let Some(amount) = self.open.get(&number).map(|(_, amount)| *amount) else { return Ok(()) };
+        let below = self.children.iter().filter(|(_, child)| child.parent == *thread);
+        let below: Vec<ThreadId> = below.map(|(child, _)| child.clone()).collect();
+        below.iter().try_for_each(|child| self.close(child))?;
+        for left in self.unsettled(thread) {
+            self.settle(&left, left.amount)?;
+        }
+        let cost = self.balance(thread)?.cost();
+        self.settle(&Reservation { thread: parent, number, amount }, cost).map(drop)
+    }
+
     fn balance(&self, thread: &ThreadId) -> Result<Balance, LedgerError> {
         let unknown = || LedgerError::UnknownAccount { thread: thread.clone() };
         self.balances.get(thread).copied().ok_or_else(unknown)

@@ -1,5 +1,7 @@
 //! A ledger that outlives its program and is shared by several.
 
+mod child;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,63 +59,94 @@ impl Ledger for SqliteLedger {
     }
 
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        let amount_nanos = integer(amount)?;
-        database::write(&mut self.connection(), |connection| {
-            let balance = balance(connection, thread)?;
-            let Some(changed) = balance.reserve(amount) else {
-                return Err(LedgerError::Exhausted {
-                    thread: thread.clone(),
-                    balance,
-                    needed: amount,
-                });
-            };
-            store(connection, thread, &changed)?;
-            database::execute(
-                connection,
-                "INSERT INTO reservation (thread, amount_nanos) VALUES (?1, ?2)",
-                params![thread.as_str(), amount_nanos],
-            )?;
-            let number =
-                u64::try_from(connection.last_insert_rowid()).map_err(|_| LedgerError::TooLarge)?;
-            Ok(Reservation { thread: thread.clone(), number, amount })
-        })
+        database::write(&mut self.connection(), |connection| reserve(connection, thread, amount))
     }
 
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        let actual_nanos = integer(actual)?;
-        let Reservation { thread, number, amount } = reservation;
         // Undone, the money is still set aside, which is the state of a program that was killed before this.
         database::write_later(&mut self.connection(), |connection| {
-            let closed = database::execute(
-                connection,
-                "UPDATE reservation SET actual_nanos = ?1
-                 WHERE number = ?2 AND thread = ?3 AND amount_nanos = ?4 AND actual_nanos IS NULL",
-                params![actual_nanos, number.cast_signed(), thread.as_str(), integer(amount)?],
-            )?;
-            if closed != 1 {
-                return Err(LedgerError::UnknownReservation { thread: thread.clone() });
-            }
-            let changed = balance(connection, &thread)?
-                .settle(amount, actual)
-                .ok_or(LedgerError::TooLarge)?;
-            store(connection, &thread, &changed)?;
-            Ok(changed)
+            settle(connection, &reservation, actual)
         })
     }
 
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        let connection = self.connection();
-        let mut statement = connection.prepare(
-            "SELECT number, amount_nanos FROM reservation
-             WHERE thread = ?1 AND actual_nanos IS NULL ORDER BY number",
-        )?;
-        let rows = statement.query_map([thread.as_str()], |row| {
-            let (number, amount): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let (number, amount) = (number.unsigned_abs(), Nanos::new(amount.unsigned_abs()));
-            Ok(Reservation { thread: thread.clone(), number, amount })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        unsettled(&self.connection(), thread)
     }
+
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        database::write(&mut self.connection(), |connection| {
+            child::open(connection, parent, child, cap)
+        })
+    }
+
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        database::write(&mut self.connection(), |connection| {
+            child::close(connection, child)?;
+            balance(connection, child)
+        })
+    }
+}
+
+fn reserve(
+    connection: &Connection,
+    thread: &ThreadId,
+    amount: Nanos,
+) -> Result<Reservation, LedgerError> {
+    let amount_nanos = integer(amount)?;
+    let balance = balance(connection, thread)?;
+    let is_closed = child::is_closed(connection, thread)?;
+    let Some(changed) = balance.reserve(amount).filter(|_| !is_closed) else {
+        return Err(LedgerError::Exhausted { thread: thread.clone(), balance, needed: amount });
+    };
+    store(connection, thread, &changed)?;
+    database::execute(
+        connection,
+        "INSERT INTO reservation (thread, amount_nanos) VALUES (?1, ?2)",
+        params![thread.as_str(), amount_nanos],
+    )?;
+    let number =
+        u64::try_from(connection.last_insert_rowid()).map_err(|_| LedgerError::TooLarge)?;
+    Ok(Reservation { thread: thread.clone(), number, amount })
+}
+
+fn settle(
+    connection: &Connection,
+    reservation: &Reservation,
+    actual: Nanos,
+) -> Result<Balance, LedgerError> {
+    let Reservation { thread, number, amount } = reservation;
+    let closed = database::execute(
+        connection,
+        "UPDATE reservation SET actual_nanos = ?1
+         WHERE number = ?2 AND thread = ?3 AND amount_nanos = ?4 AND actual_nanos IS NULL",
+        params![integer(actual)?, number.cast_signed(), thread.as_str(), integer(*amount)?],
+    )?;
+    if closed != 1 {
+        return Err(LedgerError::UnknownReservation { thread: thread.clone() });
+    }
+    let changed =
+        balance(connection, thread)?.settle(*amount, actual).ok_or(LedgerError::TooLarge)?;
+    store(connection, thread, &changed)?;
+    Ok(changed)
+}
+
+fn unsettled(connection: &Connection, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, amount_nanos FROM reservation
+         WHERE thread = ?1 AND actual_nanos IS NULL
+           AND NOT EXISTS (SELECT 1 FROM child WHERE child.reservation = number) ORDER BY number",
+    )?;
+    let rows = statement.query_map([thread.as_str()], |row| {
+        let (number, amount): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (number, amount) = (number.unsigned_abs(), Nanos::new(amount.unsigned_abs()));
+        Ok(Reservation { thread: thread.clone(), number, amount })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn balance(connection: &Connection, thread: &ThreadId) -> Result<Balance, LedgerError> {

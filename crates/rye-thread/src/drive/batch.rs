@@ -11,8 +11,10 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::call::{Plan, Prepared, intent, returned};
 use super::hooks::Occasion;
 use super::output::{self, Piece, Told};
+use super::spawn::SpawnCall;
 use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
+use crate::children::Spawn;
 use crate::transcript::Event;
 use crate::{Cancel, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
 
@@ -28,6 +30,8 @@ pub(super) struct Progress {
     pub(super) intents: usize,
     /// Whether it is on record that the next call waits for somebody.
     pub(super) is_asked: bool,
+    /// The child that the next call wants, once that is on record.
+    pub(super) spawned: Option<Spawn>,
 }
 
 impl Driver<'_> {
@@ -109,6 +113,12 @@ impl Driver<'_> {
             true => self.write()?,
             false => self.sync()?,
         }
+        if let (None, Some(call)) = (&self.tape, SpawnCall::of(&group)) {
+            let (answer, stop) = self.spawn(run, call).await?;
+            self.receive(answer)?;
+            self.write()?;
+            return stop.map_or(Ok(()), Err);
+        }
         let (answers, interrupted) = match &self.tape {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
             None => {
@@ -116,11 +126,7 @@ impl Driver<'_> {
                 run_all(group, self.context.cancel, left, observer).await
             }
         };
-        for answer in answers {
-            let Returned { result, refusal } = answer.clone();
-            self.emit(&Event::ToolCallResult { result, refusal })?;
-            self.progress.answers.push(answer);
-        }
+        self.receive(answers)?;
         if !only_reads {
             self.write()?;
         }
@@ -129,6 +135,16 @@ impl Driver<'_> {
             Some(Interruption::Halted(halt)) => Err(halt.into()),
             Some(Interruption::OutOfTime) => Err(Stop::Failed(self.out_of_time(run))),
         }
+    }
+
+    fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) -> Result<(), Stop> {
+        for answer in answers {
+            let Returned { result, refusal } = answer.clone();
+            self.emit(&Event::ToolCallResult { result, refusal })?;
+            self.progress.answers.push(answer);
+            self.progress.spawned = None;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! One call: what it means, whether it is allowed, and what the model is told.
 
-use rye_caps::{Capability, Kind, Permit, Primary};
+use rye_caps::{Capability, Denied, Kind, Permit, Primary};
 use serde_json::{Value, json};
 
 use super::Driver;
@@ -57,7 +57,8 @@ impl<'a> Driver<'a> {
         let prepared = self.resolved_in(self.context.palette, index, call);
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return prepared };
         let is_again = index < self.progress.intents;
-        let (asks, plan) = match (reason(&offered.entry, is_again), run.decision(index)) {
+        let needed = self.needed(offered, arguments);
+        let (asks, plan) = match (reason(&offered.entry, &needed, is_again), run.decision(index)) {
             (Some(reason), None) => {
                 let thread = self.context.journal.thread();
                 let id = &offered.entry.item_id;
@@ -85,9 +86,11 @@ impl<'a> Driver<'a> {
         };
         let Resolved { offered, arguments } = resolved;
         let entry = &offered.entry;
-        let target = Target::new(&entry.item_id, entry.capability.as_str(), entry.effect);
+        let needed = self.needed(offered, &arguments);
+        let capability = needed.last().unwrap_or(&entry.capability);
+        let target = Target::new(&entry.item_id, capability.as_str(), entry.effect);
         let intent = intent(call, arguments.clone(), Some(target));
-        let plan = match self.context.authority.permit(&entry.capability) {
+        let plan = match self.permit(&needed, &entry.capability) {
             Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
             Ok(permit) => match offered.problems(&arguments) {
                 problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
@@ -95,6 +98,26 @@ impl<'a> Driver<'a> {
             },
         };
         Prepared { index, call, asks: None, intent, plan }
+    }
+
+    /// Everything that the authority must allow before the call: to start a child, to execute its directive, too.
+    fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Capability> {
+        let entry = &offered.entry;
+        let own = (!self.context.palette.is_fork(offered)).then(|| entry.capability.clone());
+        let directive = entry.children.is_some().then(|| arguments.get("directive")).flatten();
+        let directive = directive.and_then(Value::as_str).and_then(|id| {
+            // What is no id is refused by the schema, or when the child is prepared.
+            Capability::new(Primary::Execute, Kind::Directive, id).ok()
+        });
+        own.into_iter().chain(directive).collect()
+    }
+
+    /// The permit for the first of these, or for `own` where there are none, when all are allowed.
+    fn permit(&self, needed: &[Capability], own: &Capability) -> Result<Permit, Denied> {
+        let mut permits = needed.iter().map(|needed| self.context.authority.permit(needed));
+        let first = permits.next().unwrap_or_else(|| self.context.authority.permit(own))?;
+        permits.try_for_each(|permit| permit.map(drop))?;
+        Ok(first)
     }
 
     /// A tool that is not in the palette is refused when the authority would, so that the model learns why.
@@ -139,10 +162,16 @@ impl<'a> Driver<'a> {
 }
 
 /// Why somebody must be asked; `is_again` when the call began before and its program was killed.
-pub(super) fn reason(entry: &PaletteEntry, is_again: bool) -> Option<ApprovalReason> {
-    match (is_again, entry.effect, entry.asking) {
-        (true, Effect::Once, _) => Some(ApprovalReason::Interrupted),
-        (false, _, Asking::Always) => Some(ApprovalReason::Configured),
+pub(super) fn reason(
+    entry: &PaletteEntry,
+    needed: &[Capability],
+    is_again: bool,
+) -> Option<ApprovalReason> {
+    let is_asked = entry.asking == Asking::Always
+        || needed.iter().any(|capability| entry.asked.allows(capability));
+    match (is_again, entry.effect) {
+        (true, Effect::Once) => Some(ApprovalReason::Interrupted),
+        (false, _) if is_asked => Some(ApprovalReason::Configured),
         _ => None,
     }
 }

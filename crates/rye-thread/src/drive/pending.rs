@@ -1,8 +1,10 @@
-//! Which call a suspended thread waits with.
+//! Which call a suspended thread waits with, and which children it has.
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::children::Spawn;
+use crate::children::disk::SpawnDisk;
 use crate::transcript::{Reading, Record};
 use crate::{ApprovalReason, ApprovalRequest};
 
@@ -18,6 +20,17 @@ pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
     ];
     let last = reading.records.iter().rev().find(|it| decisive.contains(&it.event.as_str()))?;
     (last.event == "approval_requested").then(|| request(last)).flatten()
+}
+
+/// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be
+/// read.
+#[must_use]
+pub fn spawned_children(reading: &Reading) -> Option<Vec<Spawn>> {
+    let spawned = reading.records.iter().filter(|record| record.event == "spawn_child");
+    let read = |record: &Record| {
+        serde_json::from_str::<SpawnDisk>(record.payload.get()).ok()?.into_spawn().ok()
+    };
+    spawned.map(read).collect()
 }
 
 fn request(record: &Record) -> Option<ApprovalRequest> {

@@ -13,6 +13,7 @@ pub(super) use self::wire::Recorded;
 use super::batch::Progress;
 use super::hooks::{Due, Entry, Log};
 use crate::budget::LedgerError;
+use crate::children::Spawn;
 use crate::message::disk::ResultDisk;
 use crate::transcript::{Event, Reading, Record, recorded_payload};
 use crate::{
@@ -76,6 +77,8 @@ pub(super) struct Recovered {
     pub(super) evaluations: u64,
     /// The thread that was to go on.
     pub(super) successor: Option<ThreadId>,
+    /// The children that are on record, in their order.
+    pub(super) spawns: Vec<Spawn>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -118,6 +121,7 @@ struct Fold {
     /// Why hooks do not accept the outputs that are returned.
     unwanted: Option<String>,
     successor: Option<ThreadId>,
+    spawns: Vec<Spawn>,
 }
 
 impl Fold {
@@ -140,6 +144,7 @@ impl Fold {
             evaluations: 0,
             unwanted: None,
             successor: None,
+            spawns: Vec::new(),
         }
     }
 
@@ -181,6 +186,7 @@ impl Fold {
             Recorded::CallResult { result, refusal } => self.call_result(result, refusal),
             Recorded::Asked { call_id } => self.asked(&call_id),
             Recorded::Decided { decision } => self.decided(decision),
+            Recorded::Spawned(spawn) => self.spawned(spawn),
             Recorded::End(end) => self.end(end),
         }
     }
@@ -279,8 +285,22 @@ impl Fold {
         }
         let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
         self.progress.answers.push(Returned { result, refusal });
+        self.progress.spawned = None;
         let is_last = self.progress.answers.len() == calls.len() && returns.is_empty();
         if is_last { self.finish_batch() } else { Ok(()) }
+    }
+
+    fn spawned(&mut self, spawn: Spawn) -> Result<(), String> {
+        let (calls, _) = self.calls()?;
+        let begun = self.progress.intents.checked_sub(1).and_then(|index| calls.get(index));
+        if self.progress.answers.len() + 1 != self.progress.intents
+            || begun.is_none_or(|call| call.id != spawn.call_id)
+        {
+            return Err(format!("call `{}` had not begun", spawn.call_id));
+        }
+        self.spawns.push(spawn.clone());
+        self.progress.spawned = Some(spawn);
+        Ok(())
     }
 
     fn finish_batch(&mut self) -> Result<(), String> {
@@ -346,6 +366,7 @@ impl Fold {
             log,
             evaluations,
             successor,
+            spawns,
             ..
         } = self;
         let mut missing: Vec<Event> = opening.into();
@@ -366,6 +387,7 @@ impl Fold {
             log,
             evaluations,
             successor,
+            spawns,
         }
     }
 }

@@ -56,8 +56,18 @@ pub async fn resume(
         driver.info = next.describe();
     }
     driver.settle_left(&recovered)?;
-    let Recovered { mut run, progress, missing, ended, due, log, evaluations, successor, .. } =
-        recovered;
+    let Recovered {
+        mut run,
+        progress,
+        missing,
+        ended,
+        due,
+        log,
+        evaluations,
+        successor,
+        spawns,
+        ..
+    } = recovered;
     (driver.progress, driver.due, driver.log) = (progress, due, log);
     (driver.evaluations, driver.successor) = (evaluations, successor);
     if let Some(state) = ended {
@@ -65,11 +75,16 @@ pub async fn resume(
     }
     let (span, before) = (telemetry::agent(&driver), *run.usage());
     let driven = async {
-        let reopened = driver.reopen(&missing, resumed);
-        match reopened.err().and_then(|stop| driver.stop(&mut run, stop)) {
-            Some(outcome) => outcome,
-            None => driver.go(run).await,
+        let mut reopened = driver.reopen(&missing, resumed);
+        if reopened.is_ok() {
+            reopened = driver.adopt(spawns).await;
         }
+        if let Err(stop) = reopened
+            && let Some(outcome) = driver.stop(&mut run, stop).await
+        {
+            return outcome;
+        }
+        driver.go(run).await
     };
     Ok(telemetry::within(span, before, driven).await)
 }

@@ -133,13 +133,16 @@ impl FailureDisk {
 
 impl LimitHitDisk {
     fn into_hit(self) -> Result<LimitHit, String> {
-        let limit = [Limit::Duration, Limit::Spend, Limit::Tokens, Limit::Turns]
+        let limit = LIMITS
             .into_iter()
             .find(|limit| limit.as_str() == self.name)
             .ok_or_else(|| format!("`{}` is not a limit", self.name))?;
         Ok(LimitHit { limit, value: self.value, maximum: self.maximum })
     }
 }
+
+/// The limits that may end a thread.
+const LIMITS: [Limit; 4] = [Limit::Duration, Limit::Spend, Limit::Tokens, Limit::Turns];
 
 /// The kinds that have no facts beside their name.
 const PLAIN: [FailureKind; 8] = [
@@ -166,8 +169,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_failure_is_read_as_it_was_written() {
-        let limits = [Limit::Duration, Limit::Spend, Limit::Tokens, Limit::Turns]
-            .map(|limit| FailureKind::Limit(LimitHit { limit, value: 2, maximum: 1 }));
+        let limits =
+            LIMITS.map(|limit| FailureKind::Limit(LimitHit { limit, value: 2, maximum: 1 }));
         let classes = ProviderErrorClass::ALL.map(FailureKind::Provider);
         for kind in PLAIN.into_iter().chain(limits).chain(classes) {
             let failure = Failure { kind, message: "m".to_owned() };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{EXECUTE, Offered, Palette, execute_arguments};
+use super::{EXECUTE, Offered, Palette, execute_arguments, fork_arguments, is_fork};
 use crate::ToolCall;
 
 /// A call whose tool is settled: nothing in `arguments` can name another one.
@@ -29,6 +29,11 @@ impl Palette {
         let arguments = call.arguments.as_ref().map_err(|reason| {
             Unresolved::Unreadable(vec![format!("the arguments are not readable JSON: {reason}")])
         })?;
+        if let (EXECUTE, Some(offered), true) = (call.name.as_str(), &self.fork, is_fork(arguments))
+        {
+            let arguments = fork_arguments(arguments).map_err(Unresolved::Unreadable)?;
+            return Ok(Resolved { offered, arguments });
+        }
         if call.name == EXECUTE {
             let (id, arguments) = execute_arguments(arguments).map_err(Unresolved::Unreadable)?;
             return match self.by_id(id) {

@@ -97,4 +97,17 @@ impl Ledger for MemoryStore {
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
         self.ledger.unsettled(thread)
     }
+
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.ledger.open_child(parent, child, cap)
+    }
+
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.ledger.close_child(child)
+    }
 }

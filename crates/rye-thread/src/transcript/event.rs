@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::children::Spawn;
 use crate::{
     ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, Limits, Nanos, ProviderInfo,
     Refusal, Reply, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
@@ -75,6 +76,8 @@ pub enum Event {
         /// Why the first one did not.
         reason: String,
     },
+    /// A child is about to begin; the record is on disk before it does.
+    SpawnChild(Spawn),
     /// A request was answered. The record holds the answer as received.
     StepFinish {
         /// Which request, from 1.
@@ -266,7 +269,7 @@ impl Injected {
 
 impl Event {
     /// The names of all events, sorted.
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "approval_decided",
         "approval_requested",
         "assistant_reasoning",
@@ -275,6 +278,7 @@ impl Event {
         "context_injected",
         "hook_triggered",
         "model_fallback",
+        "spawn_child",
         "step_finish",
         "step_start",
         "system_prompt",
@@ -300,6 +304,7 @@ impl Event {
             Self::ContextInjected(_) => "context_injected",
             Self::HookTriggered(_) => "hook_triggered",
             Self::ModelFallback { .. } => "model_fallback",
+            Self::SpawnChild(_) => "spawn_child",
             Self::StepFinish { .. } => "step_finish",
             Self::StepStart { .. } => "step_start",
             Self::SystemPrompt { .. } => "system_prompt",

@@ -47,6 +47,7 @@ pub fn markdown(event: &Event, at: Moment) -> String {
                 provider.model, provider.provider
             )
         }
+        Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
         Event::StepFinish { turn, reply, cost } => {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
         }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Event, Injected, Target, Triggered};
+use crate::children::disk::SpawnDisk;
 use crate::message::disk::{ReplyDisk, UsageDisk};
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
@@ -89,6 +90,7 @@ fn value(event: &Event) -> Value {
             value["reason"] = json!(reason);
             value
         }
+        Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::StepFinish { .. } => Value::Null,
         Event::StepStart { turn, reserved, reservation, max_output_tokens } => json!({
             "turn": turn,

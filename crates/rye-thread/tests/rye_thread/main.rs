@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 
 mod doubles;
+mod family;
 mod spans;
 mod world;
 
@@ -14,6 +15,7 @@ mod hooking;
 mod recording;
 mod replaying;
 mod resuming;
+mod spawning;
 mod spending;
 mod stopping;
 mod telemetry;

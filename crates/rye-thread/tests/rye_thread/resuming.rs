@@ -228,6 +228,19 @@ impl Ledger for Dying {
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
         self.ledger()?.unsettled(thread)
     }
+
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.ledger()?.open_child(parent, child, cap)
+    }
+
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.ledger()?.close_child(child)
+    }
 }
 
 /// The power goes at every use of the store in turn, money included: every request that was answered is paid at its

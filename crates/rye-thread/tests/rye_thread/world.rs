@@ -100,7 +100,7 @@ pub(crate) fn entries(effects: &Effects, asking: Asking) -> Vec<PaletteEntry> {
     rows.into_iter().map(entry).collect()
 }
 
-pub(crate) struct Answers(Option<Decision>);
+pub(crate) struct Answers(pub(crate) Option<Decision>);
 
 #[async_trait]
 impl Approver for Answers {

@@ -17,6 +17,20 @@ pub(crate) struct Resilience {
     /// The limits of a thread.
     #[serde(default)]
     pub(crate) limits: LimitsFile,
+    /// How much happens at once.
+    #[serde(default)]
+    pub(crate) concurrency: ConcurrencyFile,
+}
+
+/// How much happens at once; what is left out keeps the value of the next space.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct ConcurrencyFile {
+    /// How many requests a thread and all threads below it may have under way at once; the others wait for their turn.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = 10_000))]
+    pub(crate) requests: Option<u64>,
 }
 
 /// The limits of a thread; one that is left out keeps the value of the next space.
@@ -75,6 +89,25 @@ pub(crate) fn thread_limits(config: Option<&Config>) -> Result<ConfiguredLimits,
     }
     Ok(configured)
 }
+
+/// How many threads of a tree are answered at once, by the layers of `agent/resilience`; a project can only lower it.
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn requests_at_once(config: Option<&Config>) -> Result<usize, ConfigError> {
+    let mut requests = REQUESTS;
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: Resilience = read(RESILIENCE, layer)?;
+        let Some(given) = file.concurrency.requests else { continue };
+        let is_project = layer.location.space == Space::Project;
+        requests = if is_project { given.min(requests) } else { given };
+    }
+    Ok(usize::try_from(requests).unwrap_or(usize::MAX).clamp(1, MOST_REQUESTS))
+}
+
+const REQUESTS: u64 = 16;
+const MOST_REQUESTS: usize = 10_000;
 
 impl ConfiguredLimits {
     fn admit(&mut self, file: &LimitsFile, location: &Location) {

@@ -84,6 +84,7 @@ fn limit(limit: &LimitFacts) -> Value {
         }
         LimitSource::Directive(id) => json!({ "layer": "directive", "id": id.as_str() }),
         LimitSource::Options => json!({ "layer": "options" }),
+        LimitSource::Parent(thread) => json!({ "layer": "parent", "thread": thread.as_str() }),
     };
     json!({ "name": limit.name, "value": limit.value, "set_by": set_by })
 }

@@ -165,6 +165,7 @@ fn set_by(source: &LimitSource) -> String {
         LimitSource::Config(location) => format!("config, {} {}", location.space, below(location)),
         LimitSource::Directive(id) => format!("directive {id}"),
         LimitSource::Options => "options".to_owned(),
+        LimitSource::Parent(thread) => format!("thread {thread}"),
     }
 }
 

@@ -6,6 +6,7 @@ use rye_resolve::Item;
 use rye_sign::Provenance;
 use rye_thread::{DIRECTIVE_RETURN, OutputContract};
 
+use super::Lineage;
 use super::error::PrepareError;
 use super::prompting::Composed;
 
@@ -93,6 +94,18 @@ fn stacked(layers: impl IntoIterator<Item = Layer>) -> Authority {
     layers.fold(Authority::new(root), |authority, layer| {
         if authority.layers().contains(&layer) { authority } else { authority.narrow(layer) }
     })
+}
+
+/// What a child may do: what its parent may, of whoever's making that is, and what it may itself (SPEC 9.4).
+pub(crate) fn below(lineage: &Lineage, own: &Authority) -> Authority {
+    let inherited = lineage.authority.layers().iter().map(|layer| match layer.name() {
+        LayerName::Directive(_) => {
+            let name = LayerName::Thread(lineage.parent.to_string());
+            Layer::new(name, layer.grant().clone())
+        }
+        _ => layer.clone(),
+    });
+    stacked(inherited.chain(own.layers().iter().cloned()))
 }
 
 /// The capability of returning outputs.

@@ -49,6 +49,9 @@ pub enum PrepareError {
         /// What is missing.
         source: ComposeError,
     },
+    /// The thread may not be narrowed from the one that starts it.
+    #[error("the capability token of the parent thread does not carry a child")]
+    Token(#[source] rye_sign::token::TokenError),
     /// The spend limit is in a currency that no price is in.
     #[error(
         "directive `{id}` limits its spend in `{currency}`; prices are in `USD`, so write it in that"
@@ -201,7 +204,7 @@ impl PrepareError {
     pub fn class(&self) -> Class {
         match self {
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::ProviderSigner { .. } | Self::Risk { .. } => Class::Refused,
+            Self::ProviderSigner { .. } | Self::Risk { .. } | Self::Token(_) => Class::Refused,
             Self::Ended { failure, .. }
                 if matches!(failure.kind, rye_thread::FailureKind::Limit(_)) =>
             {

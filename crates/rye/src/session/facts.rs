@@ -67,6 +67,9 @@ pub(crate) fn facts(
 /// The fact that holds the capability token.
 pub(crate) const TOKEN: &str = "token";
 
+/// The fact that holds the tokens that a child's was narrowed from, the first thread's first.
+pub(crate) const TOKENS_ABOVE: &str = "tokens_above";
+
 /// The fact that names the key of a record, by which one that a thread signed itself is read back.
 pub(crate) const SIGNED_BY: &str = "signed_by";
 

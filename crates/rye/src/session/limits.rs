@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Spend};
 use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
-use rye_thread::{Limits, Nanos, SpendLimit};
+use rye_thread::{Limits, Nanos, SpendLimit, ThreadId};
 
+use super::Lineage;
 use super::error::PrepareError;
 use super::request::LimitOptions;
 use crate::config::thread_limits;
@@ -28,14 +29,17 @@ pub enum LimitSource {
     Config(Location),
     /// The directive, in its `<limits>`.
     Directive(ItemId),
-    /// The operator, for this one time.
+    /// The operator, for this one time, or the call that starts the thread.
     Options,
+    /// The thread that starts it, which has no more left.
+    Parent(ThreadId),
 }
 
 pub(crate) fn limits(
     config: Option<&Config>,
     chain: &ExtendsChain,
     options: &LimitOptions,
+    lineage: Option<&Lineage>,
 ) -> Result<SetLimits, PrepareError> {
     let configured = thread_limits(config)?;
     let of_file = |(name, location)| (name, LimitSource::Config(location));
@@ -49,6 +53,9 @@ pub(crate) fn limits(
     let seconds = options.duration_seconds;
     set.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, &by_options);
     set.spend(options.spend, &by_options);
+    if let Some(lineage) = lineage {
+        set.cap(lineage);
+    }
     Ok(set)
 }
 
@@ -77,6 +84,32 @@ impl SetLimits {
             Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
         });
         self.spend(spend, source);
+    }
+
+    /// No limit of a child is above what its parent has left (SPEC 10.5).
+    fn cap(&mut self, lineage: &Lineage) {
+        let (caps, parent) = (&lineage.caps, LimitSource::Parent(lineage.parent.clone()));
+        let own = self.limits.clone();
+        let lower = |own: u64, cap: u64| (cap < own).then_some(cap);
+        let seconds = lower(own.duration_seconds, caps.duration_seconds);
+        self.count("turns", |limits| &mut limits.turns, lower(own.turns, caps.turns), &parent);
+        self.count("tokens", |limits| &mut limits.tokens, lower(own.tokens, caps.tokens), &parent);
+        self.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, &parent);
+        self.count("spawns", |limits| &mut limits.spawns, lower(own.spawns, caps.spawns), &parent);
+        self.count("depth", |limits| &mut limits.depth, lower(own.depth, caps.depth), &parent);
+        let is_set = matches!(
+            self.set_by.get("spend"),
+            Some(LimitSource::Directive(_) | LimitSource::Options)
+        );
+        let share = lineage.share.filter(|_| !is_set).map(SpendLimit::AtMost);
+        for cap in std::iter::once(caps.spend).chain(share) {
+            let lower = match (self.limits.spend, cap) {
+                (SpendLimit::AtMost(own), SpendLimit::AtMost(cap)) => cap < own,
+                (SpendLimit::Unlimited, SpendLimit::AtMost(_)) => true,
+                (_, SpendLimit::Unlimited) => false,
+            };
+            self.spend(lower.then_some(cap), &parent);
+        }
     }
 
     fn count(

@@ -12,7 +12,7 @@ use rye_thread::{Hooks, Opening, OutputContract};
 use rye_tools::Processes;
 use rye_tools::fs::Root;
 
-use super::authority::{authority, lessened_by_knowledge};
+use super::authority::{authority, below, lessened_by_knowledge};
 use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
@@ -23,7 +23,9 @@ use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
 use super::tools::{Offer, offer};
 use crate::Rye;
-use crate::config::{APPROVAL_FILE, HOOKS_FILE, asked, policy_layers, risk_table};
+use crate::config::{
+    APPROVAL_FILE, HOOKS_FILE, asked, policy_layers, requests_at_once, risk_table,
+};
 
 /// A directive with all that decides how its thread begins, except who answers.
 #[derive(Debug)]
@@ -39,6 +41,8 @@ pub(crate) struct Plan {
     /// What starts programs, where a tool that does is offered.
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) limits: SetLimits,
+    /// How many threads of a tree are answered at once.
+    pub(crate) requests: usize,
     /// The hooks of the hooks files, in turn.
     pub(crate) placed: Vec<PlacedHook>,
     /// What acts in the loop.
@@ -53,7 +57,11 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let composed = composed(library, &request.directive, &request.inputs)?;
     let contract = contract(&composed.chain)?;
     let policy = policy_layers(rye.trust_config.as_ref())?;
-    let authority = authority(&policy, &composed, &contract)?;
+    let lineage = request.lineage.as_deref();
+    let mut authority = authority(&policy, &composed, &contract)?;
+    if let Some(lineage) = lineage {
+        authority = below(lineage, &authority);
+    }
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
     let findings = assess(risk.as_ref(), &composed.chain)?;
@@ -67,9 +75,14 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let (processes, config) =
         if offer.starts_programs { (processes, config) } else { (None, None) };
     let resilience = library.config("agent/resilience")?;
-    let limits = limits(resilience.as_ref(), &composed.chain, &request.limits)?;
+    let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, lineage)?;
+    let requests = requests_at_once(resilience.as_ref())?;
     let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let hooks = composed.hooking.hooks(&composed)?;
+    let mut hooks = composed.hooking.hooks(&composed)?;
+    if lineage.is_some() {
+        // Who waits for a child waits for that thread, and its money is set aside for that thread.
+        hooks = hooks.never_continuing();
+    }
     let configs = [rye.trust_config.clone(), approval, risk, config, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
     Ok(Plan {
@@ -81,6 +94,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         offer,
         processes,
         limits,
+        requests,
         placed,
         hooks,
         configs,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rye_caps::{Authority, Layer};
+use rye_providers::StepsProvider;
 use rye_resolve::ExtendsChain;
 use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
@@ -16,12 +17,14 @@ use serde_json::Value;
 
 use super::continuing::{Begins, begins};
 use super::error::PrepareError;
-use super::facts::{facts, row_of, warnings};
+use super::facts::{TOKENS_ABOVE, facts, row_of, warnings};
 use super::plan::plan;
 use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
 use super::request::{Host, PlanRequest, RunRequest};
-use crate::Rye;
+use super::tools::Offer;
+use super::tree::{Handle, Heritage, Lineage};
+use crate::{Rye, covers};
 
 /// A run that can begin.
 pub(crate) struct Prepared {
@@ -32,6 +35,8 @@ pub(crate) struct Prepared {
     /// The second message of a thread that goes on with another one's conversation.
     pub(crate) text: Option<String>,
     pub(crate) means: Means,
+    /// What its children take from it.
+    pub(crate) heritage: Heritage,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -42,9 +47,19 @@ pub(crate) struct Means {
     authority: Authority,
     injected: Vec<Injected>,
     hooks: Hooks,
+    /// Its place among the threads of a tree.
+    pub(crate) children: Arc<Handle>,
+    /// How many threads of its tree are answered at once.
+    pub(crate) requests: usize,
 }
 
 impl Means {
+    /// Puts something around the provider.
+    pub(crate) fn bound(&mut self, bound: impl FnOnce(Box<dyn Provider>) -> Box<dyn Provider>) {
+        let nobody: Box<dyn Provider> = Box::new(StepsProvider::new(Vec::new(), Vec::new()));
+        self.provider = bound(std::mem::replace(&mut self.provider, nobody));
+    }
+
     pub(crate) fn context<'a>(
         &'a self,
         ledger: &'a dyn Ledger,
@@ -85,7 +100,9 @@ pub(crate) fn prepare(
     let (composed, now) = (&plan.composed, host.clock.now());
     let limits = &plan.limits.limits;
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), limits, now);
-    let token = token(&composed.chain, &plan.authority, &record, key);
+    let lineage = request.lineage.as_deref();
+    record.parent = lineage.map(|lineage| lineage.parent.clone());
+    let token = token(&composed.chain, &plan.authority, &record, key, lineage)?;
     let mut notices = plan.warnings();
     notices.extend(warnings(composed, &vouched, rye));
     notices.extend(plan.processes.as_deref().and_then(sandbox_warning));
@@ -105,29 +122,43 @@ pub(crate) fn prepare(
     {
         rows.push(row_of(directive));
     }
-    let (palette, authority, hooks) = (plan.offer.palette, plan.authority, plan.hooks);
-    let means = Means { provider, palette, authority, injected, hooks };
-    Ok(Prepared {
-        threads,
-        record,
-        contract: plan.contract,
-        opening,
-        text,
-        means,
-        warnings: notices,
-    })
+    let mut tokens = lineage.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
+    if !tokens.is_empty() {
+        record.facts.insert(TOKENS_ABOVE.to_owned(), tokens.iter().map(json).collect());
+    }
+    tokens.push(token);
+    let heritage = Heritage {
+        authority: plan.authority.clone(),
+        tokens,
+        provider: request.provider.clone(),
+        model: request.model.clone(),
+        returns: request.returns,
+    };
+    let Offer { palette, children, .. } = plan.offer;
+    let (authority, requests, hooks) = (plan.authority, plan.requests, plan.hooks);
+    let means = Means { provider, palette, authority, injected, hooks, children, requests };
+    let (contract, warnings) = (plan.contract, notices);
+    Ok(Prepared { threads, record, contract, opening, text, means, heritage, warnings })
 }
 
-/// The capability token of the thread, which holds for as long as the thread may last (SPEC 9.5).
-fn token(
+fn json(token: &Token) -> Value {
+    serde_json::from_str(&token.to_json()).unwrap_or(Value::Null)
+}
+
+/// The capability token of the thread, which holds for as long as the thread may last (SPEC 9.5); a child's is narrowed
+/// from its parent's, and ends with it.
+pub(super) fn token(
     chain: &ExtendsChain,
     authority: &Authority,
     record: &ThreadRecord,
     key: &SigningKey,
-) -> Token {
+    lineage: Option<&Lineage>,
+) -> Result<Token, PrepareError> {
     let leaf = chain.leaf();
     let issued = record.created.timestamp();
     let seconds = i64::try_from(record.limits.duration_seconds).unwrap_or(i64::MAX).max(1);
+    let above = lineage.and_then(|lineage| lineage.tokens.last());
+    let expires = rye_sign::Timestamp::from_unix(issued.as_unix().saturating_add(seconds));
     let claims = Claims {
         token_id: format!("{}-token", record.thread),
         thread_id: record.thread.to_string(),
@@ -135,10 +166,13 @@ fn token(
         directive_hash: rye_sign::Digest::of(leaf.source.as_bytes()),
         capabilities: layers(authority),
         issued,
-        expires: rye_sign::Timestamp::from_unix(issued.as_unix().saturating_add(seconds)),
+        expires: above.map_or(expires, |above| above.claims().expires.min(expires)),
     };
-    Token::mint(claims, key)
-        .expect("because ids are one line of text and a thread lasts at least a second")
+    match above {
+        None => Ok(Token::mint(claims, key)
+            .expect("because ids are one line of text and a thread lasts at least a second")),
+        Some(above) => above.child(claims, key, covers).map_err(PrepareError::Token),
+    }
 }
 
 /// The patterns of each layer, so that the token allows what the authority does, be it of the operator's making, of the

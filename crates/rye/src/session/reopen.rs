@@ -1,25 +1,30 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_sign::token::{Claims, Token};
 use rye_sign::{PublicKey, SigningKey};
+use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::{Claim, Store as _};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decision, Journal, JournalError, Moment, ResumeError, Resumed, ThreadId,
-    ThreadRecord, ThreadState, pending_approval, resume,
+    ApprovalRequest, Decision, Journal, JournalError, Moment, ResumeError, ThreadId, ThreadRecord,
+    ThreadState, ThreadSummary, pending_approval,
 };
 use serde_json::{Map, Value};
 
+use super::begin::Begun;
 use super::facts::{SIGNED_BY, TOKEN};
 use super::going_on::Latest;
-use super::live::Live;
-use super::prepare::{Prepared, prepare};
+use super::plan::plan;
+use super::prepare::{Prepared, prepare, token};
 use super::programs::SANDBOX;
 use super::recorded::recorded_request;
-use super::{Host, LinkedThreads, PrepareError, RunReport, Store, begun, refuse_linked_threads};
+use super::request::PlanRequest;
+use super::{
+    Host, Lineage, LinkedThreads, PrepareError, RunReport, Store, begun, refuse_linked_threads,
+};
 use crate::outcome::Class;
 use crate::thread_reading::{Found, Voucher};
 use crate::{Rye, ThreadReadError};
@@ -168,34 +173,94 @@ impl Rye {
         thread: &ThreadId,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
-        let reopened = self.reopened(thread, &host)?;
-        reopened.refuse_foreign(&host)?;
-        let prepared = self.prepared(&reopened, &host)?;
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let store = self.opened(&threads)?;
+        let mut begun = self.going_on(thread, None, &host, &store, None)?;
+        let (warnings, folder) = (std::mem::take(&mut begun.warnings), begun.folder.clone());
+        let (key, is_child) =
+            (begun.journal.signing_key(), begun.journal.record().parent.is_some());
+        let outcome =
+            Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
+                ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
+            })?;
+        if is_child && outcome.state.is_final() {
+            store.threads.close_child(thread).map_err(|error| ReopenError::Store(error.into()))?;
+        }
+        let (thread, continues) = (thread.clone(), Vec::new());
+        Ok(RunReport { thread, folder, outcome, warnings, continues })
+    }
+
+    /// A thread that can go on from where it is, prepared anew and held against what it rested on.
+    ///
+    /// `lineage` is known where its parent is driven, and with it the key that this opening is signed with when the operator
+    /// has none.
+    pub(super) fn going_on(
+        &self,
+        thread: &ThreadId,
+        lineage: Option<Arc<Lineage>>,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<Arc<SigningKey>>,
+    ) -> Result<Begun, ReopenError> {
+        let mut reopened = self.reopened(thread, host)?;
+        reopened.refuse_foreign(host)?;
+        if let (Some(key), false) = (key, reopened.is_operators) {
+            reopened.key = key;
+        }
+        let lineage = match lineage {
+            None => self.lineage(&reopened.record, Some((host, &reopened.key)))?,
+            known => known,
+        };
+        let prepared = self.prepared(&reopened, host, lineage)?;
         self.unchanged(&reopened, &prepared)?;
         // The record keeps the token that the thread began with; each later opening has one of its own.
         let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
-        let Prepared { contract, opening, text, means, mut warnings, .. } = prepared;
+        let Prepared { contract, opening, text, means, heritage, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
-        let (store, mut journal, reading) = reopened.journal(host.clock.now())?;
+        let (journal, reading) = reopened.journal(store, host.clock.now())?;
         warnings.extend(torn(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
-        let folder = journal.folder().to_owned();
         let max_output = means.provider.describe().max_output;
         let text = text.as_deref();
         let run = begun(opening, text, &means.palette, contract, limits, max_output);
-        let mut resumed = Resumed::new(&reading);
-        resumed.facts = Map::from_iter([(TOKEN.to_owned(), token)]);
+        let mut facts = Map::from_iter([(TOKEN.to_owned(), token)]);
         // It may be another machine by now, or another sandbox on the same one.
-        resumed.facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
-        let live = Live::new(&folder, host.observer);
-        let host = Host { observer: &live, ..host };
-        let context = means.context(&*store.threads, &mut journal, &host);
-        let outcome = resume(run, resumed, context).await.map_err(|source| {
-            ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
-        })?;
-        let (thread, continues) = (thread.clone(), Vec::new());
-        Ok(RunReport { thread, folder, outcome, warnings, continues })
+        facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
+        Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
+    }
+
+    /// What a child is narrowed from, with its parent prepared anew, and that one's parent before it; `None` for a thread
+    /// that nobody started. Who only looks mints no tokens.
+    pub(super) fn lineage(
+        &self,
+        record: &ThreadRecord,
+        mint: Option<(&Host<'_>, &Arc<SigningKey>)>,
+    ) -> Result<Option<Arc<Lineage>>, ReopenError> {
+        let Some(parent) = record.parent.clone() else { return Ok(None) };
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let above = self.found(&threads, &parent)?.reading.record;
+        let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
+        let mut request = recorded_request(&above).map_err(unrepeatable)?;
+        request.lineage = self.lineage(&above, mint)?;
+        let prepare =
+            |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };
+        let plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
+        let narrowed = request.lineage.as_deref();
+        let mut tokens = narrowed.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
+        if let Some((host, key)) = mint {
+            let (limits, now) = (&above.limits, host.clock.now());
+            let fresh = ThreadRecord::new(&parent, &above.directive, limits, now);
+            let chain = &plan.composed.chain;
+            tokens.push(token(chain, &plan.authority, &fresh, key, narrowed).map_err(prepare)?);
+        }
+        let (authority, caps) = (plan.authority, record.limits.clone());
+        Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
+    }
+
+    pub(super) fn opened(&self, threads: &Path) -> Result<Arc<Store>, ReopenError> {
+        refuse_linked_threads(threads)?;
+        self.store(threads).map_err(|error| ReopenError::Store(error.into()))
     }
 
     /// Records what somebody says about the call that a thread waits with; [`Rye::resume`] goes on.
@@ -212,7 +277,8 @@ impl Rye {
         let reopened = self.reopened(thread, host)?;
         reopened.refuse_foreign(host)?;
         let (state, now) = (reopened.record.state, host.clock.now());
-        let (_store, journal, reading) = reopened.journal(now)?;
+        let store = self.opened(&reopened.threads)?;
+        let (journal, reading) = reopened.journal(&store, now)?;
         let Some(request) = pending_approval(&reading) else {
             return Err(ReopenError::NothingAsked { thread: thread.clone(), state });
         };
@@ -226,16 +292,69 @@ impl Rye {
     ///
     /// When the thread has ended, or its record was changed.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<(), ReopenError> {
-        let reopened = self.reopened(thread, host)?;
-        let store =
-            Store::open(&reopened.threads).map_err(|error| ReopenError::Store(error.into()))?;
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let store = self.opened(&threads)?;
+        // The thread first, so that it starts no more while those below it are ended.
+        self.end(thread, host, &store, None)?;
+        for child in self.below(thread, &store)? {
+            match self.end(&child, host, &store, None) {
+                // One that ended by itself meanwhile has what was wanted of it.
+                Err(ReopenError::Ended { .. }) => {}
+                ended => ended?,
+            }
+        }
+        match store.threads.close_child(thread) {
+            // A thread that nobody started has no account in another one's.
+            Err(LedgerError::UnknownAccount { .. }) => Ok(()),
+            closed => closed.map(drop).map_err(|error| ReopenError::Store(error.into())),
+        }
+    }
+
+    /// All threads that stand below this one in the registry and have not ended, each after the one that started it.
+    fn below(&self, thread: &ThreadId, store: &Store) -> Result<Vec<ThreadId>, ReopenError> {
+        let listed = store.registry.list().map_err(|error| ReopenError::Store(error.into()))?;
+        let mut found = vec![thread.clone()];
+        let mut place = 0;
+        while let Some(parent) = found.get(place).cloned() {
+            let is_new = |row: &&ThreadSummary| {
+                row.parent.as_ref() == Some(&parent) && !found.contains(&row.thread)
+            };
+            let children: Vec<ThreadId> =
+                listed.iter().filter(is_new).map(|row| row.thread.clone()).collect();
+            found.extend(children);
+            place += 1;
+        }
+        let has_ended = |thread: &ThreadId| {
+            listed.iter().any(|row| row.thread == *thread && row.state.is_final())
+        };
+        Ok(found.into_iter().skip(1).filter(|thread| !has_ended(thread)).collect())
+    }
+
+    /// Ends one thread, and gives back what it did not spend where another one started it.
+    pub(super) fn end(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+    ) -> Result<(), ReopenError> {
+        let mut reopened = self.reopened(thread, host)?;
+        if let (Some(key), false) = (key, reopened.is_operators) {
+            reopened.key = Arc::clone(key);
+        }
         let now = host.clock.now();
         // Later than any lease lasts.
         let claim = Claim::new("`rye cancel`", Moment::from_unix_millis(i64::MAX), now);
-        drop(store.threads.acquire(thread, &claim).map_err(JournalError::from)?);
-        drop(store);
-        let (_store, journal, _) = reopened.journal(now)?;
-        Ok(journal.cancel(now)?)
+        let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
+        store.threads.release(&lease).map_err(JournalError::from)?;
+        let is_child = reopened.record.parent.is_some();
+        let (journal, _) = reopened.journal(store, now)?;
+        journal.cancel(now)?;
+        if is_child {
+            // A child that was killed before it had an account has none to close.
+            drop(store.threads.close_child(thread));
+        }
+        Ok(())
     }
 
     /// Reads and verifies a thread that somebody may still go on with.
@@ -258,11 +377,17 @@ impl Rye {
     }
 
     /// What a run that is started now, as the thread was then, would begin with.
-    fn prepared(&self, reopened: &Reopened, host: &Host<'_>) -> Result<Prepared, ReopenError> {
+    fn prepared(
+        &self,
+        reopened: &Reopened,
+        host: &Host<'_>,
+        lineage: Option<Arc<Lineage>>,
+    ) -> Result<Prepared, ReopenError> {
         let record = &reopened.record;
         let thread = record.thread.clone();
-        let request = recorded_request(record)
+        let mut request = recorded_request(record)
             .map_err(|problem| ReopenError::Unrepeatable { thread: thread.clone(), problem })?;
+        request.lineage = lineage;
         prepare(self, &request, host, &reopened.key)
             .map_err(|source| ReopenError::Prepare { thread, source: Box::new(source) })
     }
@@ -307,8 +432,7 @@ impl Reopened {
     }
 
     /// Takes the right to drive it, with this opening's key on record beside those before it.
-    fn journal(mut self, now: Moment) -> Result<(Store, Journal, Reading), ReopenError> {
-        let store = Store::open(&self.threads).map_err(|error| ReopenError::Store(error.into()))?;
+    fn journal(mut self, store: &Store, now: Moment) -> Result<(Journal, Reading), ReopenError> {
         if !self.is_operators {
             let mut signed_by = super::facts::signed_by(&self.key, false);
             signed_by["earlier"] = self.keys.iter().map(|key| Value::from(key.to_pem())).collect();
@@ -324,7 +448,7 @@ impl Reopened {
             threads,
             now,
         )?;
-        Ok((store, journal, reading))
+        Ok((journal, reading))
     }
 }
 

@@ -23,7 +23,8 @@ impl Rye {
         refuse_linked_threads(&threads)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
-        let request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        request.lineage = self.lineage(&reading.record, None)?;
         let continues = request.continues.clone();
         let request = PlanRequest::from(&request);
         let prepare =

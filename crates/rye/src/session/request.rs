@@ -11,6 +11,7 @@ use rye_sign::SigningKey;
 use rye_thread::{Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
 use serde_json::Value;
 
+use super::Lineage;
 use super::continuing::Continuation;
 
 /// One run of one directive.
@@ -33,6 +34,8 @@ pub struct RunRequest {
     pub limits: LimitOptions,
     /// The conversation that it goes on with; its limits are then what that one left.
     pub continues: Option<Continuation>,
+    /// What it is narrowed from, when another thread starts it.
+    pub(crate) lineage: Option<Arc<Lineage>>,
 }
 
 impl RunRequest {
@@ -41,8 +44,8 @@ impl RunRequest {
     pub fn new(directive: ItemId, thread: ThreadId) -> Self {
         let provider = ProviderChoice::Directive;
         let (inputs, limits) = (BTreeMap::new(), LimitOptions::default());
-        let (model, returns, continues) = (None, None, None);
-        Self { directive, thread, inputs, provider, model, returns, limits, continues }
+        let (model, returns, continues, lineage) = (None, None, None, None);
+        Self { directive, thread, inputs, provider, model, returns, limits, continues, lineage }
     }
 }
 
@@ -62,6 +65,8 @@ pub struct PlanRequest {
     pub returns: Option<ReturnStyle>,
     /// Limits, instead of the directive's.
     pub limits: LimitOptions,
+    /// What it is narrowed from, when another thread starts it.
+    pub(crate) lineage: Option<Arc<Lineage>>,
 }
 
 impl PlanRequest {
@@ -70,13 +75,15 @@ impl PlanRequest {
     pub fn new(directive: ItemId) -> Self {
         let provider = ProviderChoice::Directive;
         let (inputs, limits) = (Placing::AsWritten, LimitOptions::default());
-        Self { directive, inputs, provider, model: None, returns: None, limits }
+        let (model, returns, lineage) = (None, None, None);
+        Self { directive, inputs, provider, model, returns, limits, lineage }
     }
 }
 
 impl From<&RunRequest> for PlanRequest {
     fn from(request: &RunRequest) -> Self {
-        let RunRequest { directive, inputs, provider, model, returns, limits, .. } = request;
+        let RunRequest { directive, inputs, provider, model, returns, limits, lineage, .. } =
+            request;
         Self {
             directive: directive.clone(),
             inputs: Placing::Values(inputs.clone()),
@@ -84,6 +91,7 @@ impl From<&RunRequest> for PlanRequest {
             model: model.clone(),
             returns: *returns,
             limits: *limits,
+            lineage: lineage.clone(),
         }
     }
 }

@@ -1,16 +1,22 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
+use std::sync::{Arc, LazyLock};
+
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, Primary};
-use rye_parse::ToolManifest;
+use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library};
-use rye_thread::{Asking, DIRECTIVE_RETURN, Palette, PaletteEntry, ToolSpec};
+use rye_thread::{
+    DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec,
+};
 use rye_tools::fs::Root;
 
 use super::authority::{of_signer, return_capability};
 use super::error::PrepareError;
 use super::programs::{Behind, Programs, behind};
+use super::tree::{Handle, thread_tool};
 use super::with_causes;
 use crate::config::is_provider;
+use crate::shipped;
 
 /// The palette, and the tools that are granted but cannot be offered, each with the reason.
 #[derive(Debug)]
@@ -21,6 +27,8 @@ pub(crate) struct Offer {
     pub(crate) items: Vec<Item<ToolManifest>>,
     /// Whether an offered tool starts programs.
     pub(crate) starts_programs: bool,
+    /// What the tools know of other threads, once the thread is driven.
+    pub(crate) children: Arc<Handle>,
 }
 
 /// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root` or started by `programs`;
@@ -39,6 +47,7 @@ pub(crate) fn offer(
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     let (mut items, mut starts_programs) = (Vec::new(), false);
+    let children = Arc::new(Handle::default());
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
         if capability == return_capability() {
@@ -49,11 +58,10 @@ pub(crate) fn offer(
             continue;
         }
         match library.tool(&listed.id) {
-            Ok(item) => match offered(&item, policy, capability, root, programs) {
+            Ok(item) => match offered(&item, policy, capability, root, programs, &children) {
                 Ok((entry, starts)) => {
                     starts_programs |= starts;
-                    let asking = asking(&entry, asked);
-                    entries.push(entry.with_asking(asking));
+                    entries.push(entry.asking_for(asked));
                     items.push(item);
                 }
                 Err(reason) => withheld
@@ -64,13 +72,37 @@ pub(crate) fn offer(
     }
     match PrepareError::gathered(problems) {
         Some(error) => Err(error),
-        None => Ok(Offer { palette: Palette::new(entries)?, items, withheld, starts_programs }),
+        None => {
+            let palette = forking(Palette::new(entries)?, authority, asked, &children)?;
+            Ok(Offer { palette, items, withheld, starts_programs, children })
+        }
     }
 }
 
-fn asking(entry: &PaletteEntry, asked: &Grant) -> Asking {
-    if asked.allows(&entry.capability) { Asking::Always } else { Asking::Never }
+/// Lets `rye_execute` start children where the authority may allow to execute a directive at all.
+fn forking(
+    palette: Palette,
+    authority: &Authority,
+    asked: &Grant,
+    children: &Arc<Handle>,
+) -> Result<Palette, PaletteError> {
+    if authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
+        return Ok(palette);
+    }
+    let children = Arc::clone(children);
+    palette.with_fork(
+        ToolSpec::new("", &FORK.description, FORK.input_schema.clone()),
+        asked,
+        children,
+    )
 }
+
+/// The shipped tool whose arguments `rye_execute` takes for a directive.
+static FORK: LazyLock<ToolManifest> = LazyLock::new(|| {
+    let path = format!("tools/{THREAD_DIRECTIVE}.yaml");
+    let file = shipped().iter().find(|file| file.path == path).expect("because it is shipped");
+    rye_parse::tool(file.text, "yaml").expect("because the shipped items are tested")
+});
 
 /// The capability of running the tool, when it is one and the authority covers it.
 fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
@@ -88,10 +120,21 @@ fn offered(
     capability: Capability,
     root: &Root,
     programs: &Programs,
+    children: &Arc<Handle>,
 ) -> Result<(PaletteEntry, bool), String> {
     let manifest = item.content.value();
-    let Behind { tool, effect, function, starts_programs } =
-        behind(item, root, programs.processes.as_ref())?;
+    let own =
+        function_of(manifest).filter(|function| format!("rye/{function}") == THREAD_DIRECTIVE);
+    if let Some(function) = own {
+        vouch(item, policy, &capability, function)?;
+        let spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
+        let (id, children) = (item.id.as_str(), Arc::clone(children));
+        return Ok((PaletteEntry::spawning(id, spec, capability, children), false));
+    }
+    let Behind { tool, effect, function, starts_programs } = match of_threads(manifest, children) {
+        Some(behind) => behind,
+        None => behind(item, root, programs.processes.as_ref())?,
+    };
     vouch(item, policy, &capability, &function)?;
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
@@ -100,6 +143,21 @@ fn offered(
     let id = item.id.as_str();
     let entry = PaletteEntry::new(id, spec, capability, effect, tool);
     Ok((entry.with_aliases(&aliases(id)), starts_programs))
+}
+
+/// The function of this program behind a manifest.
+fn function_of(manifest: &ToolManifest) -> Option<&str> {
+    match &manifest.executor {
+        Executor::Builtin { function, .. } => Some(function),
+        _ => None,
+    }
+}
+
+/// The function that looks after other threads, where it is one.
+fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Behind> {
+    let function = function_of(manifest)?;
+    let (tool, effect) = thread_tool(function, children)?;
+    Some(Behind { tool, effect, function: function.to_owned(), starts_programs: false })
 }
 
 /// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and

@@ -82,7 +82,11 @@ impl<'a> Driver<'a> {
     ) -> Result<(), Stop> {
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(()) };
         let is_again = asking == Asking::Never;
-        let Some(why) = reason(&offered.entry, is_again) else { return Ok(()) };
+        let Some(why) =
+            reason(&offered.entry, std::slice::from_ref(&offered.entry.capability), is_again)
+        else {
+            return Ok(());
+        };
         let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
         let answer = denied(prepared.call, offered, is_again);

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::children::Spawn;
+use crate::children::disk::SpawnDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::message::disk::{ReplyDisk, ResultDisk};
 use crate::outcome::disk::{FailureDisk, RefusalDisk};
@@ -39,6 +41,8 @@ pub(in crate::drive) enum Recorded {
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
+    /// A child was about to begin.
+    Spawned(Spawn),
     StepFinish {
         reply: ReplyDisk,
         cost: Nanos,
@@ -60,6 +64,7 @@ impl Recorded {
                 Self::Decided { decision: decision.parse().map_err(|error| format!("{error}"))? }
             }
             "model_fallback" => Self::Fallback,
+            "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
             "step_start" => {
                 let StartWire { reservation } = payload(record)?;
                 Self::StepStart { reservation }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::{
     ApprovalReason, ApprovalRequest, Decision, Effect, Failure, FailureKind, HookEffect, HookEvent,
-    Limit, LimitHit, Nanos, Refusal, Reply, StopReason, ThreadState, ToolCall, ToolSpec, Usage,
+    Limit, LimitHit, Nanos, Refusal, Reply, Spawn, StopReason, ThreadState, ToolCall, ToolSpec,
+    Usage, Waiting,
 };
 
 struct Row {
@@ -93,6 +94,15 @@ rows! {
         },
         r#"{"provider":"p","model":"n","nanos_per_million_tokens":null,"reason":"busy"}"#,
         "*`n` at `p` answers from here: busy*\n\n";
+    SpawnChild: Event::SpawnChild(Spawn::new(
+            "1",
+            "child-019a0000-0000-7000-8000-000000000002".parse().unwrap(),
+            "a/child",
+            Waiting::ForNothing,
+            Limits::default(),
+        )),
+        r#"{"call_id":"1","thread":"child-019a0000-0000-7000-8000-000000000002","directive":"a/child","async":true,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5}}"#,
+        "Child: `child-019a0000-0000-7000-8000-000000000002`\n\n";
     StepFinish: Event::StepFinish { turn: 2, reply: Arc::new(reply()), cost: Nanos::new(42) },
         r#"{"turn":2,"reply":{"raw":[{"exact": 1.50}],"text":"Hi.","reasoning":"","calls":[],"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"stop":"end_turn"},"cost_nanos":42}"#,
         "*Turn 2: 7 tokens, 0.000000042 USD*\n\n";

@@ -121,6 +121,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ToolCallStart { name, arguments, .. } => {
             Some(format!("  {name} {}", short(arguments)))
         }
+        Event::SpawnChild(spawn) => Some(format!("  thread {}", spawn.child)),
         Event::ToolCallResult { result, refusal: None } if result.is_error => {
             Some(format!("  ! {}", short(&result.content)))
         }

@@ -53,11 +53,10 @@ pub(crate) struct Deny {
 
 /// End a thread for good
 #[derive(Debug, Args)]
-#[command(
-    after_help = "A thread that runs in another program is taken over: that program stops where it next records something. \
+#[command(after_help = "The threads that it started end with it. \
+                        A thread that runs in another program is taken over: that program stops where it next records something. \
                         To stop a thread so that it can go on, press Ctrl-C where it runs.\n\n\
-                        Example:\n  rye cancel index-019a0000-0000-7000-8000-000000000000"
-)]
+                        Example:\n  rye cancel index-019a0000-0000-7000-8000-000000000000")]
 pub(crate) struct End {
     /// The thread
     thread: ThreadId,

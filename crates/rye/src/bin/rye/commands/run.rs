@@ -260,10 +260,12 @@ fn next(report: &RunReport) -> Option<String> {
     let thread = &report.thread;
     match (report.outcome.state, &report.outcome.asked) {
         (ThreadState::Suspended, Some(request)) => Some(format!(
-            "waits for approval: `{}` with {}; decide with `rye approve {thread}` or `rye deny {thread}`, then `rye resume \
+            "waits for approval: `{}` with {}; decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
              {thread}`",
             request.item_id,
             output::visible(&request.arguments.to_string()),
+            // It may be a child that waits.
+            asking = request.thread,
         )),
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
         _ => None,

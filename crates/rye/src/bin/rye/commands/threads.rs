@@ -278,6 +278,7 @@ fn list(summaries: &[ThreadSummary], environment: &Environment) -> Exit {
 fn summary(summary: &ThreadSummary) -> Value {
     json!({
         "thread": summary.thread.as_str(),
+        "parent": summary.parent.as_ref().map(ThreadId::as_str),
         "directive": summary.directive,
         "state": summary.state.as_str(),
         "created": summary.created.to_string(),
@@ -306,6 +307,9 @@ fn print(reading: &ThreadReading) {
     let model =
         [record.provider.as_deref(), record.model.as_deref()].map(Option::unwrap_or_default);
     println!("thread     {}", record.thread);
+    if let Some(parent) = &record.parent {
+        println!("parent     {parent}");
+    }
     println!("directive  {}", record.directive);
     println!("state      {}", record.state);
     for (name, thread) in [("continues", &record.continues), ("next", &record.continued_by)] {
@@ -344,6 +348,7 @@ fn line(record: &Record) -> String {
     let about = match record.event.as_str() {
         "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
         "approval_decided" => payload["decision"].as_str().map(str::to_owned),
+        "spawn_child" => payload["thread"].as_str().map(str::to_owned),
         "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
         "tool_call_start" => {
             payload["target"]["item_id"].as_str().or(payload["name"].as_str()).map(str::to_owned)
@@ -378,6 +383,7 @@ fn own(reading: &ThreadReading) -> Value {
     let record = &reading.record;
     json!({
         "thread": record.thread.as_str(),
+        "parent": record.parent.as_ref().map(ThreadId::as_str),
         "directive": record.directive,
         "state": record.state.as_str(),
         "provider": record.provider,

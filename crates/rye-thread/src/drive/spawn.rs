@@ -1,0 +1,175 @@
+//! One child: within the limits, on record, begun, and parted with at the end.
+
+use std::sync::Arc;
+
+use rye_caps::Capability;
+use serde_json::{Value, json};
+
+use super::call::{Plan, Prepared, returned};
+use super::{Driver, Stop};
+use crate::cancel::Halt;
+use crate::children::{Children, Ended, Ending, Spawn, SpawnRequest, Spawned};
+use crate::transcript::Event;
+use crate::{
+    End, Limit, LimitHit, Limits, Returned, Run, SpendLimit, ToolCall, ToolOutput, ToolResult,
+};
+
+/// A call that starts a child, allowed and valid.
+pub(super) struct SpawnCall<'a> {
+    call: &'a ToolCall,
+    capability: Capability,
+    arguments: Value,
+    children: Arc<dyn Children>,
+}
+
+/// What the call came to, where that is known, and why the thread cannot go on, if so.
+type Answered = (Option<Returned>, Option<Stop>);
+
+impl<'a> SpawnCall<'a> {
+    /// The one call of a group that starts a child: such a call never shares its group.
+    pub(super) fn of(group: &[Prepared<'a>]) -> Option<Self> {
+        let [Prepared { call, plan: Plan::Run { offered, permit, arguments }, .. }] = group else {
+            return None;
+        };
+        let children = Arc::clone(offered.entry.children.as_ref()?);
+        let (capability, arguments) = (permit.capability().clone(), arguments.clone());
+        Some(Self { call, capability, arguments, children })
+    }
+
+    fn answer(&self, output: ToolOutput) -> Answered {
+        (Some(returned(self.call, &self.capability, output)), None)
+    }
+
+    fn stopped(&self, stop: Stop) -> Answered {
+        let message = "the call was stopped while it ran, and its thread with it";
+        let result = ToolResult::error(self.call, json!({ "error": message }));
+        (Some(Returned::ran(result)), Some(stop))
+    }
+}
+
+impl Driver<'_> {
+    /// The child is on record before it begins, so that whoever goes on knows that it may have.
+    pub(super) async fn spawn(&mut self, run: &Run, call: SpawnCall<'_>) -> Result<Answered, Stop> {
+        let spawn = match self.progress.spawned.clone() {
+            Some(spawn) => spawn,
+            None => match self.planned(run, &call).await? {
+                Ok(spawn) => spawn,
+                Err(output) => return Ok(call.answer(output)),
+            },
+        };
+        let left = self.left(run);
+        let spawned = tokio::select! {
+            biased;
+            halt = self.context.cancel.halted() => return Ok(match halt {
+                Halt::Interrupt => (None, Some(Stop::Interrupted)),
+                Halt::Cancel => call.stopped(Stop::Cancelled),
+            }),
+            spawned = call.children.run(&spawn, &call.arguments) => spawned,
+            () = tokio::time::sleep(left) => {
+                return Ok(call.stopped(Stop::Failed(self.out_of_time(run))));
+            }
+        };
+        Ok(match spawned {
+            Spawned::Returned(output) => call.answer(output),
+            Spawned::Interrupted => (None, Some(Stop::Interrupted)),
+            Spawned::Suspended(request) => (None, Some(Stop::Suspended(request))),
+        })
+    }
+
+    async fn planned(
+        &mut self,
+        run: &Run,
+        call: &SpawnCall<'_>,
+    ) -> Result<Result<Spawn, ToolOutput>, Stop> {
+        let left = match self.left_for_a_child(run)? {
+            Ok(left) => left,
+            Err(hit) => return Ok(Err(limited(&hit))),
+        };
+        let (call_id, arguments) = (call.call.id.clone(), call.arguments.clone());
+        let request = SpawnRequest { call_id, number: self.spawned, arguments, left };
+        let spawn = match call.children.prepare(&request).await {
+            Ok(spawn) => spawn,
+            Err(output) => return Ok(Err(output)),
+        };
+        self.emit(&Event::SpawnChild(spawn.clone()))?;
+        self.sync()?;
+        self.spawned += 1;
+        self.progress.spawned = Some(spawn.clone());
+        Ok(Ok(spawn))
+    }
+
+    /// What the thread has left of each limit, for a child one level below (SPEC 10.5).
+    fn left_for_a_child(&self, run: &Run) -> Result<Result<Limits, LimitHit>, Stop> {
+        let limits = run.limits();
+        let tokens = limits.tokens.saturating_sub(run.usage().total());
+        let seconds = self.left(run).as_secs();
+        let rows = [
+            (Limit::Spawns, self.spawned, limits.spawns),
+            (Limit::Depth, 0, limits.depth),
+            (Limit::Tokens, run.usage().total(), limits.tokens),
+            (Limit::Duration, limits.duration_seconds - seconds, limits.duration_seconds),
+        ];
+        if let Some((limit, value, maximum)) =
+            rows.into_iter().find(|(_, value, maximum)| maximum <= value)
+        {
+            return Ok(Err(LimitHit { limit, value, maximum }));
+        }
+        let mut left = limits.clone();
+        let thread = self.context.journal.thread();
+        let balance = self.context.ledger.open(thread, limits.spend)?;
+        left.spend = balance.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
+        (left.tokens, left.duration_seconds) = (tokens, seconds);
+        left.depth = limits.depth.saturating_sub(1);
+        Ok(Ok(left))
+    }
+
+    /// Takes over the children of the program before this one.
+    pub(super) async fn adopt(&mut self, spawns: Vec<Spawn>) -> Result<(), Stop> {
+        self.spawned = u64::try_from(spawns.len()).unwrap_or(u64::MAX);
+        let Some(children) = self.children() else { return Ok(()) };
+        let is_next = |spawn: &Spawn| self.progress.spawned.as_ref() == Some(spawn);
+        let others: Vec<Spawn> = spawns.into_iter().filter(|spawn| !is_next(spawn)).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        children.adopt(&others).await.map_err(|problem| {
+            Stop::Failed(crate::Failure::new(crate::FailureKind::Storage, &problem))
+        })
+    }
+
+    /// Parts with the children before the end is recorded: a thread that did its work waits for them, one that failed or
+    /// was cancelled takes them along.
+    pub(super) async fn part(&mut self, end: &End) -> Result<(), Stop> {
+        let ending = match end {
+            End::Completed { .. } | End::Continued => Ending::Await,
+            End::Cancelled | End::Failed(_) => Ending::Cancel,
+        };
+        if 0 < self.spawned {
+            // They may take their time, and another program may be asked meanwhile what has happened.
+            self.write()?;
+        }
+        match (self.end_children(ending).await, ending) {
+            (Ended::All, _) | (_, Ending::Cancel) => Ok(()),
+            (Ended::Interrupted, _) => Err(Stop::Interrupted),
+            (Ended::Suspended(request), _) => Err(Stop::Suspended(request)),
+        }
+    }
+
+    pub(super) async fn end_children(&self, ending: Ending) -> Ended {
+        match self.children() {
+            Some(children) if 0 < self.spawned => children.end(ending).await,
+            _ => Ended::All,
+        }
+    }
+
+    fn children(&self) -> Option<&Arc<dyn Children>> {
+        self.tape.is_none().then(|| self.context.palette.children()).flatten()
+    }
+}
+
+fn limited(hit: &LimitHit) -> ToolOutput {
+    ToolOutput::error(json!({
+        "error": hit.to_string(),
+        "limit": { "name": hit.limit.as_str(), "value": hit.value, "maximum": hit.maximum },
+    }))
+}

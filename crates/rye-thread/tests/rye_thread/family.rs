@@ -1,0 +1,318 @@
+//! A thread with children, all of them in one store, whose every write is remembered.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
+use rye_sign::SigningKey;
+use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
+use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::transcript::{Reading, read};
+use rye_thread::{
+    Asking, Cancel, Children, Clock, DriveContext, Ended, Ending, Journal, Limits, Nanos, Opening,
+    Outcome, Palette, PaletteEntry, Registry, ResumeError, Resumed, Run, Spawn, SpawnRequest,
+    Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState, ToolCall, ToolOutput, ToolSpec,
+    Waiting, drive, resume,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::doubles::{FakeClock, call, returns, score, thread_id};
+use crate::world::{Answers, Effects, Model, entries};
+
+/// A store that remembers in which order what was appended to whose journal.
+#[derive(Default)]
+pub(crate) struct Logged {
+    pub(crate) store: MemoryStore,
+    pub(crate) log: Mutex<Vec<(ThreadId, Vec<u8>)>>,
+}
+
+impl Store for Logged {
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.store.acquire(thread, claim)
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.release(lease)
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.store.append(lease, lines)?;
+        self.log.lock().unwrap().push((lease.thread().clone(), lines.to_vec()));
+        Ok(())
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.sync(lease)
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.store.cut(lease, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.store.journal(thread)
+    }
+}
+
+impl Ledger for Logged {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.store.open(thread, cap)
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.store.reserve(thread, amount)
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.store.settle(reservation, actual)
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.store.unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.store.open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.store.close_child(child)
+    }
+}
+
+/// What outlives the programs: the store, the folder and the key; and what they did outside.
+#[derive(Clone)]
+pub(crate) struct Home {
+    pub(crate) store: Arc<Logged>,
+    pub(crate) effects: Effects,
+    place: Arc<tempfile::TempDir>,
+    key: Arc<SigningKey>,
+    registry: Arc<Registry>,
+    clock: Arc<FakeClock>,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        // In memory where there is such a folder: what is tested here is no disk, and each of many trees writes a lot.
+        let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let place = memory.unwrap();
+        let registry = Registry::open(&place.path().join("registry.db")).unwrap();
+        Self {
+            store: Arc::default(),
+            effects: Effects::default(),
+            place: Arc::new(place),
+            key: Arc::new(SigningKey::generate().unwrap()),
+            registry: Arc::new(registry),
+            clock: Arc::default(),
+        }
+    }
+
+    /// A home in which so many bytes were written and then the power went.
+    pub(crate) fn cut(&self, mut bytes: usize) -> Self {
+        let cut = Self { store: Arc::default(), effects: Effects::default(), ..self.clone() };
+        let mut journals: BTreeMap<ThreadId, Vec<u8>> = BTreeMap::new();
+        for (thread, lines) in self.store.log.lock().unwrap().iter() {
+            let kept = &lines[..bytes.min(lines.len())];
+            journals.entry(thread.clone()).or_default().extend_from_slice(kept);
+            bytes -= kept.len();
+            if kept.len() < lines.len() {
+                break;
+            }
+        }
+        for (thread, journal) in journals {
+            let lease = cut.store.acquire(&thread, &self.claim()).unwrap();
+            cut.store.store.append(&lease, &journal).unwrap();
+            cut.store.release(&lease).unwrap();
+        }
+        cut
+    }
+
+    fn claim(&self) -> Claim {
+        Claim::new("cut", self.clock.now(), self.clock.now())
+    }
+
+    pub(crate) fn reading(&self, thread: &ThreadId) -> Reading {
+        read(&self.store.journal(thread).unwrap(), thread, &[self.key.public()]).unwrap()
+    }
+
+    pub(crate) fn limits() -> Limits {
+        let mut limits = Limits::default();
+        limits.turns = 40;
+        limits.spend = SpendLimit::AtMost(Nanos::new(4_000_000_000));
+        limits
+    }
+
+    /// Drives the parent from its beginning, or goes on with what the store holds of it.
+    pub(crate) async fn drive(&self) -> Result<Outcome, ResumeError> {
+        let family = Arc::new(Family { home: self.clone(), running: Mutex::default() });
+        let mut entries = entries(&self.effects, Asking::Never);
+        entries.push(spawner(family));
+        self.driven(&thread_id(), "Begin.", turns(), entries, &Self::limits()).await
+    }
+
+    async fn driven(
+        &self,
+        thread: &ThreadId,
+        first: &str,
+        turns: Vec<Vec<ToolCall>>,
+        entries: Vec<PaletteEntry>,
+        limits: &Limits,
+    ) -> Result<Outcome, ResumeError> {
+        let palette = Palette::new(entries).unwrap();
+        let opening = Opening { system: None, first_user_message: first.to_owned() };
+        let run = Run::new(opening, palette.specs(&score()), score(), limits.clone(), 2_000);
+        let mut record = ThreadRecord::new(thread, "test/greet", limits, self.clock.now());
+        let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
+        let (key, registry) = (Arc::clone(&self.key), Arc::clone(&self.registry));
+        let is_new = self.store.journal(thread).unwrap().is_empty();
+        let folder = self.place.path().join(thread.as_str());
+        if is_new {
+            drop(std::fs::remove_dir_all(&folder));
+        }
+        let (mut journal, reading) = if is_new {
+            (Journal::create(self.place.path(), record, key, registry, store).unwrap(), None)
+        } else {
+            std::fs::create_dir_all(&folder).unwrap();
+            record.state = ThreadState::Running;
+            let (keys, now) = ([self.key.public()], self.clock.now());
+            let opened = Journal::open(self.place.path(), record, &keys, key, registry, store, now);
+            let (journal, reading) = opened.unwrap();
+            (journal, Some(reading))
+        };
+        let layer = Layer::new(LayerName::Operator, Grant::everything());
+        let context = DriveContext {
+            provider: &Model { turns, asked: AtomicU64::new(0) },
+            palette: &palette,
+            authority: &Authority::new(layer),
+            ledger: &*self.store,
+            journal: &mut journal,
+            clock: &*self.clock,
+            observer: &(),
+            approver: &Answers(Some(rye_thread::Decision::Approved)),
+            cancel: &Cancel::new(),
+            injected: &[],
+            hooks: &rye_thread::Hooks::none(),
+        };
+        match &reading {
+            None => Ok(drive(run, context).await),
+            Some(reading) => resume(run, Resumed::new(reading), context).await,
+        }
+    }
+
+    /// What a child came to, when its journal holds its end.
+    fn ended(&self, child: &ThreadId) -> Option<Value> {
+        let reading = self.reading(child);
+        let end = reading.records.iter().find(|record| record.event == "thread_complete")?;
+        let end: Value = serde_json::from_str(end.payload.get()).unwrap();
+        Some(json!({"thread": child.as_str(), "outputs": end["outputs"]}))
+    }
+}
+
+pub(crate) fn child(number: u64) -> ThreadId {
+    ThreadId::new("test/child", &format!("019a0000-0000-7000-8000-0000000001{number:02x}")).unwrap()
+}
+
+/// Twenty turns, of which some start a child and wait for it, or do not.
+fn turns() -> Vec<Vec<ToolCall>> {
+    let mut turns: Vec<Vec<ToolCall>> = (0..18)
+        .map(|turn| {
+            let n = json!({"n": turn});
+            let id = |letter: &str| format!("{letter}{turn}");
+            let spawn = |wanted: Value| call(&id("s"), "a_spawn", wanted);
+            match turn % 6 {
+                0 => vec![call(&id("a"), "a_read", n.clone()), call(&id("b"), "a_set", n)],
+                1 => vec![spawn(json!({"directive": "test/child"}))],
+                2 => vec![call(&id("a"), "a_once", n)],
+                3 => vec![
+                    spawn(json!({"directive": "test/child", "async": true})),
+                    call(&id("b"), "a_read", n),
+                ],
+                4 => vec![call(&id("a"), "a_set", n), spawn(json!({"directive": 7}))],
+                _ => vec![call(&id("a"), "a_once", n)],
+            }
+        })
+        .collect();
+    turns.push(Vec::new());
+    turns.push(vec![returns("last", json!({"score": 7}))]);
+    turns
+}
+
+fn childs_turns(child: &ThreadId) -> Vec<Vec<ToolCall>> {
+    let number = u64::from_str_radix(&child.as_str()[child.as_str().len() - 2..], 16).unwrap();
+    vec![
+        vec![call("c", "a_set", json!({"n": 100 + number}))],
+        vec![call("d", "a_once", json!({"n": 200 + number}))],
+        vec![returns("r", json!({"score": number}))],
+    ]
+}
+
+fn spawner(family: Arc<Family>) -> PaletteEntry {
+    let schema = json!({
+        "type": "object",
+        "properties": {"directive": {"type": "string"}, "async": {"type": "boolean"}},
+        "required": ["directive"],
+    });
+    let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+    PaletteEntry::spawning("a/spawn", ToolSpec::new("", "Starts.", schema), capability, family)
+}
+
+/// The children of the one parent.
+struct Family {
+    home: Home,
+    running: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Family {
+    async fn work(home: Home, spawn: Spawn) -> Value {
+        home.store.open_child(&thread_id(), &spawn.child, spawn.limits.spend).unwrap();
+        if home.ended(&spawn.child).is_none() {
+            let entries = entries(&home.effects, Asking::Never);
+            let turns = childs_turns(&spawn.child);
+            // Boxed, because a thread that drives threads has a future without end.
+            let driven: std::pin::Pin<Box<dyn Future<Output = _> + Send>> =
+                Box::pin(home.driven(&spawn.child, "Go.", turns, entries, &spawn.limits));
+            let outcome = driven.await.unwrap();
+            assert_eq!(outcome.state, ThreadState::Completed, "{:?}", outcome.failure);
+        }
+        home.store.close_child(&spawn.child).unwrap();
+        home.ended(&spawn.child).unwrap()
+    }
+
+    fn beside(&self, spawn: &Spawn) {
+        let (home, spawn) = (self.home.clone(), spawn.clone());
+        let task = tokio::spawn(async move { drop(Self::work(home, spawn).await) });
+        self.running.lock().unwrap().push(task);
+    }
+}
+
+#[async_trait]
+impl Children for Family {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let waiting = match request.arguments["async"] == true {
+            true => Waiting::ForNothing,
+            false => Waiting::ForTheEnd,
+        };
+        let mut limits = request.left.clone();
+        limits.spend = SpendLimit::AtMost(Nanos::new(200_000_000));
+        Ok(Spawn::new(&request.call_id, child(request.number), "test/child", waiting, limits))
+    }
+
+    async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        if spawn.waiting == Waiting::ForNothing {
+            self.beside(spawn);
+            return Spawned::Returned(ToolOutput::ok(json!({"thread": spawn.child.as_str()})));
+        }
+        Spawned::Returned(ToolOutput::ok(Self::work(self.home.clone(), spawn.clone()).await))
+    }
+
+    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
+        spawns.iter().for_each(|spawn| self.beside(spawn));
+        Ok(())
+    }
+
+    async fn end(&self, _: Ending) -> Ended {
+        let running: Vec<_> = std::mem::take(&mut *self.running.lock().unwrap());
+        for task in running {
+            task.await.unwrap();
+        }
+        Ended::All
+    }
+}

@@ -1,0 +1,91 @@
+//! A thread that can be driven now: a new one, or one that goes on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rye_sign::SigningKey;
+use rye_thread::transcript::Reading;
+use rye_thread::{Cancel, Journal, Outcome, ResumeError, Resumed, Run, ThreadId, drive, resume};
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use super::live::Live;
+use super::prepare::{Means, Prepared};
+use super::tree::{Heritage, Tree, bounded};
+use super::{Host, RunError, Store, begun};
+
+/// A run with its journal, and all that it works with.
+pub(super) struct Begun {
+    run: Run,
+    pub(super) journal: Journal,
+    means: Means,
+    heritage: Heritage,
+    pub(super) folder: PathBuf,
+    pub(super) warnings: Vec<String>,
+    /// What a thread that goes on goes on from.
+    before: Option<(Reading, Map<String, Value>)>,
+}
+
+impl Begun {
+    /// A new thread, with its folder.
+    pub(super) fn new(
+        prepared: Prepared,
+        store: &Store,
+        key: Arc<SigningKey>,
+    ) -> Result<Self, RunError> {
+        let Prepared { threads, record, contract, opening, text, means, heritage, warnings } =
+            prepared;
+        let max_output = means.provider.describe().max_output;
+        let (limits, text) = (record.limits.clone(), text.as_deref());
+        let run = begun(opening, text, &means.palette, contract, limits, max_output);
+        let journal = store.journal(&threads, record, key)?;
+        let folder = journal.folder().to_owned();
+        Ok(Self { run, journal, means, heritage, folder, warnings, before: None })
+    }
+
+    /// A thread that goes on; `facts` are recorded of that.
+    pub(super) fn again(
+        run: Run,
+        journal: Journal,
+        means: Means,
+        heritage: Heritage,
+        warnings: Vec<String>,
+        before: (Reading, Map<String, Value>),
+    ) -> Self {
+        let folder = journal.folder().to_owned();
+        Self { run, journal, means, heritage, folder, warnings, before: Some(before) }
+    }
+
+    /// How many threads of its tree are answered at once.
+    pub(super) fn requests(&self) -> usize {
+        self.means.requests
+    }
+
+    /// Takes its place among the threads of a tree.
+    pub(super) fn join(&mut self, thread: &ThreadId, tree: &Arc<Tree>, places: &Arc<Semaphore>) {
+        tree.bequeath(thread, self.heritage.clone());
+        self.means.children.connect(thread, tree);
+        self.means.bound(|provider| bounded(provider, Arc::clone(places)));
+    }
+
+    /// Drives it to its end, or to where it stops.
+    pub(super) async fn driven(
+        self,
+        host: &Host<'_>,
+        cancel: &Cancel,
+        store: &Store,
+    ) -> Result<Outcome, ResumeError> {
+        let Self { run, mut journal, means, before, folder, .. } = self;
+        let live = Live::new(&folder, host.observer);
+        let host = Host { cancel, observer: &live, ..host.clone() };
+        let context = means.context(&*store.threads, &mut journal, &host);
+        match before {
+            None => Ok(drive(run, context).await),
+            Some((reading, facts)) => {
+                let mut resumed = Resumed::new(&reading);
+                resumed.facts = facts;
+                resume(run, resumed, context).await
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The threads below one thread, in this program: who they are, how they stand, and who may ask.
+
+mod arguments;
+mod bounded;
+mod handle;
+mod nursery;
+mod report;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rye_caps::Authority;
+use rye_prompt::ReturnStyle;
+use rye_sign::token::Token;
+use rye_thread::{
+    ApprovalRequest, Cancel, Limits, Nanos, Spawn, SpawnRequest, ThreadId, ToolOutput,
+};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot, watch};
+
+pub(super) use self::bounded::bounded;
+pub(crate) use self::handle::Handle;
+pub(super) use self::nursery::{Nursery, followed, nursed};
+pub(super) use self::report::Report;
+pub(crate) use self::tools::thread_tool;
+use super::request::ProviderChoice;
+
+/// What a child is narrowed from.
+#[derive(Debug)]
+pub(crate) struct Lineage {
+    /// The thread that starts it.
+    pub(crate) parent: ThreadId,
+    /// What that thread may do.
+    pub(crate) authority: Authority,
+    /// The tokens from the first thread's down to the parent's.
+    pub(crate) tokens: Vec<Token>,
+    /// The most that the child may use.
+    pub(crate) caps: Limits,
+    /// The most money for a child whose limit nobody set.
+    pub(crate) share: Option<Nanos>,
+}
+
+/// What the children of a thread take from it.
+#[derive(Debug, Clone)]
+pub(crate) struct Heritage {
+    pub(crate) authority: Authority,
+    /// The tokens from the first thread's down to the thread's own.
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) provider: ProviderChoice,
+    pub(crate) model: Option<String>,
+    pub(crate) returns: Option<ReturnStyle>,
+}
+
+/// How a thread of the tree stands.
+#[derive(Debug, Clone)]
+pub(super) enum Standing {
+    /// It is under way in this program.
+    Running,
+    /// It has ended for good.
+    Ended(Arc<Report>),
+    /// It waits for somebody.
+    Suspended(Box<ApprovalRequest>),
+    /// It was stopped and somebody can go on with it.
+    Interrupted,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<ThreadId>,
+    directive: String,
+    cancel: Cancel,
+    standing: watch::Sender<Standing>,
+    heritage: Option<Arc<Heritage>>,
+}
+
+/// All threads that descend from one, as far as this program knows them.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Mutex<BTreeMap<ThreadId, Node>>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+/// What the tools of a thread want of the one place that may do it.
+#[derive(Debug)]
+pub(super) enum Order {
+    Prepare {
+        parent: ThreadId,
+        request: SpawnRequest,
+        reply: Reply<Result<Spawn, ToolOutput>>,
+    },
+    Start {
+        parent: ThreadId,
+        spawn: Spawn,
+        arguments: Value,
+        reply: Reply<Result<(), ToolOutput>>,
+    },
+    Adopt {
+        parent: ThreadId,
+        spawns: Vec<Spawn>,
+        reply: Reply<Result<(), String>>,
+    },
+    /// Ends a thread that nobody drives.
+    Close {
+        thread: ThreadId,
+        reply: Reply<Result<(), String>>,
+    },
+}
+
+type Reply<T> = oneshot::Sender<T>;
+
+impl Tree {
+    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
+        let (orders, received) = mpsc::unbounded_channel();
+        (Arc::new(Self { nodes: Mutex::default(), orders }), received)
+    }
+
+    /// A panic elsewhere leaves no half of a change behind.
+    fn nodes(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Node>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a thread, or that one which is known is under way again.
+    pub(super) fn enter(
+        &self,
+        thread: &ThreadId,
+        parent: Option<&ThreadId>,
+        directive: &str,
+        standing: Standing,
+    ) -> Cancel {
+        let mut nodes = self.nodes();
+        if let Some(node) = nodes.get_mut(thread) {
+            node.cancel = Cancel::new();
+            node.standing.send_replace(standing);
+            return node.cancel.clone();
+        }
+        let node = Node {
+            parent: parent.cloned(),
+            directive: directive.to_owned(),
+            cancel: Cancel::new(),
+            standing: watch::Sender::new(standing),
+            heritage: None,
+        };
+        let cancel = node.cancel.clone();
+        nodes.insert(thread.clone(), node);
+        cancel
+    }
+
+    pub(super) fn bequeath(&self, thread: &ThreadId, heritage: Heritage) {
+        if let Some(node) = self.nodes().get_mut(thread) {
+            node.heritage = Some(Arc::new(heritage));
+        }
+    }
+
+    fn heritage(&self, thread: &ThreadId) -> Option<Arc<Heritage>> {
+        self.nodes().get(thread).and_then(|node| node.heritage.clone())
+    }
+
+    fn stand(&self, thread: &ThreadId, standing: Standing) {
+        if let Some(node) = self.nodes().get(thread) {
+            node.standing.send_replace(standing);
+        }
+    }
+
+    fn interrupt_all(&self) {
+        self.nodes().values().for_each(|node| node.cancel.interrupt());
+    }
+
+    fn standing(&self, thread: &ThreadId) -> Option<Standing> {
+        self.nodes().get(thread).map(|node| node.standing.borrow().clone())
+    }
+
+    fn cancel(&self, thread: &ThreadId) -> Option<Cancel> {
+        self.nodes().get(thread).map(|node| node.cancel.clone())
+    }
+
+    /// Waits until the thread is no longer under way.
+    async fn stood(&self, thread: &ThreadId) -> Option<Standing> {
+        let mut watching = self.nodes().get(thread)?.standing.subscribe();
+        let stood = watching.wait_for(|standing| !matches!(standing, Standing::Running)).await;
+        stood.map(|standing| standing.clone()).ok()
+    }
+
+    fn children(&self, thread: &ThreadId) -> Vec<ThreadId> {
+        let nodes = self.nodes();
+        let below = nodes.iter().filter(|(_, node)| node.parent.as_ref() == Some(thread));
+        below.map(|(child, _)| child.clone()).collect()
+    }
+
+    /// All below the thread, each after the one that started it.
+    fn descendants(&self, thread: &ThreadId) -> Vec<ThreadId> {
+        let mut found = self.children(thread);
+        let mut place = 0;
+        while let Some(next) = found.get(place) {
+            let below = self.children(next);
+            found.extend(below);
+            place += 1;
+        }
+        found
+    }
+
+    fn descends(&self, thread: &ThreadId, from: &ThreadId) -> bool {
+        let nodes = self.nodes();
+        let parent = |thread: &ThreadId| nodes.get(thread).and_then(|node| node.parent.clone());
+        std::iter::successors(parent(thread), parent).any(|above| above == *from)
+    }
+
+    fn directive(&self, thread: &ThreadId) -> String {
+        self.nodes().get(thread).map(|node| node.directive.clone()).unwrap_or_default()
+    }
+
+    /// What is to be known of a thread without its result.
+    fn row(&self, thread: &ThreadId) -> Option<Value> {
+        let nodes = self.nodes();
+        let node = nodes.get(thread)?;
+        Some(report::row(thread, node.parent.as_ref(), &node.directive, &node.standing.borrow()))
+    }
+
+    async fn order<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Option<T> {
+        let (reply, replied) = oneshot::channel();
+        self.orders.send(order(reply)).ok()?;
+        replied.await.ok()
+    }
+}

@@ -1,0 +1,112 @@
+//! What the tools of one thread know of the tree.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use rye_thread::{
+    Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId, ToolOutput, Waiting,
+};
+use serde_json::{Value, json};
+
+use super::arguments::told;
+use super::{Order, Standing, Tree};
+
+/// The place of one thread in its tree, once it is driven; before that, nobody can be started.
+#[derive(Debug, Default)]
+pub(crate) struct Handle(OnceLock<Place>);
+
+#[derive(Debug)]
+struct Place {
+    thread: ThreadId,
+    tree: Arc<Tree>,
+}
+
+impl Handle {
+    pub(in crate::session) fn connect(&self, thread: &ThreadId, tree: &Arc<Tree>) {
+        // A thread is prepared for one time of driving it.
+        drop(self.0.set(Place { thread: thread.clone(), tree: Arc::clone(tree) }));
+    }
+
+    pub(super) fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {
+        let place = self.0.get().ok_or_else(|| told("no thread is driven here"))?;
+        Ok((&place.thread, &place.tree))
+    }
+}
+
+const OVER: &str = "the tree of threads has ended";
+
+#[async_trait]
+impl Children for Handle {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (thread, tree) = self.place()?;
+        let (parent, request) = (thread.clone(), request.clone());
+        let prepared = tree.order(|reply| Order::Prepare { parent, request, reply }).await;
+        prepared.unwrap_or_else(|| Err(told(OVER)))
+    }
+
+    async fn run(&self, spawn: &Spawn, arguments: &Value) -> Spawned {
+        let (thread, tree) = match self.place() {
+            Ok(place) => place,
+            Err(output) => return Spawned::Returned(output),
+        };
+        let (parent, wanted, arguments) = (thread.clone(), spawn.clone(), arguments.clone());
+        let start = |reply| Order::Start { parent, spawn: wanted, arguments, reply };
+        match tree.order(start).await {
+            None => return Spawned::Interrupted,
+            Some(Err(output)) => return Spawned::Returned(output),
+            Some(Ok(())) => {}
+        }
+        if spawn.waiting == Waiting::ForNothing {
+            return Spawned::Returned(ToolOutput::ok(json!({
+                "thread": spawn.child.as_str(),
+                "directive": spawn.directive,
+                "state": "running",
+            })));
+        }
+        match tree.stood(&spawn.child).await {
+            Some(Standing::Ended(report)) => {
+                Spawned::Returned(report.output(&spawn.child, &spawn.directive))
+            }
+            Some(Standing::Suspended(request)) => Spawned::Suspended(request),
+            _ => Spawned::Interrupted,
+        }
+    }
+
+    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
+        let Ok((thread, tree)) = self.place() else { return Ok(()) };
+        let (parent, spawns) = (thread.clone(), spawns.to_vec());
+        let adopted = tree.order(|reply| Order::Adopt { parent, spawns, reply }).await;
+        adopted.unwrap_or_else(|| Err(OVER.to_owned()))
+    }
+
+    async fn end(&self, ending: Ending) -> Ended {
+        let Ok((thread, tree)) = self.place() else { return Ended::All };
+        let children = tree.children(thread);
+        for cancel in children.iter().filter_map(|child| tree.cancel(child)) {
+            match ending {
+                Ending::Cancel => cancel.cancel(),
+                Ending::Interrupt => cancel.interrupt(),
+                _ => {}
+            }
+        }
+        let mut ended = Ended::All;
+        for child in children {
+            match tree.stood(&child).await {
+                Some(Standing::Ended(_)) | None => {}
+                // Whoever failed takes those along that wait for somebody; what cannot be ended now can be by hand.
+                Some(_) if ending == Ending::Cancel => drop(close(tree, &child).await),
+                Some(Standing::Suspended(request)) => ended = Ended::Suspended(request),
+                Some(_) if ended == Ended::All => ended = Ended::Interrupted,
+                Some(_) => {}
+            }
+        }
+        ended
+    }
+}
+
+/// Ends a thread of the tree that nobody drives.
+pub(super) async fn close(tree: &Tree, thread: &ThreadId) -> Result<(), String> {
+    let thread = thread.clone();
+    let closed = tree.order(|reply| Order::Close { thread, reply }).await;
+    closed.unwrap_or_else(|| Err(OVER.to_owned()))
+}

@@ -1,0 +1,114 @@
+//! How a thread stands and what it came to, as the thread above is told.
+
+use rye_thread::{Failure, Outcome, ThreadId, ThreadState, ToolOutput};
+use serde_json::{Map, Value, json};
+
+use super::Standing;
+use crate::ThreadReading;
+
+/// What an ended thread came to.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Report {
+    state: ThreadState,
+    outputs: Option<Map<String, Value>>,
+    text: String,
+    turns: u64,
+    tokens: u64,
+    cost: u64,
+    failure: Option<Failure>,
+}
+
+impl Report {
+    pub(super) fn of_outcome(outcome: &Outcome) -> Self {
+        Self {
+            state: outcome.state,
+            outputs: outcome.outputs.clone(),
+            text: outcome.text.clone(),
+            turns: outcome.turns,
+            tokens: outcome.usage.total(),
+            cost: outcome.cost.get(),
+            failure: outcome.failure.clone(),
+        }
+    }
+
+    /// The same from what its folder holds.
+    pub(super) fn of_reading(reading: &ThreadReading) -> Self {
+        let record = &reading.record;
+        let end = reading.transcript.records.iter().rev().find(|it| it.event == "thread_complete");
+        let end = end.and_then(|it| serde_json::from_str::<Value>(it.payload.get()).ok());
+        let text = end.and_then(|end| end["text"].as_str().map(str::to_owned)).unwrap_or_default();
+        Self {
+            state: record.state,
+            outputs: record.outputs.clone(),
+            text,
+            turns: record.turns,
+            tokens: record.usage.total(),
+            cost: record.cost.get(),
+            failure: record.failure.clone(),
+        }
+    }
+
+    /// What the caller of a child is told; one that failed is an error.
+    pub(super) fn output(&self, thread: &ThreadId, directive: &str) -> ToolOutput {
+        let content = self.value(thread, directive);
+        if self.state == ThreadState::Completed {
+            ToolOutput::ok(content)
+        } else {
+            ToolOutput::error(content)
+        }
+    }
+
+    fn value(&self, thread: &ThreadId, directive: &str) -> Value {
+        let mut value = json!({
+            "thread": thread.as_str(),
+            "directive": directive,
+            "state": self.state.as_str(),
+            "outputs": self.outputs,
+            "text": self.text,
+            "turns": self.turns,
+            "tokens": self.tokens,
+            "cost_nanos": self.cost,
+        });
+        if let Some(failure) = &self.failure {
+            value["error"] = failure.message.as_str().into();
+            value["failure"] = failure.kind.as_str().into();
+        } else if self.state != ThreadState::Completed {
+            value["error"] = format!("the thread is `{}`", self.state).into();
+        }
+        value
+    }
+}
+
+/// A thread with its result where it has one, else with how it stands.
+pub(super) fn whole(thread: &ThreadId, directive: &str, standing: &Standing) -> Value {
+    match standing {
+        Standing::Ended(report) => report.value(thread, directive),
+        other => row(thread, None, directive, other),
+    }
+}
+
+pub(super) fn row(
+    thread: &ThreadId,
+    parent: Option<&ThreadId>,
+    directive: &str,
+    standing: &Standing,
+) -> Value {
+    let state = match standing {
+        Standing::Ended(report) => report.state,
+        Standing::Suspended(_) => ThreadState::Suspended,
+        Standing::Running | Standing::Interrupted => ThreadState::Running,
+    };
+    let mut value = json!({
+        "thread": thread.as_str(),
+        "directive": directive,
+        "state": state.as_str(),
+    });
+    if let Some(parent) = parent {
+        value["parent"] = parent.as_str().into();
+    }
+    if let Standing::Suspended(request) = standing {
+        value["waits_for"] =
+            json!({ "thread": request.thread.as_str(), "item_id": request.item_id });
+    }
+    value
+}
