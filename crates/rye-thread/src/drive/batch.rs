@@ -7,6 +7,7 @@ use rye_caps::{Capability, Permit};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
 use tokio::task::{Id, JoinError, JoinSet};
+use tracing::{Instrument as _, Span};
 
 use super::call::{Plan, Prepared, intent, returned};
 use super::hooks::Occasion;
@@ -114,7 +115,10 @@ impl Driver<'_> {
             false => self.sync()?,
         }
         if let (None, Some(call)) = (&self.tape, SpawnCall::of(&group)) {
-            let (answer, stop) = self.spawn(run, call).await?;
+            let span = group.first().map_or_else(Span::none, telemetry::tool);
+            let (answer, stop) = self.spawn(run, call).instrument(span.clone()).await?;
+            telemetry::started(&span, answer.as_ref());
+            drop(span);
             self.receive(answer)?;
             self.write()?;
             return stop.map_or(Ok(()), Err);

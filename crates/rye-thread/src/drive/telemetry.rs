@@ -181,6 +181,16 @@ fn not_run(span: &Span, answer: &Returned) {
     failed(span, if answer.refusal.is_some() { "refused" } else { "invalid_call" });
 }
 
+/// Tells how a call came out that starts a thread: nothing is known of one that was cut off.
+pub(super) fn started(span: &Span, answer: Option<&Returned>) {
+    match answer {
+        None => failed(span, "cancelled"),
+        Some(answer) if answer.refusal.is_some() => failed(span, "refused"),
+        Some(answer) if answer.result.is_error => failed(span, "tool_error"),
+        Some(_) => {}
+    }
+}
+
 /// Runs the call within its span, and tells there how it came out, even when it is dropped or panics.
 pub(super) async fn calling(span: Span, call: impl Future<Output = ToolOutput>) -> ToolOutput {
     let unfinished = Unfinished(span.clone());

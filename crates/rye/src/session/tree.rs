@@ -18,6 +18,7 @@ use rye_thread::{
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Span;
 
 pub(super) use self::bounded::bounded;
 pub(crate) use self::handle::Handle;
@@ -78,7 +79,8 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Mutex<BTreeMap<ThreadId, Node>>,
-    orders: mpsc::UnboundedSender<Order>,
+    /// Each with the span in which it was given, where what comes of it belongs.
+    orders: mpsc::UnboundedSender<(Span, Order)>,
 }
 
 /// What the tools of a thread want of the one place that may do it.
@@ -110,7 +112,7 @@ pub(super) enum Order {
 type Reply<T> = oneshot::Sender<T>;
 
 impl Tree {
-    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
+    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
         let (orders, received) = mpsc::unbounded_channel();
         (Arc::new(Self { nodes: Mutex::default(), orders }), received)
     }
@@ -218,7 +220,7 @@ impl Tree {
 
     async fn order<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Option<T> {
         let (reply, replied) = oneshot::channel();
-        self.orders.send(order(reply)).ok()?;
+        self.orders.send((Span::current(), order(reply))).ok()?;
         replied.await.ok()
     }
 }

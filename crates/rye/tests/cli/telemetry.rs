@@ -15,7 +15,7 @@ const SECRET: &str = "sk-very-secret";
 fn tree(spans: &[Span], thread: &str) -> String {
     let mut tree = String::new();
     write(spans, &[], 0, &mut tree);
-    tree.replace(thread, "<THREAD>")
+    if thread.is_empty() { tree } else { tree.replace(thread, "<THREAD>") }
 }
 
 fn write(spans: &[Span], parent: &[u8], depth: usize, tree: &mut String) {
@@ -287,4 +287,39 @@ fn the_version_says_that_it_is_in() {
     let shown = Session::new().rye("--version");
     let expected = format!("rye {version} with telemetry (otel)");
     assert_eq!(shown.lines().nth(1), Some(expected.as_str()));
+}
+
+/// A child's spans lie within those of the call that started it.
+#[test]
+fn a_thread_below_a_thread() {
+    let session = Session::new();
+    let directive = |name: &str, granted: &str, call: &str| {
+        format!(
+            "# {name}\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata><description>For a test.</description>\n    \
+             <permissions><execute>{granted}</execute></permissions></metadata>\n</directive>\n```\n\n<process>\n  \
+             <step name=\"s\">\n    <description>Do.</description>\n    {call}\n  </step>\n</process>\n"
+        )
+    };
+    let list = "<execute item_type=\"tool\" item_id=\"rye/file-system/ls\"></execute>";
+    let child = directive("below", "<tool>rye.file-system.ls</tool>", list);
+    let start = "<execute item_type=\"tool\" item_id=\"rye/agent/threads/thread_directive\">\
+                 <param name=\"directive\">below</param></execute>";
+    let granted = "<tool>rye.agent.threads.*</tool><tool>rye.file-system.ls</tool><directive>below</directive>";
+    session.put(".ai/directives/below.md", &child);
+    session.put(".ai/directives/above.md", &directive("above", granted, start));
+    let (_, spans, shown) = collected(&session, "run above --provider steps --allow-unsigned");
+    assert!(shown.ends_with("--- exit 0\n"), "{shown}");
+    let shown = tree(&spans, "");
+    let names: Vec<&str> = shown.lines().filter(|line| line.ends_with("(internal)")).collect();
+    let expected = [
+        "invoke_agent above (internal)",
+        "  chat none (internal)",
+        "  execute_tool rye/agent/threads/thread_directive (internal)",
+        "    invoke_agent below (internal)",
+        "      chat none (internal)",
+        "      execute_tool rye/file-system/ls (internal)",
+        "      chat none (internal)",
+        "  chat none (internal)",
+    ];
+    assert_eq!(names, expected);
 }

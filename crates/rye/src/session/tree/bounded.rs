@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_thread::{DeltaSink, Provider, ProviderError, ProviderInfo, Reply, Request};
+use rye_thread::{
+    DeltaSink, Provider, ProviderError, ProviderInfo, ProviderTelemetry, Reply, Request,
+};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The provider of one thread, which waits for its turn before each request.
@@ -47,6 +49,10 @@ impl Bounded {
 impl Provider for Bounded {
     fn describe(&self) -> ProviderInfo {
         self.provider().describe()
+    }
+
+    fn telemetry(&self) -> ProviderTelemetry {
+        self.provider().telemetry()
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {

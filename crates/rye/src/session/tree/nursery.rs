@@ -14,6 +14,7 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
+use tracing::{Instrument as _, Span};
 
 use super::arguments::{Wanted, told, wanted};
 use super::{Lineage, Order, Report, Standing, Tree};
@@ -56,7 +57,7 @@ impl<'a> Nursery<'a> {
 /// Drives `first`, and all that is started below it, until all of them stand still.
 pub(in crate::session) async fn nursed<T>(
     mut nursery: Nursery<'_>,
-    mut orders: mpsc::UnboundedReceiver<Order>,
+    mut orders: mpsc::UnboundedReceiver<(Span, Order)>,
     first: impl Future<Output = T>,
 ) -> T {
     let ended = {
@@ -65,7 +66,7 @@ pub(in crate::session) async fn nursed<T>(
             tokio::select! {
                 biased;
                 ended = &mut first => break ended,
-                Some(order) = orders.recv() => nursery.take(order),
+                Some((span, order)) = orders.recv() => span.in_scope(|| nursery.take(order)),
                 Some(()) = nursery.running.next() => {}
             }
         }
@@ -75,7 +76,7 @@ pub(in crate::session) async fn nursed<T>(
     while !nursery.running.is_empty() {
         tokio::select! {
             biased;
-            Some(order) = orders.recv() => nursery.take(order),
+            Some((span, order)) = orders.recv() => span.in_scope(|| nursery.take(order)),
             Some(()) = nursery.running.next() => {}
         }
     }
@@ -228,7 +229,7 @@ impl<'a> Nursery<'a> {
         let own = tree.enter(&child, Some(parent), &spawn.directive, Standing::Running);
         let above = tree.cancel(parent).unwrap_or_default();
         begun.join(&child, &tree, &self.places);
-        self.running.push(Box::pin(async move {
+        let driven = async move {
             let outcome = followed(&above, &own, begun.driven(&host, &own, &store)).await;
             let standing = match outcome {
                 Ok(outcome) => standing(rye, &store, &child, &outcome),
@@ -239,7 +240,8 @@ impl<'a> Nursery<'a> {
                 drop(store.threads.close_child(&child));
             }
             tree.stand(&child, standing);
-        }));
+        };
+        self.running.push(Box::pin(driven.in_current_span()));
     }
 
     /// Takes over what an earlier program started: what has ended is known, what runs beside its parent goes on.
