@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use rye::parse::ValueType;
 use rye::resolve::{ItemId, ItemKind};
 use rye::{RenderRequest, check, place, shipped};
 use rye_tests::Scratch;
+use serde_json::Value;
 
 #[test]
 fn every_shipped_item_passes_its_check() {
@@ -29,6 +31,14 @@ fn the_core_knowledge_is_there() {
     }
 }
 
+/// A value of the type.
+fn some(value_type: ValueType) -> Value {
+    match value_type {
+        ValueType::Integer => 1.into(),
+        _ => "x".into(),
+    }
+}
+
 #[test]
 fn every_shipped_directive_renders() {
     let rye = Scratch::new().rye();
@@ -38,8 +48,9 @@ fn every_shipped_directive_renders() {
         let item = rye.library().directive(&listed.id).unwrap();
         let required = item.content.value().inputs.iter().filter(|input| input.value.required);
         let mut request = RenderRequest::new(listed.id.clone());
-        request.inputs =
-            required.map(|input| (input.value.name.value.clone(), "x".into())).collect();
+        request.inputs = required
+            .map(|input| (input.value.name.value.clone(), some(input.value.value_type)))
+            .collect();
         rye.render(&request).unwrap_or_else(|error| panic!("{}: {error}", listed.id));
     }
 }
@@ -84,6 +95,6 @@ async fn a_shipped_directive_runs_without_a_model() {
     scratch.put("a.md", "# Alpha\n");
     let report = scratch.run("rye/core/list_folder", &[]).await.unwrap();
     let outputs = report.outcome.outputs.unwrap();
-    assert_eq!(outputs["listing"], "- .ai\n- a.md: Alpha");
-    assert_eq!(outputs["count"], 2);
+    assert_eq!(outputs["listing"], "- a.md: Alpha");
+    assert_eq!(outputs["count"], 1);
 }
