@@ -12,10 +12,6 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         Event::ApprovalDecided { request, decision, by } => {
             format!("Call of `{}` {decision} by {by}\n\n", request.item_id)
         }
-        Event::ApprovalRequested(request) => section(
-            &format!("Waiting for approval: `{}`", request.item_id),
-            &fenced("json", &pretty(&request.arguments)),
-        ),
         Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
         Event::AssistantText { text } => section("Assistant", text),
         Event::Checkpoint { .. } | Event::StepStart { .. } => String::new(),
@@ -23,70 +19,75 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             let what = injected.item_id.as_deref().unwrap_or("inline text");
             format!("Context in `{}`: `{what}`\n\n", injected.position)
         }
-        Event::HookCallResult { hook, result, .. } => {
-            let title = if result.is_error { "Failed" } else { "Result" };
-            section(
-                &format!("{title} of hook `{hook}`: `{}`", result.name),
-                &fenced("json", &pretty(&result.content)),
-            )
-        }
-        Event::HookCallStart { hook, name, arguments, target, .. } => {
-            let name = target.as_ref().map_or(name, |target| &target.item_id);
-            section(
-                &format!("Call of hook `{hook}`: `{name}`"),
-                &fenced("json", &pretty(arguments)),
-            )
-        }
         Event::HookTriggered(triggered) => {
             let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
             format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
         }
-        Event::ModelFallback { provider, reason } => {
-            format!(
-                "*`{}` at `{}` answers from here: {reason}*\n\n",
-                provider.model, provider.provider
-            )
+        Event::ModelFallback { provider: info, reason } => {
+            format!("*`{}` at `{}` answers from here: {reason}*\n\n", info.model, info.provider)
         }
         Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
         Event::StepFinish { turn, reply, cost } => {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
         }
         Event::SystemPrompt { text } => section("System", &fenced("", text)),
+        Event::ThreadStart { provider, .. } => {
+            format!("# Thread\n\n{at}, `{}` at `{}`\n\n", provider.model, provider.provider)
+        }
+        Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
+        Event::UserMessage { text } => section("User", &fenced("", text)),
+        Event::ApprovalRequested(_)
+        | Event::HookCallResult { .. }
+        | Event::HookCallStart { .. }
+        | Event::ToolCallResult { .. }
+        | Event::ToolCallStart { .. } => call(event),
+        Event::ThreadComplete { .. }
+        | Event::ThreadContinued { .. }
+        | Event::ThreadError { .. } => end(event),
+    }
+}
+
+/// What is called, or came of it, with the JSON of it.
+fn call(event: &Event) -> String {
+    let titled = |is_error: &bool| if *is_error { "Failed" } else { "Result" };
+    let (title, json) = match event {
+        Event::ApprovalRequested(request) => {
+            (format!("Waiting for approval: `{}`", request.item_id), &request.arguments)
+        }
+        Event::HookCallResult { hook, result, .. } => {
+            let title = titled(&result.is_error);
+            (format!("{title} of hook `{hook}`: `{}`", result.name), &result.content)
+        }
+        Event::HookCallStart { hook, name, arguments, target, .. } => {
+            let name = target.as_ref().map_or(name, |target| &target.item_id);
+            (format!("Call of hook `{hook}`: `{name}`"), arguments)
+        }
+        Event::ToolCallResult { result, .. } => {
+            (format!("{}: `{}`", titled(&result.is_error), result.name), &result.content)
+        }
+        Event::ToolCallStart { name, arguments, .. } => (format!("Call: `{name}`"), arguments),
+        _ => return String::new(),
+    };
+    section(&title, &fenced("json", &pretty(json)))
+}
+
+/// How the thread came to its end, or to the thread after it.
+fn end(event: &Event) -> String {
+    match event {
         Event::ThreadComplete { outputs, turns, cost, .. } => {
-            let outputs =
-                outputs.clone().map(|outputs| fenced("json", &pretty(&Value::Object(outputs))));
-            section(
-                "Completed",
-                &format!(
-                    "{}{turns} turns, {cost}",
-                    outputs.map_or(String::new(), |text| text + "\n")
-                ),
-            )
+            let outputs = outputs.clone().map(|it| fenced("json", &pretty(&Value::Object(it))));
+            let outputs = outputs.map_or(String::new(), |text| text + "\n");
+            section("Completed", &format!("{outputs}{turns} turns, {cost}"))
         }
         Event::ThreadContinued { next, turns, cost, .. } => {
             section("Continued", &format!("Goes on as `{next}`.\n\n{turns} turns, {cost}"))
         }
         Event::ThreadError { state, failure, turns, cost, .. } => {
-            let why = failure
-                .as_ref()
-                .map_or(String::new(), |Failure { message, .. }| format!("{message}\n\n"));
+            let why = failure.as_ref();
+            let why = why.map_or(String::new(), |Failure { message, .. }| format!("{message}\n\n"));
             section(&format!("Ended: {state}"), &format!("{why}{turns} turns, {cost}"))
         }
-        Event::ThreadStart { provider, .. } => {
-            format!("# Thread\n\n{at}, `{}` at `{}`\n\n", provider.model, provider.provider)
-        }
-        Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
-        Event::ToolCallResult { result, .. } => {
-            let title = if result.is_error { "Failed" } else { "Result" };
-            section(
-                &format!("{title}: `{}`", result.name),
-                &fenced("json", &pretty(&result.content)),
-            )
-        }
-        Event::ToolCallStart { name, arguments, .. } => {
-            section(&format!("Call: `{name}`"), &fenced("json", &pretty(arguments)))
-        }
-        Event::UserMessage { text } => section("User", &fenced("", text)),
+        _ => String::new(),
     }
 }
 

@@ -88,27 +88,8 @@ impl Recorded {
                 Self::End(EndWire { state: ThreadState::Completed.to_string(), failure: None })
             }
             "thread_error" => Self::End(payload(record)?),
-            "tool_call_result" => {
-                let ResultWire { call_id, name, content, is_error, refusal, hook } =
-                    payload(record)?;
-                let result = ResultDisk::new(call_id, name, content, is_error);
-                match hook {
-                    None => Self::CallResult { result, refusal },
-                    Some(hook) => {
-                        let refusal = refusal.map(RefusalDisk::into_refusal);
-                        let returned = Returned { result: result.into_result(), refusal };
-                        Self::Hook(Entry::Result { hook, returned })
-                    }
-                }
-            }
-            "tool_call_start" => {
-                let CallWire { call_id, name, hook, injects, target } = payload(record)?;
-                let item = target.map(|target| target.item_id).unwrap_or_default();
-                match hook {
-                    None => Self::CallStart { call_id, name },
-                    Some(hook) => Self::Hook(Entry::Start { hook, item, injects }),
-                }
-            }
+            "tool_call_result" => Self::call_result(payload(record)?),
+            "tool_call_start" => Self::call_start(payload(record)?),
             "user_message" => {
                 let TextWire { text } = payload(record)?;
                 Self::UserMessage { text }
@@ -118,6 +99,28 @@ impl Recorded {
             }
             other => return Err(format!("this version knows no event `{other}`")),
         })
+    }
+
+    fn call_result(wire: ResultWire) -> Self {
+        let ResultWire { call_id, name, content, is_error, refusal, hook } = wire;
+        let result = ResultDisk::new(call_id, name, content, is_error);
+        match hook {
+            None => Self::CallResult { result, refusal },
+            Some(hook) => {
+                let refusal = refusal.map(RefusalDisk::into_refusal);
+                let returned = Returned { result: result.into_result(), refusal };
+                Self::Hook(Entry::Result { hook, returned })
+            }
+        }
+    }
+
+    fn call_start(wire: CallWire) -> Self {
+        let CallWire { call_id, name, hook, injects, target } = wire;
+        let item = target.map(|target| target.item_id).unwrap_or_default();
+        match hook {
+            None => Self::CallStart { call_id, name },
+            Some(hook) => Self::Hook(Entry::Start { hook, item, injects }),
+        }
     }
 }
 
