@@ -41,6 +41,7 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("context_injected", json!({"item_id": null, "position": "before"}), ""),
         ("hook_triggered", json!({"hook": "warn"}), "warn"),
         ("model_fallback", json!({"provider": "p", "model": "m"}), ""),
+        ("spawn_child", json!({"thread": "b-1", "directive": "b"}), "b-1"),
         ("step_finish", json!({"turn": 1}), ""),
         ("step_start", json!({"turn": 1}), ""),
         ("system_prompt", json!({"text": "x"}), ""),
