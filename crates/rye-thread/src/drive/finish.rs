@@ -29,6 +29,7 @@ impl Driver<'_> {
         limits.tokens = limits.tokens.saturating_sub(run.usage().total());
         let seconds = self.elapsed().as_secs();
         limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
+        limits.spawns = limits.spawns.saturating_sub(self.spawned);
         if let SpendLimit::AtMost(cap) = limits.spend {
             limits.spend = SpendLimit::AtMost(cap.saturating_sub(outcome.cost));
         }
@@ -57,8 +58,10 @@ impl Driver<'_> {
     pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
         let written = self.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
-        // What waits for somebody was signed when it began to.
-        let sealed = if asked.is_some() { Ok(()) } else { self.seal() };
+        // A call of its own that waits for somebody was signed when it began to.
+        let is_own =
+            asked.as_ref().is_some_and(|asked| asked.thread == *self.context.journal.thread());
+        let sealed = if is_own { Ok(()) } else { self.seal() };
         let recorded = written.and(sealed);
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
         self.saved(unless(outcome, recorded))

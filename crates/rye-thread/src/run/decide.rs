@@ -186,7 +186,12 @@ pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
     match refusals.last() {
         Some(refusal) if failure.kind.may_follow_from_refusal() => {
             let message = format!("{}; then: {}", refusal.message, failure.message);
-            Failure { kind: FailureKind::Refused, message }
+            // A limit stays one: no hook may take what it ended for a refusal that asking again could mend.
+            let kind = match failure.kind {
+                limit @ FailureKind::Limit(_) => limit,
+                _ => FailureKind::Refused,
+            };
+            Failure { kind, message }
         }
         _ => failure,
     }

@@ -1,5 +1,7 @@
 //! From a thread that was continued to the one that continues it.
 
+use std::collections::BTreeSet;
+
 use rye_thread::{Handover, ThreadId, ThreadState, handed_over};
 
 use super::continuing::{Continuation, given};
@@ -89,8 +91,12 @@ impl Rye {
     pub(super) fn latest(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Latest, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         super::refuse_linked_threads(&threads)?;
-        let mut last = thread.clone();
+        let (mut last, mut seen) = (thread.clone(), BTreeSet::new());
         loop {
+            if !seen.insert(last.clone()) {
+                let problem = "it goes on in itself".to_owned();
+                return Err(ReopenError::Unrepeatable { thread: last, problem });
+            }
             let Found { reading, .. } = self.found(&threads, &last)?;
             let next = match reading.record.continued_by {
                 Some(next) if reading.record.state == ThreadState::Continued => next,

@@ -138,14 +138,13 @@ impl Hooking {
         missing: &mut Vec<ResolveError>,
     ) -> Result<Option<HookAction>, String> {
         let (id, library) = (item_id(action)?, at.library);
-        let mut arguments = action.parameters.clone();
+        let arguments = action.parameters.clone();
         let target = match (action.primary, kind(action)?) {
             (Primary::Execute, ItemKind::Tool) => {
                 ActionTarget::Tool(tool_id(id.as_str()).to_owned())
             }
             (Primary::Execute, ItemKind::Directive) if action.options.contains_key("thread") => {
-                arguments = in_a_thread(&id, action);
-                ActionTarget::Tool(SPAWN.to_owned())
+                return Err("hooks start no threads; leave `thread` out, and the directive is followed in the same conversation".to_owned());
             }
             (Primary::Execute, ItemKind::Directive) => {
                 match self.texts.directive(library, &id, missing)? {
@@ -203,24 +202,6 @@ impl Hooking {
         let about = about(&composed.chain, &inputs);
         Ok(Hooks::new(self.hooks.clone(), texts, about))
     }
-}
-
-/// The tool that starts threads.
-const SPAWN: &str = "rye/agent/threads/thread_directive";
-
-fn in_a_thread(id: &ItemId, action: &Action) -> Map<String, Value> {
-    let inputs = Value::Object(action.parameters.clone());
-    let mut arguments = Map::from_iter([
-        ("directive".to_owned(), id.as_str().into()),
-        ("inputs".to_owned(), inputs),
-    ]);
-    arguments.extend(action.options.get("async").map(|flag| ("async".to_owned(), truth(flag))));
-    arguments
-}
-
-/// Attributes are text.
-fn truth(flag: &Value) -> Value {
-    flag.as_str().and_then(|text| text.parse::<bool>().ok()).map_or(flag.clone(), Value::Bool)
 }
 
 /// Knowledge goes into the opening; everything else of these events happens before the first request.

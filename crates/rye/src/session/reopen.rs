@@ -1,5 +1,6 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -179,6 +180,12 @@ impl Rye {
         let (warnings, folder) = (std::mem::take(&mut begun.warnings), begun.folder.clone());
         let (key, is_child) =
             (begun.journal.signing_key(), begun.journal.record().parent.is_some());
+        if let Some(parent) = begun.journal.record().parent.clone() {
+            // Its program may have ended before the child had its account below the parent's.
+            let spend = begun.journal.record().limits.spend;
+            let opened = store.threads.open_child(&parent, thread, spend);
+            opened.map_err(|error| ReopenError::Store(error.into()))?;
+        }
         let outcome =
             Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
@@ -239,6 +246,7 @@ impl Rye {
     ) -> Result<Option<Arc<Lineage>>, ReopenError> {
         let Some(parent) = record.parent.clone() else { return Ok(None) };
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        self.refuse_circle(&threads, record)?;
         let above = self.found(&threads, &parent)?.reading.record;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
@@ -256,6 +264,20 @@ impl Rye {
         }
         let (authority, caps) = (plan.authority, record.limits.clone());
         Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
+    }
+
+    /// A record is what somebody wrote: one that stands above itself must not lead in circles.
+    fn refuse_circle(&self, threads: &Path, record: &ThreadRecord) -> Result<(), ReopenError> {
+        let mut seen = BTreeSet::from([record.thread.clone()]);
+        let mut above = record.parent.clone();
+        while let Some(parent) = above {
+            if !seen.insert(parent.clone()) {
+                let problem = "it stands above itself".to_owned();
+                return Err(ReopenError::Unrepeatable { thread: parent, problem });
+            }
+            above = self.found(threads, &parent)?.reading.record.parent;
+        }
+        Ok(())
     }
 
     pub(super) fn opened(&self, threads: &Path) -> Result<Arc<Store>, ReopenError> {

@@ -24,7 +24,7 @@ use crate::session::begin::Begun;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::request::{Host, RunRequest};
 use crate::session::{PrepareError, Store, leave_failed, with_causes};
-use crate::thread_reading::Found;
+use crate::thread_reading::{Found, ThreadReading, Voucher};
 
 /// What all threads of a tree are driven with.
 pub(in crate::session) struct Nursery<'a> {
@@ -170,7 +170,8 @@ impl<'a> Nursery<'a> {
         }
         let failed = |error: &dyn std::error::Error| told(&with_causes(error));
         if self.store.has(child) {
-            return self.go_on(parent, spawn).map_err(|problem| told(&problem));
+            self.go_on_or_wait(parent, spawn);
+            return Ok(());
         }
         let prepared = match self.prepared.remove(child) {
             Some(prepared) => prepared,
@@ -189,11 +190,18 @@ impl<'a> Nursery<'a> {
         Ok(())
     }
 
+    /// What keeps a child from going on now, such as a program that drives it or a key that is not there, may be gone
+    /// when somebody goes on with its parent once more; until then the parent waits for it.
+    fn go_on_or_wait(&mut self, parent: &ThreadId, spawn: &Spawn) {
+        if self.go_on(parent, spawn).is_err() {
+            self.tree.enter(&spawn.child, Some(parent), &spawn.directive, Standing::Interrupted);
+        }
+    }
+
     /// Goes on with a child that has a record, or finds what it came to.
     fn go_on(&mut self, parent: &ThreadId, spawn: &Spawn) -> Result<(), String> {
         let child = &spawn.child;
-        let Found { reading, .. } =
-            self.rye.found(&self.store.folder, child).map_err(|error| with_causes(&error))?;
+        let reading = self.vouched(child)?;
         if reading.record.parent.as_ref() != Some(parent) {
             return Err(format!("thread `{child}` is not one that `{parent}` started"));
         }
@@ -251,9 +259,20 @@ impl<'a> Nursery<'a> {
             if !self.store.has(&spawn.child) {
                 continue;
             }
-            self.go_on(parent, spawn)?;
+            self.go_on_or_wait(parent, spawn);
         }
         Ok(())
+    }
+
+    /// The record of a thread, which for an operator with a key counts only where a trusted key vouches for it: what a child
+    /// came to is what its parent's model is told.
+    fn vouched(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
+        let found = self.rye.found(&self.store.folder, thread);
+        let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
+        if self.host.signing_key.is_some() && reading.vouched_by != Voucher::TrustedKey {
+            return Err(format!("thread `{thread}` is signed by nobody who is trusted"));
+        }
+        Ok(reading)
     }
 
     /// Enters what an ended thread has started, all of which ended before it.
@@ -267,8 +286,13 @@ impl<'a> Nursery<'a> {
             if !self.store.has(&spawn.child) {
                 continue;
             }
-            let found = self.rye.found(&self.store.folder, &spawn.child);
-            let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
+            if self.tree.standing(&spawn.child).is_some() {
+                continue;
+            }
+            let reading = self.vouched(&spawn.child)?;
+            if reading.record.parent.as_ref() != Some(parent) {
+                return Err(format!("thread `{}` is not one that `{parent}` started", spawn.child));
+            }
             let standing = match reading.record.state {
                 state if state.is_final() => {
                     Standing::Ended(Arc::new(Report::of_reading(&reading)))

@@ -359,7 +359,6 @@ fn line(record: &Record) -> String {
         }
         "context_injected" => payload["item_id"].as_str().map(str::to_owned),
         "hook_triggered" => payload["hook"].as_str().map(str::to_owned),
-        "spawn_child" => payload["thread"].as_str().map(str::to_owned),
         "thread_continued" => payload["next"].as_str().map(str::to_owned),
         _ => None,
     };
