@@ -57,6 +57,14 @@ impl Rules {
     }
 }
 
+/// Whether the line is one that nobody writes by hand: patterns are read by recursion, which hostile ones would make too deep.
+fn is_excessive(line: &str) -> bool {
+    MAX_LINE < line.len() || MAX_BRACES < line.matches('{').count()
+}
+
+const MAX_LINE: usize = 4 * 1024;
+const MAX_BRACES: usize = 16;
+
 /// The rules of one file, and how many of its lines are none; nothing when there is no such file.
 ///
 /// A link is not followed, and what cannot be read as text has no rules, as `git` has it.
@@ -71,7 +79,8 @@ fn read(folder: &Dir, name: &str, path: &Path, guard: &Guard) -> Option<(Gitigno
     let mut builder = GitignoreBuilder::new(path);
     let mut faults = 0;
     for line in text.trim_start_matches('\u{feff}').lines() {
-        faults += u64::from(builder.add_line(None, line).is_err());
+        let is_fault = is_excessive(line) || builder.add_line(None, line).is_err();
+        faults += u64::from(is_fault);
     }
     match builder.build() {
         Ok(rules) => Some((rules, faults)),

@@ -114,20 +114,43 @@ impl Processes {
 
     /// What is hidden, as far as it is there, free of links.
     pub(super) fn hidden(&self) -> Vec<PathBuf> {
+        let own = self.project.join(".ai/config/keys/signing");
+        let own = (self.link_in(".ai/config/keys/signing").is_none()).then_some(own);
+        let told = self.rules.hidden.iter().cloned();
+        outermost(self.of_operator().chain(told).chain(own))
+    }
+
+    /// The part of it that is the operator's and the machine's: by this alone it is decided which sandbox there is, so that
+    /// nothing in a project takes one away.
+    pub(super) fn hidden_by_operator(&self) -> Vec<PathBuf> {
+        outermost(self.of_operator())
+    }
+
+    fn of_operator(&self) -> impl Iterator<Item = PathBuf> {
         let home = self.host.home.iter();
         let in_home = home.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
         let on_machine = ON_MACHINE.iter().map(PathBuf::from);
-        let own = self.project.join(".ai/config/keys/signing");
-        let told = self.host.hidden.iter().chain(&self.rules.hidden).cloned();
-        let all = in_home.chain(on_machine).chain(told).chain([own]);
-        let mut found: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
-        found.sort();
-        found.dedup();
-        // A place in a hidden folder is hidden with it, and cannot be covered once that is.
-        let inner =
-            |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
-        found.iter().filter(|path| !inner(path)).cloned().collect()
+        in_home.chain(on_machine).chain(self.host.hidden.iter().cloned())
     }
+
+    /// The first part of a path below the project that is a link.
+    pub(super) fn link_in(&self, path: &str) -> Option<PathBuf> {
+        let mut place = self.project.clone();
+        path.split('/').find_map(|part| {
+            place.push(part);
+            place.is_symlink().then(|| place.clone())
+        })
+    }
+}
+
+/// The places that are there, without those that lie in another one.
+fn outermost(all: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    // A place in a hidden folder is hidden with it, and cannot be covered once that is.
+    let inner = |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
+    found.iter().filter(|path| !inner(path)).cloned().collect()
 }
 
 /// Where programs keep keys and passwords, below the home folder.

@@ -27,7 +27,9 @@ const ERROR: usize = 16 * 1024;
 const PROCESSES: u64 = 1024;
 
 /// What of the project stays as it is: who is trusted, what was done, and what the next `git` outside would run.
-const GUARDED: [&str; 4] = [".ai/config/keys", ".ai/threads", ".git/config", ".git/hooks"];
+///
+/// All of `.git` is, because many files in it say what `git` runs, and a name in it may be given to a new one.
+const GUARDED: [&str; 3] = [".ai/config/keys", ".ai/threads", ".git"];
 
 /// The largest file that a program writes, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
@@ -38,6 +40,7 @@ impl Processes {
     /// When the future is dropped, the program and what it started are ended.
     pub(crate) async fn run(&self, job: Job, told: &dyn OutputSink) -> Result<Ended, StartError> {
         let mode = self.mode()?;
+        self.refuse_links()?;
         let scratch = self.scratch()?;
         let plan = self.plan(mode, &scratch, &job)?;
         let mut words = job.words;
@@ -75,6 +78,16 @@ impl Processes {
         Err(StartError::NoSandbox { reasons: reasons.join("; ") })
     }
 
+    /// What is guarded is guarded where it is: a link would lead what is written to another place.
+    fn refuse_links(&self) -> Result<(), StartError> {
+        let mut places = GUARDED.into_iter().chain([".ai/config/keys/signing"]);
+        let linked = places.find_map(|path| self.link_in(path));
+        linked.map_or(Ok(()), |path| {
+            let path = path.display().to_string();
+            Err(StartError::Folder { path, problem: "it is a link; put a folder in its place" })
+        })
+    }
+
     fn launcher(&self) -> Option<&Path> {
         self.host.launcher.as_deref().filter(|_| cfg!(target_os = "linux"))
     }
@@ -104,7 +117,7 @@ impl Processes {
             temporary: scratch.join("tmp"),
             scratch,
             hidden: self.hidden(),
-            pinned: [".ai", ".ai/config", ".git"].into_iter().filter_map(in_project).collect(),
+            pinned: [".ai", ".ai/config"].into_iter().filter_map(in_project).collect(),
             guarded: GUARDED.into_iter().filter_map(in_project).collect(),
             bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),
             deadline_ms: milliseconds(limit),
@@ -201,6 +214,7 @@ impl Processes {
             network: false,
         };
         let mut plan = self.plan(mode, &scratch, &job).map_err(|error| error.to_string())?;
+        plan.hidden = self.hidden_by_operator();
         plan.hidden.push(plan.scratch.join("secret"));
         let words = [
             launcher.as_os_str(),

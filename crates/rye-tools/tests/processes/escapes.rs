@@ -186,6 +186,16 @@ const WRITING: &[Row] = &[
         "kkk-",
         "[ $MODE = landlock ] || { (echo >> .git/config) 2>/dev/null && echo OUT; }",
     ),
+    (
+        "git's folder of another place",
+        "kkk-",
+        "[ $MODE = landlock ] || { (echo ../evil > .git/commondir) 2>/dev/null && echo OUT; }",
+    ),
+    (
+        "a file in the place of git's folder",
+        "kkk-",
+        "rm -rf .git 2>/dev/null; [ $MODE = landlock ] || { (echo 'gitdir: evil' > .git) 2>/dev/null && echo OUT; }",
+    ),
     ("git's folder elsewhere", "kkk-", "mv .git git2 2>/dev/null && echo OUT && mv git2 .git"),
     (
         "the records away",

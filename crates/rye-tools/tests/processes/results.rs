@@ -320,3 +320,35 @@ fn output_is_told_while_it_comes() {
     let heard: String = heard.0.into_inner().unwrap().into_iter().map(|(_, text)| text).collect();
     assert_eq!(heard, "one\ntwö\n");
 }
+
+/// What lies in a project decides nothing about the sandbox: neither a link in the place of its keys nor what its
+/// configuration hides.
+#[test]
+fn nothing_in_a_project_takes_the_sandbox_away() {
+    let usual = any(&Arena::new()).sandbox().mode();
+    let linked = Arena::new();
+    let keys = linked.root.join("project/.ai/config/keys/signing");
+    fs::remove_dir_all(&keys).unwrap();
+    std::os::unix::fs::symlink("/usr", &keys).unwrap();
+    assert_eq!(any(&linked).sandbox().mode(), usual);
+    let wide = Arena::new();
+    let mut rules = rules();
+    rules.hidden.push("/usr".into());
+    let processes = Processes::new(wide.host(), rules, &wide.root.join("project")).unwrap();
+    assert_eq!(processes.sandbox().mode(), usual);
+}
+
+/// A guard stands where the path leads, and not where the link does.
+#[test]
+fn a_link_in_the_place_of_what_is_guarded_starts_nothing() {
+    for place in [".ai/config", ".ai/config/keys/signing", ".ai/threads", ".git"] {
+        let arena = Arena::new();
+        let path = arena.root.join("project").join(place);
+        fs::rename(&path, arena.root.join("project/moved")).unwrap();
+        std::os::unix::fs::symlink("moved", &path).unwrap();
+        let output = shell(&any(&arena), "true");
+        let message = output.content["error"].as_str().unwrap_or_default();
+        assert!(message.ends_with("it is a link; put a folder in its place"), "{place}: {message}");
+        assert_eq!(output.status, ToolStatus::Refused);
+    }
+}

@@ -294,3 +294,15 @@ fn a_root_of_the_system_itself_is_confined_too() {
     let found = grep(&root, &GrepQuery::new("^Name:").below("status"), &Stop::new()).unwrap();
     assert_eq!(found.count, 1);
 }
+
+/// Patterns are read by recursion; one that nests without end is a line that counts as none.
+#[test]
+fn an_ignore_file_that_nests_too_deep_is_read_to_its_end() {
+    let project = Project::new();
+    let deep = format!("{}a{}\n*.log\n", "{".repeat(32_000), "}".repeat(32_000));
+    project.file("project/.gitignore", &deep);
+    project.file("project/a.log", "");
+    project.file("project/a.md", "");
+    let found = glob(&project.root, &GlobQuery::new("a.*"), &Stop::new()).unwrap();
+    assert_eq!(found.paths, ["a.md"]);
+}
