@@ -1,5 +1,6 @@
 //! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
 
+mod above;
 mod approving;
 mod authority;
 mod begin;

@@ -1,6 +1,5 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,11 +17,9 @@ use serde_json::{Map, Value};
 use super::begin::Begun;
 use super::facts::{SIGNED_BY, TOKEN};
 use super::going_on::Latest;
-use super::plan::plan;
-use super::prepare::{Prepared, prepare, token};
+use super::prepare::{Prepared, prepare};
 use super::programs::SANDBOX;
 use super::recorded::recorded_request;
-use super::request::PlanRequest;
 use super::{
     Host, Lineage, LinkedThreads, PrepareError, RunReport, Store, begun, refuse_linked_threads,
 };
@@ -235,49 +232,6 @@ impl Rye {
         // It may be another machine by now, or another sandbox on the same one.
         facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
         Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
-    }
-
-    /// What a child is narrowed from, with its parent prepared anew, and that one's parent before it; `None` for a thread
-    /// that nobody started. Who only looks mints no tokens.
-    pub(super) fn lineage(
-        &self,
-        record: &ThreadRecord,
-        mint: Option<(&Host<'_>, &Arc<SigningKey>)>,
-    ) -> Result<Option<Arc<Lineage>>, ReopenError> {
-        let Some(parent) = record.parent.clone() else { return Ok(None) };
-        let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        self.refuse_circle(&threads, record)?;
-        let above = self.found(&threads, &parent)?.reading.record;
-        let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
-        let mut request = recorded_request(&above).map_err(unrepeatable)?;
-        request.lineage = self.lineage(&above, mint)?;
-        let prepare =
-            |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };
-        let plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
-        let narrowed = request.lineage.as_deref();
-        let mut tokens = narrowed.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
-        if let Some((host, key)) = mint {
-            let (limits, now) = (&above.limits, host.clock.now());
-            let fresh = ThreadRecord::new(&parent, &above.directive, limits, now);
-            let chain = &plan.composed.chain;
-            tokens.push(token(chain, &plan.authority, &fresh, key, narrowed).map_err(prepare)?);
-        }
-        let (authority, caps) = (plan.authority, record.limits.clone());
-        Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
-    }
-
-    /// A record is what somebody wrote: one that stands above itself must not lead in circles.
-    fn refuse_circle(&self, threads: &Path, record: &ThreadRecord) -> Result<(), ReopenError> {
-        let mut seen = BTreeSet::from([record.thread.clone()]);
-        let mut above = record.parent.clone();
-        while let Some(parent) = above {
-            if !seen.insert(parent.clone()) {
-                let problem = "it stands above itself".to_owned();
-                return Err(ReopenError::Unrepeatable { thread: parent, problem });
-            }
-            above = self.found(threads, &parent)?.reading.record.parent;
-        }
-        Ok(())
     }
 
     pub(super) fn opened(&self, threads: &Path) -> Result<Arc<Store>, ReopenError> {

@@ -67,24 +67,26 @@ fn blocks(text: &str, places: &[Found]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut end = 0;
     for place in places {
-        let line = start_of_line(text, place.range.start);
         match blocks.last_mut() {
-            Some(last) if line < last.old.end => {
-                // Another place in the last line of the block before.
-                last.new.truncate(last.new.len() - (last.old.end - end));
+            // Another place in the last line of the block before.
+            Some(last) if place.range.start < last.old.end => {
                 last.new.push_str(&text[end..place.range.start]);
                 last.new.push_str(&place.new);
             }
-            _ => {
+            last => {
+                last.into_iter().for_each(|last| last.new.push_str(&text[end..last.old.end]));
+                let line = start_of_line(text, place.range.start);
                 let new = text[line..place.range.start].to_owned() + &place.new;
                 blocks.push(Block { old: line..line, new });
             }
         }
         end = place.range.end;
         let last = blocks.last_mut().expect("because one was just pushed or changed");
-        last.old.end = end_of_line(text, end);
-        last.new.push_str(&text[end..last.old.end]);
+        if last.old.end <= end {
+            last.old.end = end_of_line(text, end);
+        }
     }
+    blocks.last_mut().into_iter().for_each(|last| last.new.push_str(&text[end..last.old.end]));
     blocks.iter_mut().for_each(|block| shrink(text, block));
     blocks
 }
