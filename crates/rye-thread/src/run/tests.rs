@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    DIRECTIVE_RETURN, OutputField, OutputType, ProviderErrorClass, SpendLimit, StopReason,
+    DIRECTIVE_RETURN, Limit, LimitHit, OutputField, OutputType, ProviderErrorClass, SpendLimit,
+    StopReason,
 };
 
 mod hooked;
@@ -393,6 +394,10 @@ fn a_failure_that_may_follow_from_a_refusal_is_one() {
     check_blame(FailureKind::Storage, &FailureKind::Storage, "it ended");
     let network = FailureKind::Provider(ProviderErrorClass::Network);
     check_blame(network.clone(), &network, "it ended");
+    // A limit stays one, so that no hook takes it for what asking again could mend.
+    let limit = FailureKind::Limit(LimitHit { limit: Limit::Turns, value: 1, maximum: 1 });
+    check_blame(limit.clone(), &limit, both);
+    assert!(!limit.may_be_retried());
 }
 
 #[test]
