@@ -9,7 +9,7 @@ use std::time::Duration;
 use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
-use rye::thread::{Cancel, Clock, Moment, ThreadId};
+use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId};
 use rye::{
     Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye, Secrets,
     Setup, shipped, signed,
@@ -20,7 +20,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
-    key: SigningKey,
+    key: Arc<SigningKey>,
+    is_operators: bool,
     policy: Policy,
     grants: Option<Vec<String>>,
 }
@@ -36,14 +37,20 @@ impl Scratch {
         let folder = tempfile::tempdir().expect("a folder for the test");
         fs::create_dir_all(folder.path().join("project/.ai")).expect("a project");
         fs::create_dir_all(folder.path().join("user/.ai")).expect("a user space");
-        let key = SigningKey::generate().expect("a key");
-        Self { folder, key, policy: Policy::default(), grants: None }
+        let key = Arc::new(SigningKey::generate().expect("a key"));
+        Self { folder, key, is_operators: false, policy: Policy::default(), grants: None }
     }
 
     /// The same project under another policy.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same project, whose threads are signed with its key.
+    #[must_use]
+    pub fn with_operator(self) -> Self {
+        Self { is_operators: true, ..self }
     }
 
     /// The same project, whose key may grant no more than these patterns.
@@ -170,7 +177,7 @@ impl Scratch {
             inputs.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
         change(&mut request);
         let cancel = Cancel::new();
-        self.rye().run(request, host(&cancel)).await
+        self.rye().run(request, self.host(&cancel)).await
     }
 
     /// Goes on with a thread.
@@ -180,7 +187,23 @@ impl Scratch {
     /// The ones of [`Rye::resume`].
     pub async fn resume(&self, thread: &ThreadId) -> Result<RunReport, ReopenError> {
         let cancel = Cancel::new();
-        self.rye().resume(thread, host(&cancel)).await
+        self.rye().resume(thread, self.host(&cancel)).await
+    }
+
+    /// Decides on the call that a thread waits with.
+    ///
+    /// # Panics
+    ///
+    /// When it waits with none.
+    pub fn decide(&self, thread: &ThreadId, decision: Decision) {
+        let cancel = Cancel::new();
+        let decided = self.rye().decide(thread, decision, &self.host(&cancel));
+        drop(decided.expect("a call that waits"));
+    }
+
+    fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
+        let signing_key = self.is_operators.then(|| Arc::clone(&self.key));
+        Host { signing_key, ..host(cancel) }
     }
 
     /// The events of the one thread that [`Scratch::run`] made, by name, with their payloads.

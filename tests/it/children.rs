@@ -1,6 +1,7 @@
 //! Threads that start threads, on real files, with no model.
 
-use rye::thread::ThreadState;
+use rye::RunReport;
+use rye::thread::{Decision, ThreadId, ThreadState};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 
@@ -316,3 +317,90 @@ async fn other_threads_are_as_if_they_were_not_there() {
 }
 
 const OTHER: &str = "child-019a0000-0000-7000-8000-0000000000aa";
+
+/// A parent whose child waits for somebody before it writes.
+async fn waiting(scratch: &Scratch) -> (RunReport, ThreadId) {
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    family(scratch);
+    let report = scratch.run("test/parent", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    let asked = report.outcome.asked.clone().unwrap();
+    (report, asked.thread)
+}
+
+fn family(scratch: &Scratch) {
+    put(scratch, "test/child", &directive("test/child", CHILD, &[write("a.txt")], ""));
+    let calls = [(SPAWN, json!({"directive": "test/child"}))];
+    put(scratch, "test/parent", &directive("test/parent", PARENT, &calls, ""));
+}
+
+/// Checks that the parent waits for its child, and says why it does.
+#[track_caller]
+fn check_waits(report: &RunReport, child: &ThreadId, reason: &str) {
+    assert_eq!(report.outcome.state, ThreadState::Running, "{:?}", report.outcome.failure);
+    let lead = format!("thread `{child}` does not go on for now: ");
+    let told = report.warnings.iter().find(|warning| warning.starts_with(&lead));
+    assert!(told.is_some_and(|told| told.contains(reason)), "{:?}", report.warnings);
+}
+
+#[tokio::test]
+async fn a_child_that_waits_for_somebody_goes_on_with_its_parent() {
+    let scratch = Scratch::new();
+    let (report, child) = waiting(&scratch).await;
+    assert_ne!(child, report.thread);
+    scratch.decide(&child, Decision::Approved);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    assert!(scratch.project().join("a.txt").is_file());
+    let events = scratch.events(&resumed);
+    assert_eq!(events.iter().filter(|(name, _)| name == "spawn_child").count(), 1);
+}
+
+/// What keeps a child from going on may be mended, so that it ends nothing.
+#[tokio::test]
+async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
+    let scratch = Scratch::new();
+    let (report, child) = waiting(&scratch).await;
+    scratch.decide(&child, Decision::Approved);
+    put(&scratch, "test/child", &directive("test/child", CHILD, &[write("b.txt")], ""));
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_waits(&resumed, &child, "changed since it began");
+    family(&scratch);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    assert!(scratch.project().join("a.txt").is_file());
+}
+
+/// A thread of the same name that anybody may have written is not what the child came to.
+#[tokio::test]
+async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
+    let forger = Scratch::new();
+    family(&forger);
+    let forged = forger.run("test/parent", &[]).await.unwrap();
+    assert_eq!(forged.outcome.state, ThreadState::Completed);
+    let scratch = Scratch::new().with_operator();
+    let (report, child) = waiting(&scratch).await;
+    let folder = |scratch: &Scratch| scratch.project().join(".ai/threads").join(child.as_str());
+    for file in ["thread.json", "transcript.jsonl", "transcript.md"] {
+        std::fs::copy(folder(&forger).join(file), folder(&scratch).join(file)).unwrap();
+    }
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_waits(&resumed, &child, "is signed by nobody who is trusted");
+    assert!(!scratch.project().join("a.txt").exists());
+}
+
+/// Alone, too, a child spends what its parent set aside.
+#[tokio::test]
+async fn a_child_that_goes_on_alone_is_settled_below_its_parent() {
+    let scratch = Scratch::new();
+    let (report, child) = waiting(&scratch).await;
+    scratch.decide(&child, Decision::Approved);
+    let alone = scratch.resume(&child).await.unwrap();
+    assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    let results = scratch.events(&resumed);
+    let result = results.iter().find(|(name, _)| name == "tool_call_result").unwrap();
+    assert_eq!(result.1["content"]["state"], "completed");
+}

@@ -160,16 +160,16 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
         let store = self.store(&prepared.threads)?;
-        let mut begun = Begun::new(prepared, &store, Arc::clone(&key))?;
-        let warnings = std::mem::take(&mut begun.warnings);
+        let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
-        let outcome = Box::pin(self.tended(&request.thread, begun, &host, &store, key)).await;
-        let outcome = outcome.expect("because only a thread that goes on can contradict itself");
+        let tended = Box::pin(self.tended(&request.thread, begun, &host, &store, key)).await;
+        let (outcome, warnings) =
+            tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
         Ok(RunReport { thread, folder, outcome, warnings, continues: Vec::new() })
     }
 
-    /// Drives a thread and all that is started below it.
+    /// Drives a thread and all that is started below it; what to warn of comes with the outcome.
     async fn tended(
         &self,
         thread: &ThreadId,
@@ -177,18 +177,22 @@ impl Rye {
         host: &Host<'_>,
         store: &Arc<Store>,
         key: Arc<SigningKey>,
-    ) -> Result<Outcome, ResumeError> {
+    ) -> Result<(Outcome, Vec<String>), ResumeError> {
         let (tree, orders) = Tree::new();
+        let mut warnings = std::mem::take(&mut begun.warnings);
         let approver = OneAtATime::new(host.approver);
         let host = Host { approver: &approver, ..host.clone() };
         let cancel = tree.enter(thread, None, "", Standing::Running);
         let places = Arc::new(Semaphore::new(begun.requests()));
         begun.join(thread, &tree, &places);
-        let nursery = Nursery::new(self, host.clone(), tree, Arc::clone(store), key, places);
+        let (of_tree, store_of_tree) = (Arc::clone(&tree), Arc::clone(store));
+        let nursery = Nursery::new(self, host.clone(), of_tree, store_of_tree, key, places);
         // On the heap, because the futures of a whole run are large and stand inside each other.
         let driven = Box::pin(begun.driven(&host, &cancel, store));
         let first = Box::pin(followed(host.cancel, &cancel, driven));
-        Box::pin(nursed(nursery, orders, first)).await
+        let outcome = Box::pin(nursed(nursery, orders, first)).await?;
+        warnings.extend(tree.warnings());
+        Ok((outcome, warnings))
     }
 
     /// Leaves a thread in state `error` behind, where there is a project to leave it in.

@@ -173,8 +173,8 @@ impl Rye {
     ) -> Result<RunReport, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        let mut begun = self.going_on(thread, None, &host, &store, None)?;
-        let (warnings, folder) = (std::mem::take(&mut begun.warnings), begun.folder.clone());
+        let begun = self.going_on(thread, None, &host, &store, None)?;
+        let folder = begun.folder.clone();
         let (key, is_child) =
             (begun.journal.signing_key(), begun.journal.record().parent.is_some());
         if let Some(parent) = begun.journal.record().parent.clone() {
@@ -183,7 +183,7 @@ impl Rye {
             let opened = store.threads.open_child(&parent, thread, spend);
             opened.map_err(|error| ReopenError::Store(error.into()))?;
         }
-        let outcome =
+        let (outcome, warnings) =
             Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
             })?;

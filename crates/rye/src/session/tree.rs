@@ -79,6 +79,8 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Mutex<BTreeMap<ThreadId, Node>>,
+    /// What whoever started the first thread should know of those below it.
+    warnings: Mutex<Vec<String>>,
     /// Each with the span in which it was given, where what comes of it belongs.
     orders: mpsc::UnboundedSender<(Span, Order)>,
 }
@@ -114,12 +116,21 @@ type Reply<T> = oneshot::Sender<T>;
 impl Tree {
     pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
         let (orders, received) = mpsc::unbounded_channel();
-        (Arc::new(Self { nodes: Mutex::default(), orders }), received)
+        (Arc::new(Self { nodes: Mutex::default(), warnings: Mutex::default(), orders }), received)
     }
 
     /// A panic elsewhere leaves no half of a change behind.
     fn nodes(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Node>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn warn(&self, warning: String) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    /// What there was to warn of until now.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Enters a thread, or that one which is known is under way again.

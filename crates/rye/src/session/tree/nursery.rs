@@ -191,9 +191,10 @@ impl<'a> Nursery<'a> {
     }
 
     /// What keeps a child from going on now, such as a program that drives it or a key that is not there, may be gone
-    /// when somebody goes on with its parent once more; until then the parent waits for it.
+    /// when somebody goes on with its parent once more; until then the parent waits for it, and the reason is told.
     fn go_on_or_wait(&mut self, parent: &ThreadId, spawn: &Spawn) {
-        if self.go_on(parent, spawn).is_err() {
+        if let Err(reason) = self.go_on(parent, spawn) {
+            self.tree.warn(format!("thread `{}` does not go on for now: {reason}", spawn.child));
             self.tree.enter(&spawn.child, Some(parent), &spawn.directive, Standing::Interrupted);
         }
     }
