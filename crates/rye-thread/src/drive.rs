@@ -49,6 +49,11 @@ pub trait Observer: Send + Sync {
     /// anything.
     fn event(&self, event: &Event);
 
+    /// Called with each record just before its event: the line of JSON that the transcript gets, without its line end.
+    fn record(&self, line: &str) {
+        let _not_looked_at = line;
+    }
+
     /// Called with each piece of an answer while it comes; its events follow once it is whole.
     fn delta(&self, delta: Delta<'_>) {
         let _not_looked_at = delta;
@@ -357,15 +362,21 @@ impl<'a> Driver<'a> {
 
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
         self.context.journal.append(event, self.context.clock.now());
-        self.context.observer.event(event);
+        self.tell(event);
         Ok(())
     }
 
     /// Signs what is recorded.
     fn checkpoint(&mut self) -> Result<(), Stop> {
         let event = self.context.journal.checkpoint(self.context.clock.now());
-        self.context.observer.event(&event);
+        self.tell(&event);
         Ok(())
+    }
+
+    /// Tells the observer of what was recorded last.
+    fn tell(&self, event: &Event) {
+        self.context.observer.record(self.context.journal.newest());
+        self.context.observer.event(event);
     }
 
     /// Signs what is recorded and puts it on disk, before somebody is waited for or the thread ends.

@@ -195,6 +195,11 @@ impl Journal {
         }
     }
 
+    /// The record that was appended last, as its line; empty once it was written.
+    pub(crate) fn newest(&self) -> &str {
+        self.transcript.newest()
+    }
+
     /// Writes what was appended, so that it outlives this program.
     pub(crate) fn flush(&mut self) -> Result<(), JournalError> {
         self.transcript.flush()?;

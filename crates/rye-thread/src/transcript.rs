@@ -127,6 +127,13 @@ impl Transcript {
         self.records += 1;
     }
 
+    /// The record that was added last, without its line end; empty once the store has it.
+    pub(crate) fn newest(&self) -> &str {
+        let lines = self.pending.strip_suffix(b"\n").unwrap_or_default();
+        let line = lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        std::str::from_utf8(line).expect("because a record is written from text")
+    }
+
     /// Gives the store what was added, in one piece.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod prompts;
 mod provider_facts;
 mod render;
 mod risks;
+mod run_stream;
 mod rye;
 mod session;
 mod shipped;

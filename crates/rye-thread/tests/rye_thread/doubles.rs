@@ -155,9 +155,14 @@ impl Clock for FakeClock {
 struct Watching {
     events: Mutex<Vec<String>>,
     deltas: Mutex<Vec<String>>,
+    records: Mutex<String>,
 }
 
 impl Observer for Watching {
+    fn record(&self, line: &str) {
+        self.records.lock().unwrap().push_str(&format!("{line}\n"));
+    }
+
     fn event(&self, event: &Event) {
         self.events.lock().unwrap().push(event.name().to_owned());
     }
@@ -301,6 +306,10 @@ impl Thread {
             hooks: &self.hooks,
         };
         let outcome = drive(run, context).await;
+        // Whatever a test is about: who watches is told what is recorded, byte for byte, unless it could not be written.
+        let transcript = std::fs::read_to_string(journal.folder().join("transcript.jsonl"));
+        let told = watching.records.into_inner().unwrap();
+        assert!(transcript.is_err() || told.starts_with(&transcript.unwrap()), "{told}");
         Driven {
             outcome,
             requests: script.requests.into_inner().unwrap(),

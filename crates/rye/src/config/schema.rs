@@ -5,14 +5,15 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{approval, hooks, processes, provider, resilience, risk, trust};
+use crate::run_stream;
 
-/// The schema of one sort of file.
+/// The schema of one sort of file, or of what the program prints.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Schema {
     /// The name that `rye schema NAME` takes.
     pub name: &'static str,
-    /// Which files it describes.
+    /// Which files or lines it describes.
     pub describes: &'static str,
     /// The JSON schema, of the 2020-12 dialect.
     pub value: Value,
@@ -51,6 +52,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             resilience::RESILIENCE,
             "config/agent/resilience.yaml",
             schemars::schema_for!(resilience::Resilience),
+        ),
+        row(
+            run_stream::RUN_STREAM,
+            "each line of `rye run --json`",
+            run_stream::run_stream_schema(),
         ),
         row(trust::TRUST, "config/trust.yaml", schemars::schema_for!(trust::Trust)),
     ]

@@ -156,7 +156,7 @@ async fn run(
     Ok(rye.run(wish, around).await?)
 }
 
-/// What `rye run --json` prints; an end in failure is an error to the client.
+/// What `rye run --json --quiet` prints; an end in failure is an error to the client.
 fn reported(report: &RunReport) -> CallToolResult {
     use rye_thread::ToolStatus::{Error, Ok};
     let status = if report.outcome.failure.is_some() { Error } else { Ok };

@@ -103,6 +103,10 @@ impl Observer for Live<'_> {
         self.observer.event(event);
     }
 
+    fn record(&self, line: &str) {
+        self.observer.record(line);
+    }
+
     fn delta(&self, delta: Delta<'_>) {
         if let Delta::Text(piece) = delta {
             self.grow(piece);

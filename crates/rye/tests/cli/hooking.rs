@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use serde_json::{Value, json};
 
 use crate::session::Session;
+use crate::streaming::all_fit;
 
 const INDEX: &str = ".ai/directives/notes/index.md";
 
@@ -36,6 +37,7 @@ fn hooks_act_and_are_told() {
     assert_eq!(log, "turn 1");
     let replayed = session.rye("replay THREAD --trust TRUST");
     assert!(replayed.ends_with("--- exit 0\n"), "{replayed}");
+    assert!(all_fit(&session).contains("hook_triggered"));
 }
 
 #[test]
@@ -47,6 +49,7 @@ fn a_hook_waits_for_somebody() {
     let approved = session.rye("approve THREAD --trust TRUST");
     assert!(approved.ends_with("--- exit 0\n"), "{approved}");
     insta::assert_snapshot!(session.rye("resume THREAD --trust TRUST --quiet"));
+    assert!(all_fit(&session).contains("approval_decided"));
 }
 
 #[test]
@@ -86,6 +89,7 @@ fn a_conversation_goes_on_in_a_new_thread() {
     insta::assert_snapshot!(session.rye("threads show"));
     let ended = session.rye("resume THREAD --trust TRUST");
     assert!(ended.contains("is `completed`, and nothing more happens in it"), "{ended}");
+    assert!(all_fit(&session).contains("thread_continued"));
 }
 
 /// Answers one request with one call, and gives its body.

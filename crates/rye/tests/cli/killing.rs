@@ -82,7 +82,7 @@ fn a_killed_thread_is_resumed() {
             continue;
         }
         interrupted += 1;
-        let resumed = session.rye("resume THREAD --trust TRUST --json");
+        let resumed = session.rye("resume THREAD --trust TRUST --json --quiet");
         assert!(
             resumed.contains("\"state\": \"completed\"") || resumed.contains("is `completed`"),
             "at {length}: {resumed}"

@@ -23,6 +23,7 @@ mod reviewing;
 mod running;
 mod searching;
 mod session;
+mod streaming;
 mod surroundings;
 mod tampering;
 #[cfg(feature = "otel")]

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::session::Session;
+use crate::streaming::lines;
 
 const SHOUT: &str = "\
 #!/bin/sh
@@ -90,6 +91,23 @@ fn a_script_a_command_and_a_shell_are_run() {
     let project = session.project().canonicalize().unwrap();
     let expected = format!("42\n{}\n1\n", project.display());
     assert_eq!(receipts[2], serde_json::json!({ "exit_code": 0, "stdout": expected }));
+}
+
+/// What a program writes is told while it runs, to who asks for the pieces.
+#[test]
+fn what_a_program_writes_is_told_in_pieces() {
+    let session = session();
+    let call = step("rye/bash/bash", "command", "echo one; echo two 1>&amp;2");
+    session.put(".ai/directives/work.md", &directive("<tool>rye.bash.*</tool>", &call));
+    let told = lines(&session, "run work --allow-unsigned --provider steps --json --deltas");
+    let piece = |stream: &str, text: &str| {
+        told.iter().any(|line| {
+            line["event"] == "output" && line["stream"] == stream && line["text"] == text
+        })
+    };
+    assert!(piece("stdout", "one\n") && piece("stderr", "two\n"), "{told:?}");
+    let without = lines(&session, "run work --allow-unsigned --provider steps --json");
+    assert!(without.iter().all(|line| line["event"] != "output"), "{without:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_call_that_waits_suspends_the_thread() {
     insta::assert_snapshot!("suspended_show", session.rye("threads show"));
     let again = session.rye("resume THREAD --trust TRUST");
     assert!(again.contains("waits for approval") && again.ends_with("exit 4\n"), "{again}");
-    let data = session.rye("resume THREAD --trust TRUST --json");
+    let data = session.rye("resume THREAD --trust TRUST --json --quiet");
     assert!(data.contains("\"waits_for\": {") && data.ends_with("exit 4\n"), "{data}");
 }
 

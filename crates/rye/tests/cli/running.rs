@@ -12,7 +12,7 @@ fn the_quick_start() {
 #[test]
 fn the_quick_start_as_data() {
     insta::assert_snapshot!(
-        Session::new().rye("run notes/index --trust TRUST --provider steps --json")
+        Session::new().rye("run notes/index --trust TRUST --provider steps --json --quiet")
     );
 }
 

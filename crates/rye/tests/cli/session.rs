@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use assert_cmd::Command;
 
@@ -46,6 +47,19 @@ impl Session {
 
     /// The same with further variables in the environment.
     pub(crate) fn rye_with(&self, arguments: &str, variables: &[(&str, &str)]) -> String {
+        let output = self.output(arguments, variables);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let code = output.status.code().unwrap();
+        self.steady(&format!("$ rye {arguments}\n{out}--- standard error\n{err}--- exit {code}"))
+    }
+
+    /// Runs the program in the project and returns what it wrote, as it wrote it.
+    pub(crate) fn raw(&self, arguments: &str) -> Output {
+        self.output(arguments, &[])
+    }
+
+    fn output(&self, arguments: &str, variables: &[(&str, &str)]) -> Output {
         let words = arguments.split_whitespace().map(|word| match word {
             "TRUST" => examples().join("keys/example-trust.toml").display().to_string(),
             "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
@@ -53,18 +67,14 @@ impl Session {
         });
         let words: Vec<String> =
             words.map(|word| if word == "THREAD" { self.thread() } else { word }).collect();
-        let output = Command::new(env!("CARGO_BIN_EXE_rye"))
+        Command::new(env!("CARGO_BIN_EXE_rye"))
             .args(words)
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.home())
             .envs(variables.iter().copied())
             .output()
-            .unwrap();
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        let code = output.status.code().unwrap();
-        self.steady(&format!("$ rye {arguments}\n{out}--- standard error\n{err}--- exit {code}"))
+            .unwrap()
     }
 
     /// The trust document of the examples' key.

@@ -162,7 +162,8 @@ fn a_signal_leaves_a_thread_that_can_go_on() {
         ),
     );
     for signal in ["INT", "TERM"] {
-        let arguments = ["run", "notes/index", "--provider", "slow", "--allow-unsigned", "--json"];
+        let arguments =
+            ["run", "notes/index", "--provider", "slow", "--allow-unsigned", "--json", "--quiet"];
         let mut command = rye(&session, &session.project(), &arguments);
         command.arg("--trust").arg(trust_document());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

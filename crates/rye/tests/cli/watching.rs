@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 
 use crate::session::Session;
+use crate::streaming::fitting;
 
 const DIRECTIVE: &str = "# Talk\n\n```xml\n<directive name=\"talk\" version=\"1.0.0\">\n  <metadata>\n    \
     <description>Talks.</description>\n    <category>notes</category>\n    <author>rye</author>\n    \
@@ -81,7 +82,7 @@ fn an_answer_is_seen_while_it_comes_and_its_record_after_it() {
     assert!(signed.ends_with("exit 0\n"), "{signed}");
     let (go_on, waits) = channel();
     let server = std::thread::spawn(move || serve(&listener, &waits));
-    let run = start(&session, &["run", "notes/talk", "--provider", "half", "--json"]);
+    let run = start(&session, &["run", "notes/talk", "--provider", "half", "--json", "--deltas"]);
     while !session.has_record() {
         std::thread::yield_now();
     }
@@ -105,7 +106,10 @@ fn an_answer_is_seen_while_it_comes_and_its_record_after_it() {
     assert_eq!(&seen[..5], expected, "{seen:?}");
     assert_eq!(seen.last().unwrap(), "thread_complete");
     let report = run.wait_with_output().unwrap();
-    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let told = fitting(&String::from_utf8(report.stdout).unwrap());
+    let pieces: Vec<&str> = told.iter().filter_map(|line| line["text"].as_str()).collect();
+    assert_eq!(pieces, ["One\nTw", "o."]);
+    let report = &told.last().unwrap()["result"];
     assert_eq!((&report["state"], &report["text"]), (&json!("completed"), &json!("One\nTwo.")));
     let folder = session.project().join(".ai/threads").join(session.thread());
     assert!(!folder.join("live").exists(), "nothing is left of it");

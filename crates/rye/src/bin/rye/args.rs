@@ -106,3 +106,14 @@ pub(crate) enum Command {
     Completions(commands::completions::Arguments),
     Help(commands::help::Arguments),
 }
+
+impl Command {
+    /// Whether `--json` means one object a line, while it happens.
+    pub(crate) fn tells_as_it_happens(&self) -> bool {
+        match self {
+            Self::Run(arguments) => !arguments.telling.quiet,
+            Self::Resume(arguments) => !arguments.telling.quiet,
+            _ => false,
+        }
+    }
+}

@@ -23,6 +23,7 @@ pub(crate) struct Environment {
     project: Option<PathBuf>,
     user: Option<PathBuf>,
     may_color: bool,
+    streams: bool,
 }
 
 impl Environment {
@@ -30,14 +31,15 @@ impl Environment {
         clippy::disallowed_methods,
         reason = "the program is what reads the environment for all below"
     )]
-    pub(crate) fn read(global: Global) -> Self {
+    pub(crate) fn read(global: Global, is_stream: bool) -> Self {
         let working_directory = env::current_dir().ok();
         let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let user = global.user_space.clone().or(home);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
         let project = global.project.clone().or_else(found);
         let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { global, working_directory, project, user, may_color }
+        let streams = is_stream && global.json;
+        Self { global, working_directory, project, user, may_color, streams }
     }
 
     /// A variable that configuration names, such as the one that holds a provider's key.
@@ -69,6 +71,11 @@ impl Environment {
 
     pub(crate) fn json(&self) -> bool {
         self.global.json
+    }
+
+    /// Whether data is one JSON object a line, as it happens, and not one value at the end.
+    pub(crate) fn streams(&self) -> bool {
+        self.streams
     }
 
     /// Whether standard error is to have colors.

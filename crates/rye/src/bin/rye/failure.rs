@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::excerpt::{self, Excerpt};
 use crate::exit::Exit;
 use crate::output;
+use crate::stream;
 
 /// A failure with the exit code that it comes to.
 #[derive(Debug)]
@@ -87,11 +88,8 @@ impl Failure {
     /// output, so that programs need not read prose.
     pub(crate) fn print(&self, environment: &Environment) {
         if environment.json() {
-            output::json(&json!({ "error": {
-                    "class": self.exit.as_str(),
-                    "exit_code": self.exit.code(),
-                    "causes": self.sentences,
-                } }));
+            let sentences: Vec<&str> = self.sentences.iter().map(String::as_str).collect();
+            tell_programs(self.exit, &sentences, environment.streams());
         }
         for (depth, sentence) in self.sentences.iter().enumerate() {
             let lead = if depth == 0 { "error: " } else { "  because: " };
@@ -114,14 +112,27 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
         let text = error.render().to_string();
         let cause = text.split("\n\n").next().unwrap_or_default();
         let cause = cause.strip_prefix("error: ").unwrap_or(cause).trim_end();
-        let (class, exit_code) = (Exit::Usage.as_str(), Exit::Usage.code());
-        output::json(
-            &json!({ "error": { "class": class, "exit_code": exit_code, "causes": [cause] } }),
-        );
+        tell_programs(Exit::Usage, &[cause], wants_lines());
     }
     // Nobody may be left to read it.
     drop(error.print());
     if is_help { Exit::Fine } else { Exit::Usage }
+}
+
+fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {
+    let error = json!({ "class": exit.as_str(), "exit_code": exit.code(), "causes": causes });
+    if is_stream {
+        stream::error(&error);
+    } else {
+        output::json(&json!({ "error": error }));
+    }
+}
+
+/// Whether a command line that cannot be read asks for one object a line, as far as its words say.
+fn wants_lines() -> bool {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let is_quiet = words.iter().any(|word| word == "--quiet" || word == "-q");
+    !is_quiet && words.first().is_some_and(|word| word == "run" || word == "resume")
 }
 
 impl From<ResolveError> for Failure {

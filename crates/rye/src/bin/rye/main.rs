@@ -23,6 +23,7 @@ mod progress;
 mod refused;
 mod revision;
 mod side;
+mod stream;
 mod table;
 #[cfg(feature = "otel")]
 mod telemetry;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return failure::misspelled(&error).into(),
     };
-    let environment = Environment::read(cli.global);
+    let environment = Environment::read(cli.global, cli.command.tells_as_it_happens());
     match dispatch(cli.command, &environment) {
         Ok(exit) => exit.into(),
         Err(failure) => {

@@ -69,13 +69,32 @@ pub(crate) fn json(value: &Value) {
     painted(&format!("{}\n", plain_json(value)));
 }
 
-/// JSON in which what a person does not see is written as an escape, which is the same value to a program.
+/// Prints one of many values for programs: one line of JSON.
+pub(crate) fn json_line(value: &Value) {
+    json_text(&value.to_string());
+}
+
+/// The same for JSON that is written already, whose numbers and order stay as they are.
+pub(crate) fn json_text(line: &str) {
+    painted(&format!("{}\n", plain(line)));
+}
+
+/// Whether somebody looks at standard output.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 fn plain_json(value: &Value) -> String {
+    plain(&format!("{value:#}"))
+}
+
+/// JSON in which what a person does not see is written as an escape, which is the same value to a program.
+fn plain(json: &str) -> String {
     let escaped = |c: char| -> String {
         c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
     };
     // Line ends stand between the values alone: within a string, JSON has escaped them already.
-    replaced(&format!("{value:#}"), |_| false, escaped)
+    replaced(json, |_| false, escaped)
 }
 
 /// A path in data for programs; JSON has no place for bytes that are not UTF-8, so they are replaced.
@@ -95,7 +114,7 @@ pub(crate) fn text(value: &Value) -> String {
 
 /// A text that a model or a tool wrote, as standard output shows it: a terminal gets no commands out of it.
 pub(crate) fn for_people(text: &str) -> String {
-    if io::stdout().is_terminal() { visible(text) } else { text.to_owned() }
+    if is_terminal() { visible(text) } else { text.to_owned() }
 }
 
 /// A text in which a person sees all that is there: control characters except line ends and tabs, marks that change the

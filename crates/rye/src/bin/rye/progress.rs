@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
 use rye::thread::transcript::Event;
-use rye::thread::{Delta, Observer, OutputPiece};
+use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece};
 use serde_json::Value;
 
+use crate::clock::SystemClock;
 use crate::output::{painted_error, visible};
 
 /// Tells of a run while it runs; silent when nobody looks.
@@ -14,6 +15,9 @@ use crate::output::{painted_error, visible};
 pub(crate) struct Progress {
     is_shown: bool,
     colors: bool,
+    clock: SystemClock,
+    /// What all answers cost so far.
+    spent: Mutex<Nanos>,
     /// What of the answer under way is on the terminal.
     told: Mutex<Told>,
 }
@@ -27,9 +31,11 @@ pub(crate) struct Told {
 }
 
 impl Progress {
-    /// Shows itself on a terminal, unless the operator wants quiet.
-    pub(crate) fn new(quiet: bool, colors: bool) -> Self {
-        Self { is_shown: !quiet && io::stderr().is_terminal(), colors, told: Mutex::default() }
+    /// Shows itself on a terminal, where it is wanted.
+    pub(crate) fn new(is_wanted: bool, colors: bool) -> Self {
+        let is_shown = is_wanted && io::stderr().is_terminal();
+        let (clock, spent) = (SystemClock::new(), Mutex::new(Nanos::ZERO));
+        Self { is_shown, colors, clock, spent, told: Mutex::default() }
     }
 
     /// Shows more of the answer, from where it was left.
@@ -59,6 +65,13 @@ impl Progress {
         }
     }
 
+    /// What a run has come to by now: money and time.
+    fn so_far(&self, cost: Nanos) -> String {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        *spent = spent.saturating_add(cost);
+        format!("{spent}, {:.1} s so far", self.clock.elapsed().as_secs_f64())
+    }
+
     fn say(&self, text: &str) {
         let text = visible(text);
         match self.colors {
@@ -73,7 +86,10 @@ impl Observer for Progress {
         if !self.is_shown || self.has_shown(event) {
             return;
         }
-        if let Some(text) = line(event) {
+        if let Event::StepFinish { cost, reply, .. } = event {
+            let so_far = self.so_far(*cost);
+            self.say(&format!("  {} tokens, {cost}; {so_far}", reply.usage.total()));
+        } else if let Some(text) = line(event) {
             self.say(&text);
         }
     }
@@ -141,9 +157,6 @@ fn line(event: &Event) -> Option<String> {
             Some(format!("    refused: {}", refusal.message))
         }
         Event::ThreadContinued { next, .. } => Some(format!("goes on as {next}")),
-        Event::StepFinish { cost, reply, .. } => {
-            Some(format!("  {} tokens, {cost}", reply.usage.total()))
-        }
         _ => None,
     }
 }

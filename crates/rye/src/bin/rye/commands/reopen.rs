@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key_if_any;
 use crate::output;
-use crate::progress::Progress;
+use crate::stream::Telling;
 
 /// Go on with a thread that was stopped, killed or suspended
 #[derive(Debug, Args)]
@@ -20,15 +20,15 @@ use crate::progress::Progress;
     after_help = "Everything that the thread rests on is verified again and must be what it was; what was answered and done is \
                         taken from its transcript, so that nothing is asked or done twice. A call that may have happened and \
                         cannot be repeated waits for `rye approve` or `rye deny`.\n\n\
-                        Exits with 3 when something changed since or the transcript was changed, and with 4 when a call waits.\n\n\
+                        Exits with 3 when something changed since or the transcript was changed, and with 4 when a call waits. \
+                        `--json` prints lines as `rye run` does, those of this opening.\n\n\
                         Example:\n  rye resume index-019a0000-0000-7000-8000-000000000000"
 )]
 pub(crate) struct Resume {
     /// The thread
     thread: ThreadId,
-    /// Say nothing on standard error while it runs
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
 }
 
 /// Approve the call that a thread waits with
@@ -64,12 +64,11 @@ pub(crate) struct End {
 
 pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
     environment.project()?;
-    let progress = Progress::new(arguments.quiet, environment.colors());
+    let watch = arguments.telling.begin(&arguments.thread, environment);
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
-    let prompt = Prompt::new(environment, arguments.quiet);
+    let prompt = Prompt::new(environment, arguments.telling.quiet);
     let rye = environment.rye()?;
-    let host =
-        Host { observer: &progress, approver: &prompt, ..host(&clock, &cancel, environment)? };
+    let host = Host { observer: &watch, approver: &prompt, ..host(&clock, &cancel, environment)? };
     let report = with_signals(&cancel, rye.resume(&arguments.thread, host))??;
     Ok(tell(&report, environment))
 }

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
 use crate::output;
-use crate::progress::Progress;
+use crate::stream::{self, Telling};
 #[cfg(feature = "otel")]
 use crate::telemetry::exported;
 
@@ -31,8 +31,12 @@ use crate::telemetry::exported;
     after_help = "Exits with 3 when the run fails because trust or permission stood against it, with 4 when a call waits for \
                         approval and nobody is there to ask, and with 5 when a limit or the budget ended it. Ctrl-C stops the \
                         thread so that `rye resume` goes on with it.\n\n\
+                        With `--json`, each line is an object while it happens: `stream_start`, then the records of the \
+                        transcript as they are written, and `result` or `error` last. `rye schema run_stream` describes \
+                        them. With `--quiet` as well, the result alone is printed.\n\n\
                         Examples:\n  rye run notes/index --input folder=notes --provider steps\n  \
-                        rye run notes/index --model claude-haiku-4-5 --turns 5 --json"
+                        rye run notes/index --model claude-haiku-4-5 --turns 5 --json\n  \
+                        rye run notes/index --provider steps --json --quiet"
 )]
 pub(crate) struct Arguments {
     /// The directive, such as `notes/index`
@@ -60,16 +64,15 @@ pub(crate) struct Arguments {
     /// At most this many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     duration: Option<u64>,
-    /// Say nothing on standard error while it runs
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
 }
 
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let project = environment.project()?;
-    let progress = Progress::new(arguments.quiet, environment.colors());
-    let prompt = Prompt::new(environment, arguments.quiet);
-    let request = request(arguments)?;
+    let prompt = Prompt::new(environment, arguments.telling.quiet);
+    let (request, telling) = request(arguments)?;
+    let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {
         Ok(key) => (key.map(Arc::new), environment.rye()),
         Err(failure) => (None, Err(failure)),
@@ -79,7 +82,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     let host = Host {
         clock: &clock,
         secrets: &Variables,
-        observer: &progress,
+        observer: &watch,
         approver: &prompt,
         cancel: &cancel,
         random: Arc::new(random),
@@ -112,7 +115,7 @@ fn exported<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
+fn request(arguments: Arguments) -> Result<(RunRequest, Telling), Failure> {
     let thread = ThreadId::new(arguments.id.as_str(), &uuid::Uuid::now_v7().to_string());
     let thread = thread.map_err(|error| Failure::of(&error, Exit::Usage))?;
     let mut request = RunRequest::new(arguments.id, thread);
@@ -127,7 +130,7 @@ fn request(arguments: Arguments) -> Result<RunRequest, Failure> {
     request.limits.tokens = arguments.tokens;
     request.limits.spend = arguments.spend;
     request.limits.duration_seconds = arguments.duration;
-    Ok(request)
+    Ok((request, arguments.telling))
 }
 
 /// The keys of providers, from the variables that their configurations name.
@@ -226,7 +229,9 @@ async fn terminated() {
 pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
     let outcome = &report.outcome;
     output::warnings(&report.warnings);
-    if environment.json() {
+    if environment.streams() {
+        stream::result(&report.to_json());
+    } else if environment.json() {
         output::json(&report.to_json());
     } else {
         match &outcome.outputs {

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Print the JSON schema of a configuration file, or the names of all schemas
+/// Print the JSON schema of a configuration file or of a run's lines, or all schemas' names
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  rye schema\n  rye schema resilience > resilience.schema.json")]
 pub(crate) struct Arguments {
