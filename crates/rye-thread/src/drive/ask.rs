@@ -38,6 +38,10 @@ impl Driver<'_> {
         if self.owed.is_some() {
             self.write()?;
         }
+        if let Some(failure) = self.tape.as_ref().and_then(|tape| tape.stopped(Limit::Spend)) {
+            // What children spent is in no replay.
+            return Err(Stop::Failed(failure.clone()));
+        }
         let reservation = self.reserve(run, &mut request)?;
         let reserved = reservation.as_ref().map_or(Nanos::ZERO, Reservation::amount);
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);

@@ -102,10 +102,12 @@ impl Driver<'_> {
             return Err(Stop::Failed(self.out_of_time(run)));
         }
         for prepared in &group {
-            // A call that is run again has its intent on record.
-            if self.progress.intents <= prepared.index {
+            let is_new = self.progress.intents <= prepared.index;
+            // A call that is run again has its intent on record. One that somebody let run again has another one, which
+            // shows that what they said was acted on: it is not for a third run.
+            if is_new || (prepared.plan.runs() && run.decision(prepared.index).is_some()) {
                 self.emit(&prepared.intent)?;
-                self.progress.intents = prepared.index + 1;
+                self.progress.intents = self.progress.intents.max(prepared.index + 1);
             }
         }
         let only_reads = group.iter().all(|prepared| prepared.plan.changes_nothing());
@@ -135,9 +137,10 @@ impl Driver<'_> {
             self.write()?;
         }
         match interrupted {
-            None => Ok(()),
+            // In a replay the time is known by what is recorded until it ran out.
+            None if self.tape.is_none() || !self.left(run).is_zero() => Ok(()),
+            None | Some(Interruption::OutOfTime) => Err(Stop::Failed(self.out_of_time(run))),
             Some(Interruption::Halted(halt)) => Err(halt.into()),
-            Some(Interruption::OutOfTime) => Err(Stop::Failed(self.out_of_time(run))),
         }
     }
 

@@ -38,6 +38,10 @@ impl Prepared<'_> {
 }
 
 impl Plan<'_> {
+    pub(super) fn runs(&self) -> bool {
+        matches!(self, Self::Run { .. })
+    }
+
     /// Whether nothing outside of the thread is changed by it.
     pub(super) fn changes_nothing(&self) -> bool {
         matches!(self, Self::Answer(_)) || self.is_read_only()

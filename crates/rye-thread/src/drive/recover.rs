@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::wire::EndWire;
-pub(super) use self::wire::Recorded;
+pub(super) use self::wire::{FallbackWire, Recorded};
 use super::batch::Progress;
 use super::hooks::{Due, Entry, Log};
 use crate::budget::LedgerError;
@@ -174,7 +174,7 @@ impl Fold {
                 self.of_hook(Entry::Decided(decision))
             }
             Recorded::Continued { next } => self.continued(next),
-            Recorded::Fallback => {
+            Recorded::Fallback(_) => {
                 self.has_fallen_back = true;
                 Ok(())
             }
@@ -247,6 +247,14 @@ impl Fold {
 
     fn call_start(&mut self, call_id: &str, name: &str) -> Result<(), String> {
         let (calls, returns) = self.calls()?;
+        // Somebody let the call run again, and now it does.
+        let last = self.progress.intents.checked_sub(1);
+        if let Some(last) = last.filter(|last| self.run.decision(*last).is_some())
+            && calls.get(last).is_some_and(|call| call.id == call_id && call.name == name)
+        {
+            self.run.begun(last);
+            return Ok(());
+        }
         let own = self.progress.intents.checked_sub(calls.len());
         let call = own.map_or_else(|| calls.get(self.progress.intents), |own| returns.get(own));
         match call {

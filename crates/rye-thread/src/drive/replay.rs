@@ -4,7 +4,6 @@ mod tape;
 mod visible;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rye_caps::Authority;
 use rye_sign::SigningKey;
@@ -16,7 +15,7 @@ use crate::budget::MemoryLedger;
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Injected, Reading, read};
 use crate::{
-    Cancel, Clock, Hooks, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
+    Cancel, Hooks, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
     ThreadRecord,
 };
 
@@ -85,15 +84,15 @@ pub async fn replay(
     record.transcript = None;
     let kept: Arc<dyn Store> = Arc::clone(&store) as _;
     let mut journal = Journal::in_memory(record, Arc::clone(&key), kept, NOW)?;
-    let voice = Voice { info: context.info.clone(), tape: Arc::clone(&tape) };
+    let voice = Voice::of(&tape, context.info);
     let driver = DriveContext {
         provider: &voice,
         palette: context.palette,
         authority: context.authority,
         ledger: &MemoryLedger::new(),
         journal: &mut journal,
-        clock: &Still,
-        observer: &(),
+        clock: &*tape,
+        observer: &*tape,
         approver: &*tape,
         cancel: &Cancel::new(),
         injected: context.injected,
@@ -130,25 +129,22 @@ fn key() -> Result<Arc<SigningKey>, JournalError> {
     Ok(Arc::new(SigningKey::generate().map_err(failed)?))
 }
 
-/// The time of a replay, in which none passes.
-struct Still;
-
 const NOW: Moment = Moment::from_unix_millis(0);
-
-impl Clock for Still {
-    fn now(&self) -> Moment {
-        NOW
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
-    }
-}
 
 /// Answers what was answered.
 struct Voice {
     info: ProviderInfo,
     tape: Arc<Tape>,
+    fallback: Option<Box<Self>>,
+}
+
+impl Voice {
+    fn of(tape: &Arc<Tape>, first: &ProviderInfo) -> Self {
+        let mut infos = tape.answerers(first).into_iter().rev();
+        let last = infos.next().unwrap_or_else(|| first.clone());
+        let speaks = |info, fallback| Self { info, tape: Arc::clone(tape), fallback };
+        infos.fold(speaks(last, None), |next, info| speaks(info, Some(Box::new(next))))
+    }
 }
 
 #[async_trait::async_trait]
@@ -159,5 +155,9 @@ impl Provider for Voice {
 
     async fn complete(&self, _: &crate::Request) -> Result<crate::Reply, crate::ProviderError> {
         self.tape.reply()
+    }
+
+    fn fallback(&self) -> Option<&dyn Provider> {
+        self.fallback.as_deref().map(|next| next as &dyn Provider)
     }
 }

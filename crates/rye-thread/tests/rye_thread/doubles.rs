@@ -17,8 +17,8 @@ use rye_thread::{
     ApprovalRequest, Approver, Cancel, Clock, Decision, Delta, DeltaSink, DriveContext, Effect,
     Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract, OutputField,
     OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError, ProviderErrorClass,
-    ProviderInfo, Registry, Reply, Request, Run, StopReason, ThreadId, ThreadRecord, Tool,
-    ToolCall, ToolOutput, ToolSpec, Usage, drive,
+    ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Run, StopReason, ThreadId,
+    ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive, replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -276,6 +276,7 @@ impl Thread {
         let specs = palette.specs(&self.contract);
         let run =
             Run::new(opening, specs, self.contract, self.limits.clone(), self.info.max_output);
+        let (again, info) = (run.clone(), self.info.clone());
         let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
             .narrow(Layer::new(LayerName::Directive("test/greet".to_owned()), self.grant));
         let mut record =
@@ -306,12 +307,19 @@ impl Thread {
             hooks: &self.hooks,
         };
         let outcome = drive(run, context).await;
-        // Whatever a test is about: who watches is told what is recorded, byte for byte, unless it could not be written.
-        let transcript = std::fs::read_to_string(journal.folder().join("transcript.jsonl"));
-        let told = watching.records.into_inner().unwrap();
-        assert!(transcript.is_err() || told.starts_with(&transcript.unwrap()), "{told}");
+        check_told(&journal, &watching);
+        let context = ReplayContext {
+            info: &info,
+            palette: &palette,
+            authority: &authority,
+            injected: &self.injected,
+            hooks: &self.hooks,
+            record: journal.record(),
+        };
+        let replayed = replayed(again, &journal, &key, context).await;
         Driven {
             outcome,
+            replayed,
             requests: script.requests.into_inner().unwrap(),
             watched: watching.events.into_inner().unwrap(),
             deltas: watching.deltas.into_inner().unwrap(),
@@ -323,6 +331,25 @@ impl Thread {
             place: self.place,
         }
     }
+}
+
+/// Whatever a test is about: who watches is told what is recorded, byte for byte, unless it could not be written.
+fn check_told(journal: &Journal, watching: &Watching) {
+    let transcript = std::fs::read_to_string(journal.folder().join("transcript.jsonl"));
+    let told = watching.records.lock().unwrap();
+    assert!(transcript.is_err() || told.starts_with(&transcript.unwrap()), "{told}");
+}
+
+/// What a replay of a transcript comes to, where that can be read.
+async fn replayed(
+    run: Run,
+    journal: &Journal,
+    key: &SigningKey,
+    context: ReplayContext<'_>,
+) -> Option<Replayed> {
+    let path = journal.folder().join("transcript.jsonl");
+    let reading = read_file(&path, &thread_id(), &[key.public()]).ok()?;
+    Some(replay(run, &reading, context).await.unwrap())
 }
 
 /// Somebody who always says the same, or nobody.
@@ -342,6 +369,8 @@ pub(crate) fn thread_id() -> ThreadId {
 /// What is left of a thread.
 pub(crate) struct Driven {
     pub(crate) outcome: Outcome,
+    /// What a replay of its transcript came to, where that could be read.
+    pub(crate) replayed: Option<Replayed>,
     pub(crate) requests: Vec<Request>,
     pub(crate) watched: Vec<String>,
     pub(crate) deltas: Vec<String>,
@@ -420,6 +449,8 @@ impl Driven {
         );
         assert_eq!(transcript.torn, None);
         assert_eq!(self.watched, self.events(), "an observer sees what is recorded");
+        let replayed = self.replayed.as_ref().expect("the transcript is whole");
+        assert_eq!(replayed.divergence, None, "a replay is what happened");
         let listed = self.registry.show(&thread_id()).unwrap().unwrap();
         assert_eq!((listed.state, listed.cost), (record.state, record.cost));
         assert_eq!(self.spent().1, 0, "nothing stays reserved");

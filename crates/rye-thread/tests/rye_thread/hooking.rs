@@ -1,6 +1,7 @@
 //! Hooks: which act, in which order, and what comes of it.
 
 mod effects;
+mod replaying;
 mod resuming;
 
 use std::sync::{Arc, Mutex};

@@ -12,6 +12,7 @@ mod calling;
 mod failing;
 mod finishing;
 mod hooking;
+mod interrupting;
 mod recording;
 mod replaying;
 mod resuming;

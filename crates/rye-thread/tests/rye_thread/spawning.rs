@@ -1,11 +1,20 @@
 //! Threads with children, cut off anywhere.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rye_caps::{Capability, Kind, Primary};
 use rye_thread::budget::Ledger as _;
 use rye_thread::transcript::Reading;
-use rye_thread::{Nanos, ThreadId, ThreadState};
+use rye_thread::{
+    Children, Ended, Ending, HookEffect, HookEvent, Nanos, PaletteEntry, Spawn, SpawnRequest,
+    Spawned, ThreadId, ThreadState, ToolOutput, ToolSpec, Waiting, handed_over,
+};
+use serde_json::{Value, json};
 
-use crate::doubles::thread_id;
+use crate::doubles::{Thread, call, calls, thread_id};
 use crate::family::{Home, child};
+use crate::hooking::{deciding, hooks};
 use crate::world::{EVERY, count, outcome, visible};
 
 const CHILDREN: u64 = 6;
@@ -83,5 +92,55 @@ async fn cut_anywhere_a_tree_ends_the_same() {
         if !lines.is_empty() {
             check(&whole, &expected, end).await;
         }
+    }
+}
+
+/// Children that are done as soon as they are started.
+struct Quick;
+
+#[async_trait]
+impl Children for Quick {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (id, limits) = (child(request.number), request.left.clone());
+        Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForTheEnd, limits))
+    }
+
+    async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
+    }
+
+    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn end(&self, _: Ending) -> Ended {
+        Ended::All
+    }
+}
+
+fn spawning() -> PaletteEntry {
+    let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+    let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+    PaletteEntry::spawning("a/spawn", spec, capability, Arc::new(Quick))
+}
+
+/// A conversation that goes on in another thread starts no more threads for it.
+#[tokio::test]
+async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
+    for (count, left) in [(0, 4), (1, 3), (4, 0)] {
+        let spawn = |n: usize| call(&format!("s{n}"), "a_spawn", json!({}));
+        let mut made: Vec<_> = (0..count).map(spawn).collect();
+        made.push(call("x", "a_gone", json!({})));
+        let mut thread = Thread::new(vec![calls(made)]).with(spawning());
+        thread.limits.spawns = 4;
+        thread.info.context_window = 120;
+        thread.info.prices = Some(rye_thread::Prices::free());
+        let full = HookEvent::ContextLimitReached;
+        thread.hooks = hooks(vec![deciding("on", full, HookEffect::Continue)]);
+        let driven = thread.drive().await;
+        driven.check_consistent();
+        assert_eq!(driven.outcome.state, ThreadState::Continued, "{:?}", driven.outcome.failure);
+        let limits = handed_over(&driven.transcript()).unwrap().limits;
+        assert_eq!((limits.spawns, limits.depth), (left, 5), "after {count}");
     }
 }

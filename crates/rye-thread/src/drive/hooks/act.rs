@@ -61,12 +61,18 @@ impl<'a> Driver<'a> {
         }
         self.have_approved(&mut prepared, Asking::Always).await?;
         let start = start(hook, action, &prepared);
-        let is_again = self.logged(&start)?.is_some();
-        if let Some(returned) = self.log.receipt() {
-            return Ok(returned);
-        }
-        if is_again {
-            self.have_approved(&mut prepared, Asking::Never).await?;
+        // What was begun before and has no receipt may have happened: each further run of it is decided on by itself.
+        while self.logged(&start)?.is_some() {
+            if let Some(returned) = self.log.receipt() {
+                return Ok(returned);
+            }
+            let asked = self.have_approved(&mut prepared, Asking::Never).await?;
+            if let Some(returned) = self.log.receipt() {
+                return Ok(returned);
+            }
+            if asked != Some(Decision::Approved) {
+                break;
+            }
         }
         let returned = self.run_action(run, hook, prepared).await?;
         let Returned { result, refusal } = returned.clone();
@@ -75,25 +81,28 @@ impl<'a> Driver<'a> {
     }
 
     /// Has somebody decide on the call: `Always` asks as configured, `Never` because it began before.
+    ///
+    /// Gives back what they said, where they had to be asked.
     async fn have_approved(
         &mut self,
         prepared: &mut Prepared<'_>,
         asking: Asking,
-    ) -> Result<(), Stop> {
-        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(()) };
+    ) -> Result<Option<Decision>, Stop> {
+        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(None) };
         let is_again = asking == Asking::Never;
         let Some(why) =
             reason(&offered.entry, std::slice::from_ref(&offered.entry.capability), is_again)
         else {
-            return Ok(());
+            return Ok(None);
         };
         let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
         let answer = denied(prepared.call, offered, is_again);
-        if self.have_decided(request).await? == Decision::Denied {
+        let decision = self.have_decided(request).await?;
+        if decision == Decision::Denied {
             prepared.plan = Plan::Answer(answer);
         }
-        Ok(())
+        Ok(Some(decision))
     }
 
     async fn run_action(

@@ -10,7 +10,7 @@ use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::message::disk::{ReplyDisk, ResultDisk};
 use crate::outcome::disk::{FailureDisk, RefusalDisk};
 use crate::transcript::{Record, Triggered};
-use crate::{Decision, Failure, Nanos, Returned, ThreadId, ThreadState};
+use crate::{Decision, Failure, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState};
 
 /// One record, read for what it says about the run.
 pub(in crate::drive) enum Recorded {
@@ -37,7 +37,7 @@ pub(in crate::drive) enum Recorded {
     },
     End(EndWire),
     /// The thread was handed to another model.
-    Fallback,
+    Fallback(FallbackWire),
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
@@ -63,7 +63,7 @@ impl Recorded {
                 let DecidedWire { decision } = payload(record)?;
                 Self::Decided { decision: decision.parse().map_err(|error| format!("{error}"))? }
             }
-            "model_fallback" => Self::Fallback,
+            "model_fallback" => Self::Fallback(payload(record)?),
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
             "step_start" => {
                 let StartWire { reservation } = payload(record)?;
@@ -209,8 +209,38 @@ impl EndWire {
         self.state.parse().map_err(|error| format!("{error}"))
     }
 
-    pub(super) fn failure(self) -> Result<Option<Failure>, String> {
+    pub(in crate::drive) fn failure(self) -> Result<Option<Failure>, String> {
         self.failure.map(FailureDisk::into_failure).transpose()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(in crate::drive) struct FallbackWire {
+    provider: String,
+    model: String,
+    nanos_per_million_tokens: Option<PricesWire>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PricesWire {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl FallbackWire {
+    /// Who answered from then on; what is not recorded is as `before`.
+    pub(in crate::drive) fn info(&self, before: &ProviderInfo) -> ProviderInfo {
+        let (window, most) = (before.context_window, before.max_output);
+        let mut info = ProviderInfo::new(&self.provider, &self.model, window, most);
+        info.prices = self.nanos_per_million_tokens.as_ref().map(|wire| {
+            let mut prices = Prices::new(Nanos::new(wire.input), Nanos::new(wire.output));
+            prices.cache_read = Nanos::new(wire.cache_read);
+            prices.cache_write = Nanos::new(wire.cache_write);
+            prices
+        });
+        info
     }
 }
 

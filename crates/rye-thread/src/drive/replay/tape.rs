@@ -1,22 +1,30 @@
 //! Recorded answers, receipts and decisions, each given out once and in order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::drive::hooks::{Entry, Frame};
-use crate::drive::recover::Recorded;
-use crate::transcript::Reading;
+use super::visible::{is_seen, visible};
+use crate::drive::hooks::Entry;
+use crate::drive::recover::{FallbackWire, Recorded};
+use crate::transcript::{Event, Reading};
 use crate::{
-    ApprovalRequest, Approver, Decision, Failure, FailureKind, ProviderError, ProviderErrorClass,
-    Reply, Returned, ToolCall, ToolResult,
+    ApprovalRequest, Approver, Clock, Decision, Failure, FailureKind, Limit, LimitHit, Moment,
+    Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned, ToolCall,
+    ToolResult,
 };
 
 /// What a transcript holds of the world outside the run.
 #[derive(Debug)]
 pub(in crate::drive) struct Tape {
     left: Mutex<Left>,
+    stopped: Vec<Stopped>,
+    fallbacks: Vec<FallbackWire>,
+    /// How much the replay has come to of what a model sees and says.
+    seen: AtomicUsize,
     turns: u64,
     is_complete: bool,
 }
@@ -28,41 +36,68 @@ struct Left {
     decisions: VecDeque<Decision>,
 }
 
+/// A limit that ended the thread, or would have but for a hook.
+#[derive(Debug)]
+struct Stopped {
+    /// How much was seen before.
+    after: usize,
+    failure: Failure,
+    hit: LimitHit,
+}
+
 impl Tape {
     pub(super) fn of(reading: &Reading) -> Self {
-        let (mut left, mut is_complete, mut is_again) = (Left::default(), false, false);
-        let (mut evaluation, mut turns) = (0, 0);
-        for record in &reading.records {
+        let mut reel = Reel::default();
+        for (place, record) in reading.records.iter().enumerate() {
             match Recorded::read(record) {
-                Ok(Recorded::StepFinish { reply, .. }) => {
-                    turns += 1;
-                    left.replies.push_back(Ok(reply.into_reply()));
-                }
+                Ok(Recorded::StepStart { .. }) => reel.is_asked = true,
+                Ok(Recorded::StepFinish { reply, .. }) => reel.replied(reply.into_reply()),
                 Ok(Recorded::Hook(Entry::Triggered(frame))) => {
-                    if evaluation < frame.evaluation {
-                        evaluation = frame.evaluation;
-                        left.replies.extend(failed(&frame).map(Err));
+                    if let (Some(failure), true) = (&frame.failure, frame.is_final) {
+                        reel.failed(failure, || visible(&reading.records[..place]).len());
                     }
                 }
                 Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
-                    left.receipts.push_back(returned);
+                    reel.left.receipts.push_back(returned);
                 }
                 Ok(Recorded::CallResult { result, refusal }) => {
                     let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
-                    left.receipts.push_back(Returned { result: result.into_result(), refusal });
+                    reel.refused = refusal.as_ref().map(|it| it.message.clone()).or(reel.refused);
+                    let result = result.into_result();
+                    reel.left.receipts.push_back(Returned { result, refusal });
                 }
                 // A replay is not killed, so that nobody is asked about a call that was.
-                Ok(Recorded::Asked { .. }) => is_again = record.payload.get().contains(INTERRUPTED),
-                Ok(Recorded::Decided { decision }) if !is_again => {
-                    left.decisions.push_back(decision)
+                Ok(Recorded::Asked { .. }) => {
+                    reel.is_again = record.payload.get().contains(INTERRUPTED);
                 }
-                _ => {
-                    is_complete |=
-                        ["thread_complete", "thread_continued"].contains(&record.event.as_str())
+                Ok(Recorded::Decided { decision }) if !reel.is_again => {
+                    reel.left.decisions.push_back(decision)
                 }
+                Ok(Recorded::End(end)) => {
+                    reel.is_complete |= record.event == "thread_complete";
+                    if let Ok(Some(failure)) = end.failure() {
+                        reel.failed(&failure, || visible(&reading.records[..place]).len());
+                    }
+                }
+                Ok(Recorded::Fallback(next)) => {
+                    reel.is_asked = false;
+                    let refused = ProviderError::new(ProviderErrorClass::Overloaded, "as recorded");
+                    reel.left.replies.push_back(Err(refused));
+                    reel.fallbacks.push(next);
+                }
+                Ok(Recorded::Continued { .. }) => reel.is_complete = true,
+                _ => {}
             }
         }
-        Self { left: Mutex::new(left), turns, is_complete }
+        let Reel { left, stopped, fallbacks, turns, is_complete, .. } = reel;
+        let (left, seen) = (Mutex::new(left), AtomicUsize::new(0));
+        Self { left, stopped, fallbacks, seen, turns, is_complete }
+    }
+
+    /// Who answered, from `first` on.
+    pub(super) fn answerers(&self, first: &ProviderInfo) -> Vec<ProviderInfo> {
+        let fallbacks = self.fallbacks.iter().map(|fallback| fallback.info(first));
+        std::iter::once(first.clone()).chain(fallbacks).collect()
     }
 
     pub(super) const fn turns(&self) -> u64 {
@@ -105,13 +140,83 @@ impl Tape {
     }
 }
 
-/// A request that failed is on record where a hook was told of it.
-fn failed(frame: &Frame) -> Option<ProviderError> {
-    match &frame.failure {
-        Some(Failure { kind: FailureKind::Provider(class), message }) if frame.is_final => {
-            Some(ProviderError::new(*class, message.as_str()))
+/// A transcript while it is read.
+#[derive(Default)]
+struct Reel {
+    left: Left,
+    stopped: Vec<Stopped>,
+    fallbacks: Vec<FallbackWire>,
+    turns: u64,
+    is_complete: bool,
+    /// Whether a request waits for its answer.
+    is_asked: bool,
+    /// Whether the last question was whether an interrupted call may run again.
+    is_again: bool,
+    /// What the model was told when a call was refused last.
+    refused: Option<String>,
+}
+
+impl Reel {
+    fn replied(&mut self, reply: Reply) {
+        (self.is_asked, self.turns) = (false, self.turns + 1);
+        self.left.replies.push_back(Ok(reply));
+    }
+
+    /// The thread failed, which every hook that was told of it has on record.
+    ///
+    /// Where no request waited, an answer led there, or what was decided about one.
+    fn failed(&mut self, failure: &Failure, after: impl FnOnce() -> usize) {
+        let Failure { kind, message } = failure.clone();
+        let class = match kind {
+            FailureKind::Limit(hit) => {
+                self.is_asked = false;
+                return self.stopped.push(Stopped {
+                    after: after(),
+                    failure: failure.clone(),
+                    hit,
+                });
+            }
+            FailureKind::Provider(class) => class,
+            FailureKind::Refused => ProviderErrorClass::StepFailed,
+            _ => return,
+        };
+        if std::mem::take(&mut self.is_asked) {
+            // The run blames the refusal once more.
+            let blamed = self.refused.as_ref().map(|refused| format!("{refused}; then: "));
+            let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(&message);
+            self.left.replies.push_back(Err(ProviderError::new(class, own)));
         }
-        _ => None,
+    }
+}
+
+impl Tape {
+    /// The limit that the thread met when it had come as far as the replay has.
+    pub(in crate::drive) fn stopped(&self, limit: Limit) -> Option<&Failure> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let here = self.stopped.iter().find(|it| it.after == seen && it.hit.limit == limit);
+        here.map(|stopped| &stopped.failure)
+    }
+}
+
+/// No time passes in a replay but where it ran out for the thread.
+impl Clock for Tape {
+    fn now(&self) -> Moment {
+        super::NOW
+    }
+
+    fn elapsed(&self) -> Duration {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen);
+        let times = behind.filter(|it| it.hit.limit == Limit::Duration).map(|it| it.hit.value);
+        Duration::from_secs(times.max().unwrap_or_default())
+    }
+}
+
+impl Observer for Tape {
+    fn event(&self, event: &Event) {
+        if is_seen(event.name()) {
+            self.seen.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 

@@ -15,9 +15,16 @@ pub(super) struct Seen {
 /// All of it, in order.
 pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
     let (mut turn, mut calls, mut results) = (0_u64, 0_u64, 0_u64);
-    let mut seen = Vec::new();
+    let (mut seen, mut is_again) = (Vec::new(), false);
     for record in records {
         let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+        match record.event.as_str() {
+            "approval_requested" => is_again = payload["reason"] == "interrupted",
+            "tool_call_result" => is_again = false,
+            // The model made the call once, however often it had to be run.
+            "tool_call_start" if is_again => continue,
+            _ => {}
+        }
         let (what, text) = match record.event.as_str() {
             "thread_start" => ("the tools".to_owned(), pretty(&payload["tools"])),
             "system_prompt" => ("the system prompt".to_owned(), words(&payload["text"])),
@@ -59,6 +66,22 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
         seen.push(Seen { what, text });
     }
     seen
+}
+
+/// Whether [`visible`] shows an event of this name.
+pub(super) fn is_seen(event: &str) -> bool {
+    [
+        "hook_triggered",
+        "step_finish",
+        "system_prompt",
+        "thread_complete",
+        "thread_continued",
+        "thread_start",
+        "tool_call_result",
+        "tool_call_start",
+        "user_message",
+    ]
+    .contains(&event)
 }
 
 /// The SHA-256 over all of it, in hex.
