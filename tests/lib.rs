@@ -9,7 +9,7 @@ use std::time::Duration;
 use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
-use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId};
+use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadRecord};
 use rye::{
     Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye, Secrets,
     Setup, shipped, signed,
@@ -201,6 +201,28 @@ impl Scratch {
         drop(decided.expect("a call that waits"));
     }
 
+    /// Ends a thread and those below it, by this clock.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::cancel`].
+    pub fn cancel(&self, thread: &ThreadId, clock: &dyn Clock) -> Result<(), ReopenError> {
+        let cancel = Cancel::new();
+        self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) })
+    }
+
+    /// Changes the record of a thread as its operator could, who has the key that it is signed with.
+    ///
+    /// # Panics
+    ///
+    /// When there is no record that the project's key signed.
+    pub fn edit(&self, thread: &ThreadId, change: impl FnOnce(&mut ThreadRecord)) {
+        let folder = self.project().join(".ai/threads").join(thread.as_str());
+        let mut record = ThreadRecord::read(&folder, &[self.key.public()]).expect("a record");
+        change(&mut record);
+        record.write(&folder, &self.key).expect("a record that can be written");
+    }
+
     fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
         let signing_key = self.is_operators.then(|| Arc::clone(&self.key));
         Host { signing_key, ..host(cancel) }
@@ -284,7 +306,7 @@ fn write(path: &Path, text: &str) -> PathBuf {
 
 /// A clock that stands still.
 #[derive(Debug)]
-struct StoppedClock;
+pub struct StoppedClock;
 
 impl Clock for StoppedClock {
     fn now(&self) -> Moment {

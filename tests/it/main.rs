@@ -14,6 +14,8 @@ mod model;
 mod prompts;
 mod quickstart;
 mod refusal;
+mod reopening;
 mod review;
 mod seeds;
 mod shipped;
+mod vouching;

@@ -266,6 +266,7 @@ fn leave_failed(
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
     record.parent = request.lineage.as_ref().map(|lineage| lineage.parent.clone());
+    record.continues = request.continues.as_ref().map(|before| before.thread.clone());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
     let journal = store.journal(threads, record, key)?;
     journal.fail(reason, now).map_err(stored)
@@ -305,6 +306,15 @@ impl Store {
     /// Whether the thread has got as far as to have a record.
     fn has(&self, thread: &ThreadId) -> bool {
         self.folder.join(thread.as_str()).join("thread.json").exists()
+    }
+
+    /// Removes the record of a thread that could not begin, so that it can: nothing was ever done in it.
+    fn forget_failed(&self, thread: &ThreadId) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(thread.as_str()).join("thread.json")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.forget_unbegun(thread)
     }
 
     /// Removes what a program left of a thread that it was killed before it could begin: empty files, and nothing else.

@@ -8,6 +8,7 @@ use rye_sign::SigningKey;
 use rye_thread::ThreadRecord;
 
 use super::ReopenError;
+use super::continuing::bounded_by_continuation;
 use super::plan::plan;
 use super::prepare::token;
 use super::recorded::recorded_request;
@@ -32,7 +33,10 @@ impl Rye {
         request.lineage = self.lineage(&above, mint)?;
         let prepare =
             |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };
-        let plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
+        let mut plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
+        if request.continues.is_some() {
+            bounded_by_continuation(self, &mut plan).map_err(prepare)?;
+        }
         let narrowed = request.lineage.as_deref();
         let mut tokens = narrowed.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
         if let Some((host, key)) = mint {

@@ -52,14 +52,14 @@ pub(crate) fn begins(
 ) -> Result<Begins, PrepareError> {
     let mut opening = plan.opening(Some(answerer), wish)?;
     let mut injected = injected(&plan.composed);
-    let directive = continuation_directive(rye, plan, continuation.is_some())?;
-    let (Some(continuation), Some(directive)) = (continuation, directive) else {
+    let Some(continuation) = continuation else {
+        // One that is named must be there before anything is sent.
+        continuation_directive(rye, plan, false)?;
         return Ok(Begins { opening, text: None, directive: None, injected });
     };
     plan.limits.limits = continuation.limits.clone();
     plan.hooks = std::mem::replace(&mut plan.hooks, Hooks::none()).continuing();
-    let provenance = directive.content.provenance();
-    plan.authority = narrowed(&plan.authority, provenance, &plan.contract)?;
+    let directive = bounded_by_continuation(rye, plan)?;
     let entries = plan.composed.hooking.continuing.iter();
     let entries: Vec<&(String, HookEntry)> =
         entries.filter(|(_, entry)| !plan.composed.context.suppresses(&entry.id)).collect();
@@ -70,6 +70,18 @@ pub(crate) fn begins(
     opening.system = Some(system.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
     let text = Some(text.concat().join("\n\n"));
     Ok(Begins { opening, text, directive: Some(directive), injected })
+}
+
+/// What a thread that goes on with a conversation may do is bounded by who signed what it is told to do.
+pub(super) fn bounded_by_continuation(
+    rye: &Rye,
+    plan: &mut Plan,
+) -> Result<Item<Directive>, PrepareError> {
+    let directive = continuation_directive(rye, plan, true)?;
+    let directive = directive.expect("because one is shipped for those that name none");
+    let provenance = directive.content.provenance();
+    plan.authority = narrowed(&plan.authority, provenance, &plan.contract)?;
+    Ok(directive)
 }
 
 fn texts(entries: &[&(String, HookEntry)], slot: Slot) -> Vec<String> {

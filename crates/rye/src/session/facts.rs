@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::prompting::Composed;
 use crate::Rye;
 
-/// What vouches for an item beside the chain and its knowledge: a tool, a provider's or another configuration.
+/// What vouches for an item beside the chain and its knowledge: a tool, a provider's or another configuration, and a
+/// directive that a hook or a continuation puts before the model.
 #[derive(Debug)]
 pub(crate) struct Vouched {
     kind: ItemKind,

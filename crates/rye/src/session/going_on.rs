@@ -1,8 +1,10 @@
 //! From a thread that was continued to the one that continues it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use rye_thread::{Handover, ThreadId, ThreadState, handed_over};
+use rye_thread::store::{Claim, Store as _};
+use rye_thread::{FailureKind, Handover, JournalError, Moment, ThreadId, ThreadState, handed_over};
 
 use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
@@ -106,7 +108,7 @@ impl Rye {
             if !is_operators && host.signing_key.is_some() {
                 return Err(ReopenError::SelfVouched { thread: last });
             }
-            if !threads.join(next.as_str()).exists() {
+            if !self.has_begun(&threads, &next, host)? {
                 let request = self.successor(&last).map_err(|source| {
                     ReopenError::Continue(RunError::Continue {
                         thread: last.clone(),
@@ -117,5 +119,34 @@ impl Rye {
             }
             last = next;
         }
+    }
+
+    /// Whether anything can have happened in a thread: one that could not be prepared has a record and did nothing.
+    fn has_begun(
+        &self,
+        threads: &Path,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<bool, ReopenError> {
+        if !threads.join(thread.as_str()).join("thread.json").exists() {
+            return Ok(false);
+        }
+        let Found { reading, .. } = self.found(threads, thread)?;
+        let is_ours = reading.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
+        let failure = reading.record.failure.as_ref().map(|failure| &failure.kind);
+        let has_failed = is_ours && failure == Some(&FailureKind::Preparation);
+        Ok(!(has_failed && reading.transcript.records.is_empty()))
+    }
+
+    /// Clears the place of a thread that is begun another time, which nobody may be about to do as well.
+    pub(super) fn make_room(&self, thread: &ThreadId, host: &Host<'_>) -> Result<(), ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let (store, now) = (self.opened(&threads)?, host.clock.now());
+        let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(60_000));
+        let claim = Claim::new("`rye resume`", now, until);
+        let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
+        let forgotten = store.forget_failed(thread);
+        store.threads.release(&lease).map_err(JournalError::from)?;
+        forgotten.map_err(|error| ReopenError::Store(Box::new(error)))
     }
 }

@@ -129,7 +129,9 @@ impl Plan {
             Some(Answerer::Steps(_)) | None => None,
         };
         let configs = self.configs.iter().flat_map(Vouched::of_layers);
-        self.offer.items.iter().map(Vouched::of).chain(provider).chain(configs).collect()
+        let instructions = self.composed.hooking.directives().iter().map(Vouched::of);
+        let items = self.offer.items.iter().map(Vouched::of);
+        items.chain(provider).chain(configs).chain(instructions).collect()
     }
 
     /// Who answers, by what the request says and else the directive.

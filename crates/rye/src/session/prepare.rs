@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::continuing::{Begins, begins};
 use super::error::PrepareError;
-use super::facts::{TOKENS_ABOVE, facts, row_of, warnings};
+use super::facts::{TOKENS_ABOVE, Vouched, facts, row_of, warnings};
 use super::plan::plan;
 use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
@@ -95,7 +95,8 @@ pub(crate) fn prepare(
     let answerer = plan.answerer(rye, &wish)?;
     let begins = begins(rye, &mut plan, &answerer, &wish, request.continues.as_ref())?;
     let Begins { opening, text, directive, injected } = begins;
-    let vouched = plan.vouched(Some(&answerer));
+    let mut vouched = plan.vouched(Some(&answerer));
+    vouched.extend(directive.as_ref().map(Vouched::of));
     let provider = answerer.connect(host)?;
     let (composed, now) = (&plan.composed, host.clock.now());
     let limits = &plan.limits.limits;

@@ -1,5 +1,6 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -161,7 +162,10 @@ impl Rye {
     ) -> Result<RunReport, ReopenError> {
         let report = match self.latest(thread, &host)? {
             Latest::Thread(last) => self.resume_one(&last, host.clone()).await?,
-            Latest::ToBegin(request) => self.begin(&request, host.clone()).await?,
+            Latest::ToBegin(request) => {
+                self.make_room(&request.thread, &host)?;
+                self.begin(&request, host.clone()).await?
+            }
         };
         Ok(self.go_on(report, host).await?)
     }
@@ -270,13 +274,22 @@ impl Rye {
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<(), ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        // The thread first, so that it starts no more while those below it are ended.
+        // The thread first, so that it starts no more while those below it are ended; and each of these may have started
+        // one just before, which is found when it is looked for again.
         self.end(thread, host, &store, None)?;
-        for child in self.below(thread, &store)? {
-            match self.end(&child, host, &store, None) {
-                // One that ended by itself meanwhile has what was wanted of it.
-                Err(ReopenError::Ended { .. }) => {}
-                ended => ended?,
+        let mut seen = BTreeSet::new();
+        loop {
+            let mut below = self.below(thread, &store)?;
+            below.retain(|child| seen.insert(child.clone()));
+            if below.is_empty() {
+                break;
+            }
+            for child in below {
+                match self.end(&child, host, &store, None) {
+                    // One that ended by itself meanwhile has what was wanted of it.
+                    Err(ReopenError::Ended { .. }) => {}
+                    ended => ended?,
+                }
             }
         }
         match store.threads.close_child(thread) {

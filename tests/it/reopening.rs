@@ -1,0 +1,309 @@
+//! Threads that are opened again: what they rest on, what stands above them, and what was to go on after them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rye::sign::{SigningKey, TrustDocument};
+use rye::thread::{
+    Clock, Decision, FailureKind, Moment, Registry, ThreadId, ThreadRecord, ThreadState,
+};
+use rye::{ProviderChoice, ReopenError, RunError, RunReport, signed};
+use rye_tests::{Scratch, StoppedClock};
+use serde_json::json;
+use wiremock::MockServer;
+
+use super::model::{answer, provider, server, tool_use};
+
+const GREET: &str = r#"# Greet
+
+```xml
+<directive name="greet" version="1.0.0">
+  <metadata>
+    <description>Writes a greeting.</description>
+    <model tier="fast" /><continuation_directive>test/on</continuation_directive>
+    <permissions><execute><tool>rye.file-system.write</tool><tool>rye.agent.threads.*</tool><directive>test.*</directive></execute></permissions>
+  </metadata>
+</directive>
+```
+
+Write a greeting to a file of your choice.
+"#;
+
+const CHILD: &str = r#"# Child
+
+```xml
+<directive name="child" version="1.0.0">
+  <metadata>
+    <description>Writes a file.</description><model tier="fast" />
+    <permissions><execute><tool>rye.file-system.write</tool></execute></permissions>
+  </metadata>
+</directive>
+```
+
+Write a file.
+"#;
+
+/// A directive that says how to go on, and needs an input of this name.
+fn on(input: &str) -> String {
+    format!(
+        "# On\n\n```xml\n<directive name=\"on\" version=\"1.0.0\"><metadata><description>Goes on.</description></metadata><inputs><input name=\"{input}\" required=\"true\" /></inputs></directive>\n```\n\nGo on after {{input:{input}}}.\n"
+    )
+}
+
+fn write() -> wiremock::ResponseTemplate {
+    let input = json!({"path": "ada.txt", "content": "Hello Ada"});
+    answer(&json!([tool_use("call_1", "rye_file_system_write", &input)]), "tool_use")
+}
+
+fn says(text: &str) -> wiremock::ResponseTemplate {
+    answer(&json!([{"type": "text", "text": text}]), "end_turn")
+}
+
+/// A project whose model has a window that one turn fills.
+fn narrow(scratch: Scratch, server: &MockServer) -> Scratch {
+    scratch.sign(".ai/directives/test/greet.md", GREET);
+    scratch.sign(".ai/directives/test/child.md", CHILD);
+    let narrow = provider(server).replace("context_window: 100000", "context_window: 1200");
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &narrow);
+    scratch
+}
+
+async fn run(scratch: &Scratch) -> Result<RunReport, RunError> {
+    let local = |request: &mut rye::RunRequest| {
+        request.provider = ProviderChoice::Named("local".to_owned());
+    };
+    scratch.run_with("test/greet", &[], local).await
+}
+
+const FIRST: &str = "greet-019a0000-0000-7000-8000-000000000001";
+
+fn first() -> ThreadId {
+    FIRST.parse().unwrap()
+}
+
+/// What kept the next thread from beginning is mended, and it begins when the one before it is resumed.
+#[tokio::test]
+async fn a_continuation_that_failed_to_begin_is_begun_again() {
+    for is_operators in [false, true] {
+        let server = server(vec![write(), says("Done.")]).await;
+        let scratch = if is_operators { Scratch::new().with_operator() } else { Scratch::new() };
+        let scratch = narrow(scratch, &server);
+        scratch.sign(".ai/directives/test/on.md", &on("nothing_of_the_sort"));
+        let error = run(&scratch).await.unwrap_err();
+        let RunError::Prepare { thread: Some(next), .. } = error else { panic!("{error:?}") };
+        let record = |thread: &ThreadId| {
+            let rye = scratch.rye();
+            rye.thread(&rye.threads().unwrap(), thread).unwrap().record
+        };
+        let failed = record(&next);
+        assert_eq!(failed.failure.unwrap().kind, FailureKind::Preparation);
+        assert_eq!(failed.continues, Some(first()));
+        let still = scratch.resume(&first()).await.unwrap_err();
+        assert!(matches!(still, ReopenError::Continue(RunError::Prepare { .. })), "{still:?}");
+
+        scratch.sign(".ai/directives/test/on.md", &on("thread"));
+        let resumed = scratch.resume(&first()).await.unwrap();
+        assert_eq!(resumed.thread, next);
+        assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+        assert_eq!((record(&next).state, record(&next).failure), (ThreadState::Completed, None));
+        let ended = scratch.resume(&first()).await.unwrap_err();
+        assert!(matches!(ended, ReopenError::Ended { thread, .. } if thread == next));
+    }
+}
+
+/// A program that was killed between the folder of the next thread and its record leaves nothing in the way.
+#[tokio::test]
+async fn a_folder_without_a_record_is_not_in_the_way() {
+    let server = server(vec![write(), says("Done.")]).await;
+    let scratch = narrow(Scratch::new(), &server);
+    scratch.sign(".ai/directives/test/on.md", &on("nothing_of_the_sort"));
+    let RunError::Prepare { thread: Some(next), .. } = run(&scratch).await.unwrap_err() else {
+        panic!("it begins")
+    };
+    let folder = scratch.project().join(".ai/threads").join(next.as_str());
+    std::fs::remove_file(folder.join("thread.json")).unwrap();
+    scratch.sign(".ai/directives/test/on.md", &on("thread"));
+    let resumed = scratch.resume(&first()).await.unwrap();
+    assert_eq!((resumed.thread, resumed.outcome.state), (next, ThreadState::Completed));
+}
+
+/// Who signed the continuation directive bounds the thread that goes on, and so every child of it, also one that is
+/// resumed by itself.
+#[tokio::test]
+async fn a_child_of_a_continuation_goes_on_alone() {
+    let spawn = tool_use(
+        "call_2",
+        "rye_agent_threads_thread_directive",
+        &json!({"directive": "test/child"}),
+    );
+    let script = vec![write(), answer(&json!([spawn]), "tool_use"), write(), says("Written.")];
+    let server = server(script).await;
+    let scratch = narrow(Scratch::new().with_operator(), &server);
+    let guest = SigningKey::generate().unwrap();
+    let granted = [
+        "rye.execute.tool.rye.file-system.write",
+        "rye.execute.tool.rye.agent.threads.*",
+        "rye.execute.directive.test.*",
+    ];
+    let document =
+        TrustDocument::new("the guest", guest.public()).with_grants(granted.map(str::to_owned));
+    let file = format!(".ai/config/keys/trusted/{}.toml", guest.public().key_id());
+    scratch.put_user(&file, &document.to_toml());
+    let path = ".ai/directives/test/on.md";
+    let at = "2026-11-20T00:00:00Z".parse().unwrap();
+    scratch.put(path, &signed(&scratch.project().join(path), &on("thread"), &guest, at).unwrap());
+    // The second thread's window is as narrow, and its child has to wait before it writes.
+    scratch.sign(
+        ".ai/config/agent/approval.yaml",
+        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
+    );
+    let report = run(&scratch).await.unwrap();
+    let asked = report.outcome.asked.unwrap();
+    assert_eq!(asked.thread, first());
+    scratch.decide(&first(), Decision::Approved);
+    let report = scratch.resume(&first()).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    let child = report.outcome.asked.unwrap().thread;
+    assert_ne!(child, report.thread);
+    scratch.decide(&child, Decision::Approved);
+    let alone = scratch.resume(&child).await.unwrap();
+    assert_eq!(alone.thread, child);
+    assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
+}
+
+/// A parent and a child that waits for somebody, each as the other's operator would have it.
+async fn waiting() -> (Scratch, ThreadId, ThreadId) {
+    let spawn = tool_use(
+        "call_1",
+        "rye_agent_threads_thread_directive",
+        &json!({"directive": "test/child"}),
+    );
+    let server = server(vec![answer(&json!([spawn]), "tool_use"), write()]).await;
+    let scratch = narrow(Scratch::new().with_operator(), &server);
+    scratch.sign(".ai/directives/test/on.md", &on("thread"));
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    let child = report.outcome.asked.unwrap().thread;
+    (scratch, report.thread, child)
+}
+
+/// A thread that waits for its child's approval has signed all that it knows: who resumes it may be somebody else.
+#[tokio::test]
+async fn a_thread_that_waits_for_its_child_is_sealed() {
+    let (scratch, parent, child) = waiting().await;
+    let rye = scratch.rye();
+    for thread in [parent, child] {
+        let reading = rye.thread(&rye.threads().unwrap(), &thread).unwrap().transcript;
+        let records = u64::try_from(reading.records.len()).unwrap();
+        assert_eq!(reading.signed, records - 1, "{thread}: the last record signs all before it");
+    }
+}
+
+/// Without its token, which says who began it.
+fn begun_by(record: &mut ThreadRecord, parent: &ThreadId) {
+    record.parent = Some(parent.clone());
+    record.facts.remove("token");
+}
+
+/// Records that lead in circles, which no run writes: told, and not followed for ever.
+#[tokio::test]
+async fn records_in_circles_are_told() {
+    type Forge = fn(&Scratch, &ThreadId, &ThreadId);
+    let rows: [(&str, Forge, &str); 4] = [
+        (
+            "a thread that started itself",
+            |it, _, child| {
+                it.edit(child, |record| begun_by(record, child));
+            },
+            "it stands above itself",
+        ),
+        (
+            "two threads that started each other",
+            |it, parent, child| {
+                it.edit(parent, |record| begun_by(record, child));
+            },
+            "it stands above itself",
+        ),
+        (
+            "a thread that continues itself",
+            |it, _, child| {
+                it.edit(child, |record| {
+                    (record.state, record.continued_by) =
+                        (ThreadState::Continued, Some(child.clone()));
+                });
+            },
+            "it goes on in itself",
+        ),
+        (
+            "two threads that continue each other",
+            |it, parent, child| {
+                for (one, other) in [(parent, child), (child, parent)] {
+                    it.edit(one, |record| {
+                        (record.state, record.continued_by) =
+                            (ThreadState::Continued, Some(other.clone()));
+                    });
+                }
+            },
+            "it goes on in itself",
+        ),
+    ];
+    for (name, forge, told) in rows {
+        let (scratch, parent, child) = waiting().await;
+        forge(&scratch, &parent, &child);
+        let error = scratch.resume(&child).await.unwrap_err();
+        assert!(matches!(error, ReopenError::Unrepeatable { .. }), "{name}: {error}");
+        assert!(error.to_string().ends_with(told), "{name}: {error}");
+    }
+}
+
+/// At some look at the clock, another thread turns up in the registry.
+struct Late<'a> {
+    looks: AtomicU64,
+    turn_up: &'a (dyn Fn() + Sync),
+}
+
+impl Clock for Late<'_> {
+    fn now(&self) -> Moment {
+        if self.looks.fetch_add(1, Ordering::Relaxed) == 1 {
+            (self.turn_up)();
+        }
+        StoppedClock.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        StoppedClock.elapsed()
+    }
+}
+
+/// A thread below that is entered while those above it are being ended is ended too.
+#[tokio::test]
+async fn a_child_that_turns_up_late_is_cancelled_too() {
+    let (scratch, parent, child) = waiting().await;
+    let threads = scratch.project().join(".ai/threads");
+    let rye = scratch.rye();
+    let record = |thread: &ThreadId| rye.thread(&threads, thread).unwrap().record;
+    // The parent and its child as they are, and a thread below the child that the registry does not know yet.
+    let late: ThreadId = "child-019a0000-0000-7000-8000-0000000000aa".parse().unwrap();
+    let other = scratch.run_with("test/child", &[], |request| {
+        request.provider = ProviderChoice::Steps;
+        request.thread = late.clone();
+    });
+    other.await.unwrap();
+    scratch.edit(&late, |record| {
+        begun_by(record, &child);
+        (record.state, record.outputs, record.transcript) = (ThreadState::Running, None, None);
+    });
+    let (above, below, deepest) = (record(&parent), record(&child), record(&late));
+    std::fs::remove_file(threads.join("registry.db")).unwrap();
+    let registry = || Registry::open(&threads.join("registry.db")).unwrap();
+    registry().enter(&above).unwrap();
+    registry().enter(&below).unwrap();
+    let turn_up = || registry().enter(&deepest).unwrap();
+    let clock = Late { looks: AtomicU64::new(0), turn_up: &turn_up };
+    scratch.cancel(&parent, &clock).unwrap();
+    for thread in [&parent, &child, &late] {
+        assert_eq!(record(thread).state, ThreadState::Cancelled, "{thread}");
+    }
+}

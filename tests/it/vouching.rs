@@ -1,0 +1,109 @@
+//! What nobody signed, where the operator allows that: the record says so, whatever way it comes before the model.
+
+use rye::ProviderChoice;
+use rye::sign::Policy;
+use rye_tests::{Scratch, writing};
+use serde_json::{Value, json};
+
+use super::model::{answer, provider, server, tool_use};
+
+const GRANT: &str = "<permissions><execute><tool>rye/file-system/*</tool><directive>test/*</directive></execute><load><knowledge>*</knowledge></load></permissions>";
+
+const DIRECTIVE: &str = "# Warn\n\n```xml\n<directive name=\"warn\" version=\"1.0.0\"><metadata><description>Warns.</description></metadata></directive>\n```\n\nTake care.\n";
+const KNOWLEDGE: &str = "```yaml\nname: warn\ntitle: T\nentry_type: note\ncategory: test\nversion: \"1.0.0\"\n```\n\nBe kind.\n";
+
+fn hook(event: &str, action: &str, kind: &str) -> String {
+    format!(
+        "<hooks><hook id=\"warn\" event=\"{event}\"><action primary=\"{action}\" item_type=\"{kind}\" item_id=\"test/warn\"/></hook></hooks>"
+    )
+}
+
+fn unsigned() -> Scratch {
+    Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned())
+}
+
+/// What a run says of an item that nobody signed, in its record and to who started it.
+#[track_caller]
+fn check(name: &str, facts: &serde_json::Map<String, Value>, warnings: &[String], item: &str) {
+    assert_eq!(facts["verified"], item.is_empty(), "{name}");
+    let told: Vec<&String> = warnings.iter().filter(|it| it.starts_with("UNVERIFIED")).collect();
+    if item.is_empty() {
+        assert_eq!(told, [""; 0], "{name}");
+    } else {
+        assert_eq!(told, [&format!("UNVERIFIED: {item} is not signed by anybody")], "{name}");
+    }
+    assert_eq!(
+        facts["warnings"],
+        json!(
+            warnings
+                .iter()
+                .filter(|it| !it.contains("signed with a key of its own"))
+                .collect::<Vec<_>>()
+        ),
+        "{name}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_hook_puts_before_the_model_is_counted() {
+    let (load, execute) = ("load", "execute");
+    let rows = [
+        ("knowledge at the start", hook("thread_started", load, "knowledge"), "knowledge"),
+        ("knowledge in a turn", hook("after_step", load, "knowledge"), "knowledge"),
+        ("a directive in a turn", hook("after_step", execute, "directive"), "directive"),
+    ];
+    for (name, hook, kind) in rows {
+        for is_signed in [true, false] {
+            let scratch = unsigned();
+            scratch.sign(".ai/directives/test/write.md", &writing(&format!("{hook}{GRANT}"), ""));
+            let (path, text) = match kind {
+                "directive" => (".ai/directives/test/warn.md", DIRECTIVE),
+                _ => (".ai/knowledge/test/warn.md", KNOWLEDGE),
+            };
+            if is_signed {
+                scratch.sign(path, text)
+            } else {
+                scratch.put(path, text)
+            };
+            let report = scratch.run("test/write", &[]).await.unwrap();
+            let rye = scratch.rye();
+            let record = rye.thread(&rye.threads().unwrap(), &report.thread).unwrap().record;
+            let item = if is_signed { String::new() } else { format!("{kind} `test/warn`") };
+            check(name, &record.facts, &report.warnings, &item);
+        }
+    }
+}
+
+/// Only the thread that goes on by the continuation directive rests on it.
+#[tokio::test]
+async fn the_continuation_directive_is_counted_where_it_is_followed() {
+    for is_signed in [true, false] {
+        let write = json!({"path": "ada.txt", "content": "x"});
+        let write = answer(&json!([tool_use("a", "rye_file_system_write", &write)]), "tool_use");
+        let done = answer(&json!([{"type": "text", "text": "Done."}]), "end_turn");
+        let server = server(vec![write, done]).await;
+        let scratch = unsigned();
+        let head = format!(
+            "<model tier=\"fast\"/><continuation_directive>test/warn</continuation_directive>{GRANT}"
+        );
+        scratch.sign(".ai/directives/test/write.md", &writing(&head, ""));
+        let path = ".ai/directives/test/warn.md";
+        if is_signed {
+            scratch.sign(path, DIRECTIVE)
+        } else {
+            scratch.put(path, DIRECTIVE)
+        };
+        let narrow = provider(&server).replace("context_window: 100000", "context_window: 1200");
+        scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &narrow);
+        let local = |request: &mut rye::RunRequest| {
+            request.provider = ProviderChoice::Named("local".to_owned());
+        };
+        let report = scratch.run_with("test/write", &[], local).await.unwrap();
+        assert_eq!(report.continues.len(), 1);
+        let rye = scratch.rye();
+        let record = |thread| rye.thread(&rye.threads().unwrap(), thread).unwrap().record;
+        assert_eq!(record(&report.continues[0]).facts["verified"], true);
+        let item = if is_signed { "" } else { "directive `test/warn`" };
+        check("continued", &record(&report.thread).facts, &report.warnings, item);
+    }
+}
