@@ -264,10 +264,19 @@ impl Thread {
         self
     }
 
+    fn journal(&self, key: &Arc<SigningKey>, registry: &Arc<Registry>) -> Journal {
+        let threads = self.place.path().join("threads");
+        let store = Arc::new(LocalStore::open(&threads).unwrap());
+        let now = self.clock.now();
+        let mut record = ThreadRecord::new(&thread_id(), "test/greet", &self.limits, now);
+        record.facts = self.facts.clone();
+        Journal::create(&threads, record, Arc::clone(key), Arc::clone(registry), store).unwrap()
+    }
+
     pub(crate) async fn drive(self) -> Driven {
         let key = Arc::new(SigningKey::generate().unwrap());
         let registry = Arc::new(Registry::open(&self.place.path().join("registry.db")).unwrap());
-        let store = Arc::new(LocalStore::open(&self.place.path().join("threads")).unwrap());
+        let mut journal = self.journal(&key, &registry);
         let palette = Palette::new(self.entries).unwrap();
         let opening = Opening {
             system: Some("Be brief.".to_owned()),
@@ -279,20 +288,9 @@ impl Thread {
         let (again, info) = (run.clone(), self.info.clone());
         let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
             .narrow(Layer::new(LayerName::Directive("test/greet".to_owned()), self.grant));
-        let mut record =
-            ThreadRecord::new(&thread_id(), "test/greet", &self.limits, self.clock.now());
-        record.facts = self.facts;
         let mut script = Script::new(self.info, self.script);
         script.fallback = self.fallback.map(|(info, turns)| Box::new(Script::new(info, turns)));
         let watching = Watching::default();
-        let mut journal = Journal::create(
-            &self.place.path().join("threads"),
-            record,
-            Arc::clone(&key),
-            Arc::clone(&registry),
-            store,
-        )
-        .unwrap();
         let context = DriveContext {
             provider: &script,
             palette: &palette,
