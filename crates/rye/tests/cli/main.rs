@@ -4,6 +4,7 @@
 
 mod authoring;
 mod capabilities;
+mod commands;
 mod doctor;
 mod guide;
 mod hooking;

@@ -3,40 +3,6 @@
 use crate::session::Session;
 
 #[test]
-fn every_command_has_help_with_an_example() {
-    let session = Session::new();
-    for command in [
-        "run",
-        "render",
-        "explain",
-        "diff",
-        "lock",
-        "check",
-        "caps check",
-        "caps explain",
-        "caps tighten",
-        "verify",
-        "sign",
-        "keys generate",
-        "keys show",
-        "search",
-        "list",
-        "which",
-        "new directive",
-        "new knowledge",
-        "new tool",
-        "threads list",
-        "threads show",
-        "schema",
-        "completions",
-        "help",
-    ] {
-        let help = session.rye(&format!("{command} --help"));
-        assert!(help.contains("Example") && help.ends_with("--- exit 0\n"), "{help}");
-    }
-}
-
-#[test]
 fn help() {
     insta::assert_snapshot!(Session::new().rye("--help"));
 }
@@ -77,10 +43,56 @@ fn help_of_what_is_not_there() {
     assert!(shown(&session, "help formats").contains("`help`, `format`\n"));
 }
 
+/// Every shell's script names every command; the shells that are here read theirs.
 #[test]
 fn completions() {
-    let output = Session::new().rye("completions bash");
-    assert!(output.contains("complete -F _rye") && output.ends_with("--- exit 0\n"), "{output}");
+    let session = Session::new();
+    for (shell, check) in [
+        ("bash", &["bash", "-n"][..]),
+        ("elvish", &["elvish", "-compileonly"]),
+        ("fish", &["fish", "--no-execute"]),
+        ("powershell", &["pwsh", "-NoProfile", "-File"]),
+        ("zsh", &["zsh", "-n"]),
+    ] {
+        let output = session.raw(&format!("completions {shell}"));
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{shell}");
+        let script = String::from_utf8(output.stdout).unwrap();
+        for command in ["run", "resume", "keys", "generate", "threads", "tail", "man"] {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        let path = session.project().join("script");
+        std::fs::write(&path, script).unwrap();
+        let read = assert_cmd::Command::new(check[0]).args(&check[1..]).arg(&path).output();
+        // A shell that is not installed cannot say anything about its script.
+        if let Ok(read) = read {
+            assert!(read.status.success(), "{shell}: {read:?}");
+        }
+    }
+}
+
+/// A page for each command, in the format that `man` reads, the same each time.
+#[test]
+fn manual_pages() {
+    let session = Session::new();
+    session.rye("man first");
+    session.rye("man second");
+    let pages = std::fs::read_dir(session.project().join("first")).unwrap();
+    let mut names: Vec<String> =
+        pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    for name in &names {
+        let read = |folder: &str| {
+            std::fs::read_to_string(session.project().join(folder).join(name)).unwrap()
+        };
+        let page = read("first");
+        assert_eq!(page, read("second"));
+        assert!(page.contains(".TH rye") && page.contains(".SH SYNOPSIS"), "{name}: {page}");
+        assert!(!page.contains(&*session.project().to_string_lossy()), "{name}: {page}");
+    }
+    let printed = String::from_utf8(session.raw("man").stdout).unwrap();
+    let own = std::fs::read_to_string(session.project().join("first/rye.1")).unwrap();
+    assert_eq!(printed, own);
+    insta::assert_snapshot!(names.join("\n"));
 }
 
 #[test]

@@ -104,6 +104,7 @@ pub(crate) enum Command {
     Schema(commands::schema::Arguments),
     Doctor(commands::doctor::Arguments),
     Completions(commands::completions::Arguments),
+    Man(commands::man::Arguments),
     Help(commands::help::Arguments),
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod lock;
+pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 pub(crate) mod new;

@@ -91,14 +91,14 @@ impl Environment {
     /// The project, or a failure that says how to name one.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
         let project = self.project.as_deref().ok_or_else(|| {
-            Failure::usage("no project here: no folder above has an `.ai` folder; name one with `--project DIR`")
+            Failure::usage("no project here: no folder above has an `.ai` folder; `rye init` begins one, `--project DIR` names one")
         })?;
         if project.join(".ai").is_dir() {
             return Ok(project);
         }
         let name = project.display();
         Err(Failure::usage(format!(
-            "`{name}` is no project: it has no `.ai` folder; make one in it"
+            "`{name}` is no project: it has no `.ai` folder; `rye init` begins one in it"
         )))
     }
 
@@ -165,6 +165,10 @@ impl Environment {
     }
 
     fn set_up(&self, spaces: Spaces, policy: Policy) -> Result<Setup, Failure> {
+        if self.global.project.is_some() {
+            // Without it, a name that is mistyped would be a project with nothing in it.
+            self.project()?;
+        }
         let mut setup = Setup::new(spaces, Self::now());
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;

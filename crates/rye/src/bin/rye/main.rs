@@ -87,6 +87,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
         Command::Help(arguments) => commands::help::run(&arguments, environment),
+        Command::Man(arguments) => commands::man::run(&arguments, environment),
         Command::Completions(arguments) => Ok(commands::completions::run(&arguments)),
     }
 }

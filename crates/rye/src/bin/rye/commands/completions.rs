@@ -12,7 +12,11 @@ use crate::output;
 /// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  rye completions bash > ~/.local/share/bash-completion/completions/rye"
+    after_help = "Examples:\n  rye completions bash > ~/.local/share/bash-completion/completions/rye\n  \
+                        rye completions zsh > ~/.zfunc/_rye\n  \
+                        rye completions fish > ~/.config/fish/completions/rye.fish\n  \
+                        rye completions elvish > ~/.config/elvish/lib/rye.elv\n  \
+                        rye completions powershell >> $PROFILE"
 )]
 pub(crate) struct Arguments {
     /// The shell to complete for

@@ -65,9 +65,12 @@ fn unknown(words: &[String], word: &str, known: &[String]) -> Failure {
     let topics = TOPICS.iter().map(|(name, _)| (*name).to_owned());
     let topics = topics.filter(|_| words.first().is_some_and(|first| first == word));
     let known: Vec<String> = known.iter().cloned().chain(topics).collect();
-    if known.is_empty() {
+    let is_topic = TOPICS.iter().any(|(name, _)| words.first().is_some_and(|first| first == name));
+    if known.is_empty() || is_topic {
+        let rest =
+            if is_topic { words.get(1..).unwrap_or_default().join(" ") } else { word.to_owned() };
         return Failure::usage(format!(
-            "there is no help on `{}`; leave `{word}` out",
+            "there is no help on `{}`; leave `{rest}` out",
             words.join(" ")
         ));
     }

@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let token = Environment::variable("RYE_MCP_TOKEN");
     check_token(token.as_deref(), !added.is_empty() && arguments.http.is_some())?;
     let mut host = host(reading().union(&added), environment)?;
+    check_provider(arguments.provider.as_deref(), environment)?;
     host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
     let server = McpServer::new(host);
     let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
@@ -147,6 +148,19 @@ fn refuse_risks(
             blocked.join("; ")
         ))),
     }
+}
+
+/// A server whose threads could never be answered should not begin.
+fn check_provider(name: Option<&str>, environment: &Environment) -> Result<(), Failure> {
+    let Some(name) = name.filter(|name| *name != "steps") else { return Ok(()) };
+    let known: Vec<String> = environment.rye()?.providers()?.into_iter().map(|it| it.0).collect();
+    if known.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "no provider is called `{name}`; there are `steps`, `{}`",
+        known.join("`, `")
+    )))
 }
 
 fn check_token(token: Option<&str>, is_needed: bool) -> Result<(), Failure> {

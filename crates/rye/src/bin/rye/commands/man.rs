@@ -1,0 +1,67 @@
+//! `rye man [DIR]`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory as _};
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::args::Cli;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Print the program's manual page, or write the pages of all commands
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The pages say what `--help` says. A page of the same name is replaced, so that those of a newer version take \
+                        the place of older ones; pages of commands that are gone stay.\n\n\
+                        Examples:\n  rye man | man -l -\n  rye man ~/.local/share/man/man1"
+)]
+pub(crate) struct Arguments {
+    /// The folder to write the pages into, made where it is missing; without it, the program's own page is printed
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let mut program = Cli::command();
+    // Only then does each command know its whole name, and what every command understands.
+    program.build();
+    let Some(folder) = &arguments.folder else {
+        let (_, page) = page(&program);
+        if environment.json() {
+            output::json(&json!({ "page": String::from_utf8_lossy(&page) }));
+        } else {
+            output::written(std::io::Write::write_all(&mut std::io::stdout(), &page));
+        }
+        return Ok(Exit::Fine);
+    };
+    let mut names = Vec::new();
+    fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
+    write(&program, folder, &mut names)?;
+    if environment.json() {
+        output::json(&json!({ "folder": output::path(folder), "pages": names }));
+    } else {
+        println!("{} in {}", output::counted(names.len(), "page"), folder.display());
+    }
+    Ok(Exit::Fine)
+}
+
+fn write(command: &Command, folder: &Path, names: &mut Vec<String>) -> Result<(), Failure> {
+    let (name, page) = page(command);
+    let path = folder.join(&name);
+    fs::write(&path, page).map_err(|error| Failure::io("write", &path, &error))?;
+    names.push(name);
+    command.get_subcommands().try_for_each(|below| write(below, folder, names))
+}
+
+/// The file name of a command's page, and the page.
+fn page(command: &Command) -> (String, Vec<u8>) {
+    let man = Man::new(command.clone()).source(concat!("rye ", env!("CARGO_PKG_VERSION")));
+    let mut page = Vec::new();
+    man.render(&mut page).expect("because a vector takes every byte");
+    (man.get_filename(), page)
+}

@@ -1,0 +1,441 @@
+//! What is tried of each command: where, with which words, and with which exit code.
+
+use super::world::World::{
+    self, Approved, Broken, Changed, Damaged, Keyed, Locked, New, Nowhere, Ran, Tampered, Trusting,
+    Waiting,
+};
+
+pub(super) type Row = (World, &'static str, u8);
+
+pub(super) const TABLE: &[(&str, &[Row])] = &[
+    (
+        "approve",
+        &[
+            (Waiting, "approve THREAD", 0),
+            (Ran, "approve THREAD", 1),
+            (Approved, "approve THREAD", 1),
+            (Ran, "approve index-019a0000-0000-7000-8000-000000000000", 1),
+            (Ran, "approve index", 2),
+            (Nowhere, "approve index-019a0000-0000-7000-8000-000000000000", 2),
+        ],
+    ),
+    (
+        "cancel",
+        &[
+            (Waiting, "cancel THREAD", 0),
+            (Ran, "cancel THREAD", 1),
+            (Ran, "cancel index-019a0000-0000-7000-8000-000000000000", 1),
+            (Tampered, "cancel THREAD", 3),
+            (Ran, "cancel", 2),
+        ],
+    ),
+    (
+        "caps check",
+        &[
+            (Trusting, "caps check notes/index rye.execute.tool.rye.file-system.write", 0),
+            (Trusting, "caps check notes/index rye.execute.tool.rye.bash.bash", 3),
+            (Trusting, "caps check notes/index write", 2),
+            (Trusting, "caps check notes/indx rye.execute.tool.rye.file-system.write", 1),
+            (New, "caps check notes/index rye.execute.tool.rye.file-system.write", 3),
+        ],
+    ),
+    (
+        "caps explain",
+        &[
+            (Trusting, "caps explain notes/index", 0),
+            (Trusting, "caps explain notes/indx", 1),
+            (New, "caps explain notes/index", 3),
+            (Trusting, "caps explain ../index", 2),
+        ],
+    ),
+    (
+        "caps tighten",
+        &[
+            (Ran, "caps tighten notes/index", 0),
+            (Ran, "caps tighten notes/indx", 1),
+            (New, "caps tighten notes/index", 3),
+            (Trusting, "caps tighten", 2),
+        ],
+    ),
+    (
+        "check",
+        &[
+            (New, "check", 0),
+            (Broken, "check", 1),
+            (New, "check .ai/nowhere.md", 2),
+            (Locked, "check --locked", 1),
+            (Trusting, "check --locked", 1),
+            (New, "check --format html", 2),
+            (Nowhere, "check", 2),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            (Nowhere, "completions bash", 0),
+            (New, "completions", 2),
+            (New, "completions csh", 2),
+            (New, "completions bash zsh", 2),
+        ],
+    ),
+    (
+        "deny",
+        &[
+            (Waiting, "deny THREAD", 0),
+            (Ran, "deny THREAD", 1),
+            (Ran, "deny index-019a0000-0000-7000-8000-000000000000", 1),
+            (Tampered, "deny THREAD", 3),
+            (Ran, "deny THREAD THREAD", 2),
+        ],
+    ),
+    (
+        "diff",
+        &[
+            (Trusting, "diff notes/base notes/index", 0),
+            (Trusting, "diff notes/base notes/index --exit-code", 1),
+            (Trusting, "diff notes/index", 2),
+            (Trusting, "diff notes/index notes/indx", 1),
+            (New, "diff notes/base notes/index", 3),
+            (Trusting, "diff notes/index --rev HEAD", 2),
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            (Keyed, "doctor", 0),
+            (Nowhere, "doctor --user-space nowhere --system", 2),
+            (Damaged, "doctor", 1),
+            (New, "doctor --trust nowhere.toml", 1),
+            (New, "doctor everything", 2),
+        ],
+    ),
+    (
+        "explain",
+        &[
+            (Trusting, "explain notes/index", 0),
+            (Trusting, "explain notes/indx", 1),
+            (Broken, "explain notes/index", 3),
+            (New, "explain notes/index", 3),
+            (Trusting, "explain", 2),
+        ],
+    ),
+    (
+        "help",
+        &[
+            (Nowhere, "help threads", 0),
+            (Nowhere, "help nothing", 2),
+            (Nowhere, "help keys make", 2),
+            (Nowhere, "help format directives", 2),
+        ],
+    ),
+    (
+        "init",
+        &[
+            (Keyed, "init ../fresh", 0),
+            (New, "init ../fresh", 2),
+            (Keyed, "init .", 1),
+            (New, "init ../home --new-key", 2),
+            (New, "init garbage --owner", 2),
+        ],
+    ),
+    (
+        "keys export",
+        &[
+            (Keyed, "keys export", 0),
+            (New, "keys export", 1),
+            (Keyed, "keys export --output .ai/knowledge/notes/new.md", 1),
+            (Keyed, "keys export --output", 2),
+        ],
+    ),
+    (
+        "keys generate",
+        &[
+            (New, "keys generate --owner ada@example.org", 0),
+            (Keyed, "keys generate", 1),
+            (New, "keys generate --owner", 2),
+            (New, "keys generate --user-space .ai/directives/notes/index.md", 1),
+        ],
+    ),
+    (
+        "keys import",
+        &[
+            (New, "keys import KEY --owner ada@example.org", 0),
+            (Keyed, "keys import KEY", 1),
+            (New, "keys import nowhere.pem", 1),
+            (New, "keys import --from-env NOTHING", 2),
+            (New, "keys import", 2),
+        ],
+    ),
+    (
+        "keys show",
+        &[
+            (Keyed, "keys show", 0),
+            (New, "keys show", 1),
+            (New, "keys show me", 2),
+            (New, "keys show --user-space nowhere", 1),
+        ],
+    ),
+    (
+        "list",
+        &[
+            (Trusting, "list --kind directive", 0),
+            (Trusting, "list --kind note", 2),
+            (New, "list --trust nowhere.toml", 1),
+            (Trusting, "list notes", 2),
+            (New, "list --project elsewhere", 2),
+        ],
+    ),
+    (
+        "load",
+        &[
+            (Trusting, "load notes/index-style", 0),
+            (Trusting, "load notes/indx", 1),
+            (New, "load notes/index-style", 3),
+            (Broken, "load notes/unsigned", 3),
+            (Broken, "load notes/twice", 2),
+            (Trusting, "load notes/index --kind note", 2),
+        ],
+    ),
+    (
+        "lock",
+        &[
+            (Trusting, "lock", 0),
+            (New, "lock", 3),
+            (Trusting, "lock notes/indx", 1),
+            (Nowhere, "lock", 2),
+        ],
+    ),
+    (
+        "man",
+        &[
+            (Nowhere, "man pages", 0),
+            (New, "man .ai/directives/notes/index.md", 1),
+            (New, "man .ai/directives/notes/index.md/pages", 1),
+            (New, "man one two", 2),
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            (Trusting, "mcp", 0),
+            (Trusting, "mcp --http nowhere", 2),
+            (Trusting, "mcp --http 192.0.2.1:80", 1),
+            (Trusting, "mcp --allow rye.execute.tool.rye.bash.bash", 3),
+            (Trusting, "mcp --provider nobody", 2),
+            (Trusting, "mcp --allow-origin http://localhost", 2),
+        ],
+    ),
+    (
+        "new directive",
+        &[
+            (New, "new directive notes/tidy", 0),
+            (New, "new directive notes/index", 1),
+            (New, "new directive ../tidy", 2),
+            (Nowhere, "new directive notes/tidy", 2),
+        ],
+    ),
+    (
+        "new knowledge",
+        &[
+            (New, "new knowledge notes/habits", 0),
+            (New, "new knowledge notes/index-style", 1),
+            (New, "new knowledge notes/", 2),
+            (Nowhere, "new knowledge notes/habits", 2),
+        ],
+    ),
+    (
+        "new tool",
+        &[
+            (New, "new tool notes/count", 0),
+            (Broken, "new tool notes/twice", 1),
+            (New, "new tool Notes Count", 2),
+            (Nowhere, "new tool notes/count", 2),
+        ],
+    ),
+    (
+        "render",
+        &[
+            (Trusting, "render notes/index", 0),
+            (Trusting, "render notes/indx", 1),
+            (New, "render notes/index", 3),
+            (Trusting, "render notes/index --input foldr=x", 2),
+            (Trusting, "render notes/index --provider nobody", 1),
+        ],
+    ),
+    (
+        "replay",
+        &[
+            (Ran, "replay THREAD", 0),
+            (Changed, "replay THREAD", 1),
+            (Tampered, "replay THREAD", 3),
+            (Ran, "replay index-019a0000-0000-7000-8000-000000000000", 1),
+            (Ran, "replay index", 2),
+        ],
+    ),
+    (
+        "resume",
+        &[
+            (Approved, "resume THREAD", 0),
+            (Waiting, "resume THREAD", 4),
+            (Ran, "resume THREAD", 1),
+            (Tampered, "resume THREAD", 3),
+            (Ran, "resume index-019a0000-0000-7000-8000-000000000000", 1),
+            (Approved, "resume THREAD --deltas", 2),
+        ],
+    ),
+    (
+        "run",
+        &[
+            (Trusting, "run notes/index --provider steps", 0),
+            (Trusting, "run notes/indx --provider steps", 1),
+            (Trusting, "run notes/index --provider nobody", 1),
+            (Trusting, "run notes/index --provider steps --input folder", 2),
+            (Trusting, "run notes/index --provider steps --spend much", 2),
+            (New, "run notes/index --provider steps", 3),
+            (Trusting, "run notes/index --provider steps --turns 1", 5),
+            (Nowhere, "run notes/index --provider steps", 2),
+        ],
+    ),
+    (
+        "schema",
+        &[
+            (Nowhere, "schema trust", 0),
+            (Nowhere, "schema trusts", 2),
+            (Nowhere, "schema trust hooks", 2),
+            (Nowhere, "schema --format yaml", 2),
+        ],
+    ),
+    (
+        "search",
+        &[
+            (Trusting, "search index style", 0),
+            (Trusting, "search \"index", 2),
+            (Trusting, "search index --kind note", 2),
+            (Trusting, "search index --limit none", 2),
+            (New, "search index --trust nowhere.toml", 1),
+        ],
+    ),
+    (
+        "sign",
+        &[
+            (Keyed, "sign .ai/knowledge/notes/new.md", 0),
+            (New, "sign .ai/directives/notes/index.md", 2),
+            (Broken, "sign .ai/directives/notes/twice.md", 1),
+            (Keyed, "sign .ai/nowhere.md", 2),
+            (Broken, "sign garbage.txt", 1),
+            (Keyed, "sign", 2),
+        ],
+    ),
+    (
+        "threads list",
+        &[
+            (Ran, "threads list", 0),
+            (Broken, "threads list", 1),
+            (Nowhere, "threads list", 2),
+            (New, "threads list newest", 2),
+        ],
+    ),
+    (
+        "threads show",
+        &[
+            (Ran, "threads show", 0),
+            (New, "threads show", 1),
+            (Tampered, "threads show", 3),
+            (Ran, "threads show index-019a0000-0000-7000-8000-000000000000", 1),
+            (Ran, "threads show newest", 2),
+        ],
+    ),
+    (
+        "threads tail",
+        &[
+            (Ran, "threads tail", 0),
+            (New, "threads tail", 1),
+            (Tampered, "threads tail", 3),
+            (Ran, "threads tail index-019a0000-0000-7000-8000-000000000000", 1),
+        ],
+    ),
+    (
+        "threads tree",
+        &[
+            (Ran, "threads tree", 0),
+            (Broken, "threads tree", 1),
+            (Nowhere, "threads tree", 2),
+            (New, "threads tree newest", 2),
+        ],
+    ),
+    (
+        "threads verify",
+        &[
+            (Ran, "threads verify", 0),
+            (Tampered, "threads verify", 3),
+            (Ran, "threads verify index-019a0000-0000-7000-8000-000000000000", 1),
+            (New, "threads verify", 1),
+        ],
+    ),
+    (
+        "trust add",
+        &[
+            (New, "trust add TRUST --yes", 0),
+            (New, "trust add TRUST", 2),
+            (Broken, "trust add garbage.txt --yes", 3),
+            (New, "trust add nowhere.toml --yes", 1),
+            (New, "trust add TRUST --yes --fingerprint 0123", 2),
+            (New, "trust add TRUST --yes --expires tomorrow", 2),
+        ],
+    ),
+    (
+        "trust list",
+        &[
+            (Trusting, "trust list", 0),
+            (New, "trust list --trust nowhere.toml", 1),
+            (Broken, "trust list --trust garbage.txt", 3),
+            (New, "trust list all", 2),
+        ],
+    ),
+    (
+        "trust remove",
+        &[
+            (Trusting, "trust remove 56dbf7b2d9ce86ed", 0),
+            (New, "trust remove 56dbf7b2d9ce86ed", 1),
+            (New, "trust remove example", 2),
+            (New, "trust remove", 2),
+        ],
+    ),
+    (
+        "trust revoke",
+        &[
+            (Trusting, "trust revoke 56dbf7b2d9ce86ed", 0),
+            (New, "trust revoke 56dbf7b2d9ce86ed", 1),
+            (Trusting, "trust revoke 56dbf7b2d9ce86ed --at yesterday", 2),
+            (New, "trust revoke example", 2),
+        ],
+    ),
+    (
+        "trust show",
+        &[
+            (Trusting, "trust show 56dbf7b2d9ce86ed", 0),
+            (New, "trust show 56dbf7b2d9ce86ed", 1),
+            (New, "trust show example", 2),
+            (New, "trust show", 2),
+        ],
+    ),
+    (
+        "verify",
+        &[
+            (Trusting, "verify .ai/directives", 0),
+            (New, "verify .ai/directives", 3),
+            (Broken, "verify .ai/knowledge/notes/unsigned.md", 3),
+            (New, "verify .ai/nowhere.md", 2),
+            (Nowhere, "verify", 2),
+        ],
+    ),
+    (
+        "which",
+        &[
+            (New, "which notes/index", 0),
+            (New, "which notes/indx", 1),
+            (New, "which ../index", 2),
+            (New, "which notes/index --kind note", 2),
+        ],
+    ),
+];
