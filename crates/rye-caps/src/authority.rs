@@ -8,7 +8,8 @@ pub use self::denied::Denied;
 use crate::{
     capability::{Capability, Kind, Primary},
     grant::Grant,
-    pattern::Pattern,
+    inclusion,
+    pattern::{self, Pattern},
 };
 
 /// What a thread may do: a stack of [`Layer`]s, all of which must allow a capability (`SPEC 9.4`).
@@ -83,6 +84,30 @@ impl Authority {
     /// often and call nothing.
     pub fn allows(&self, capability: &Capability) -> bool {
         !self.layers.is_empty() && self.layers.iter().all(|layer| layer.grant.allows(capability))
+    }
+
+    /// The permit for what is done to whatever items of `kind` the authority covers, such as a search (`SPEC 9.3`): it is
+    /// for one capability that every layer allows, and whoever shows an item asks for that item's.
+    ///
+    /// Nothing when there is no such capability. That is found out exactly, over all that can be written.
+    ///
+    /// ```
+    /// use rye_caps::{Authority, Grant, Kind, Layer, LayerName, Primary};
+    ///
+    /// let layer = |items| Grant::of_items("search", "knowledge", items).map(|it| Layer::new(LayerName::Client, it));
+    /// let notes = Authority::new(layer("notes.*")?);
+    /// let permit = |authority: &Authority| authority.permit_some(Primary::Search, Kind::Knowledge);
+    ///
+    /// assert!(permit(&notes.narrow(layer("*.drafts.?")?)).is_some());
+    /// assert!(permit(&notes.narrow(layer("recipes.*")?)).is_none());
+    /// # Ok::<(), rye_caps::PatternError>(())
+    /// ```
+    pub fn permit_some(&self, primary: Primary, kind: Kind) -> Option<Permit> {
+        let items = pattern::all_items(primary, kind);
+        let sides: Vec<&[Pattern]> =
+            self.layers.iter().map(|layer| layer.grant.patterns()).collect();
+        let capability = items.globs().iter().find_map(|glob| inclusion::meeting(glob, &sides))?;
+        self.permit(&capability).ok()
     }
 
     /// The first layer under which `primary` is allowed on no item of `kind` at all (`SPEC 9.3`).

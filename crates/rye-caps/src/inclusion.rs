@@ -122,6 +122,13 @@ pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
     Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
 }
 
+/// A capability that `glob` and a pattern of each side cover; nothing when none is found within the work that is allowed.
+pub(crate) fn meeting(glob: &Glob, sides: &[&[Pattern]]) -> Option<Capability> {
+    let sides: Vec<Vec<_>> =
+        sides.iter().map(|side| side.iter().flat_map(Pattern::globs).collect()).collect();
+    Walk::between(glob, &sides, Goal::Inside).find().ok().flatten()
+}
+
 /// A capability that one of `globs` covers.
 pub(crate) fn example(globs: &[Glob]) -> Option<Capability> {
     // Nothing is refused by an empty outer side, so such a walk visits few states and never exhausts its budget.

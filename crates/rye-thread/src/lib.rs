@@ -93,7 +93,9 @@ pub use self::message::{
     Counted, Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult,
 };
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
-pub use self::palette::{Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name};
+pub use self::palette::{
+    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
+};
 pub use self::plain::read_plain;
 pub use self::provider::{
     Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, ProviderTelemetry,

@@ -3,9 +3,10 @@
 mod alone;
 mod execute;
 mod name;
+mod operation;
 mod resolve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub(crate) use self::alone::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 use self::execute::{fork_arguments, is_fork};
 pub use self::name::palette_name;
+use self::operation::OPERATIONS;
+pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};
 use crate::{
     Asking, Children, DIRECTIVE_RETURN, Effect, OutputContract, THREAD_DIRECTIVE, Tool, ToolOutput,
@@ -43,6 +46,8 @@ pub struct PaletteEntry {
     pub tool: Arc<dyn Tool>,
     /// Who starts the children, for the one tool that does.
     pub(crate) children: Option<Arc<dyn Children>>,
+    /// What calls need, for an operation, instead of `capability`.
+    pub(crate) needs: Option<Arc<dyn Needs>>,
     /// The capabilities of which each use waits for somebody.
     pub(crate) asked: Grant,
 }
@@ -58,8 +63,21 @@ impl PaletteEntry {
         tool: Arc<dyn Tool>,
     ) -> Self {
         let (item_id, aliases, asking) = (item_id.to_owned(), Vec::new(), Asking::Never);
-        let (children, asked) = (None, Grant::nothing());
-        Self { item_id, aliases, spec, capability, effect, asking, tool, children, asked }
+        let (children, needs, asked) = (None, None, Grant::nothing());
+        Self { item_id, aliases, spec, capability, effect, asking, tool, children, needs, asked }
+    }
+
+    /// An operation on items, such as `rye_load`, of which each call needs what `needs` says and nothing else.
+    #[must_use]
+    pub fn operation(
+        name: &str,
+        spec: ToolSpec,
+        needs: Arc<dyn Needs>,
+        effect: Effect,
+        tool: Arc<dyn Tool>,
+    ) -> Self {
+        let entry = Self::new(name, spec, nothing(), effect, tool);
+        Self { needs: Some(needs), ..entry }
     }
 
     /// The tool that starts children (SPEC 10.9). Its arguments are an object with at least the text `directive`, the id of
@@ -114,6 +132,7 @@ impl fmt::Debug for PaletteEntry {
 
 /// The tools of one thread, under the names that its model sees.
 ///
+/// Besides, it may offer operations on items, whose names no tool gets: `rye_search`, `rye_load`, `rye_fetch` and `rye_sign`.
 /// Every palette also offers `rye_execute`, which runs a tool of the palette by its item id, and, where outputs are
 /// declared, `directive_return`. Both are resolved to what they mean before any authority is asked (SPEC 9.4).
 #[derive(Debug)]
@@ -121,6 +140,9 @@ pub struct Palette {
     offered: BTreeMap<String, Offered>,
     names: BTreeMap<String, String>,
     fork: Option<Offered>,
+    operations: BTreeMap<String, Offered>,
+    /// The operations that the model is not shown.
+    closed: BTreeSet<String>,
 }
 
 impl Palette {
@@ -133,7 +155,9 @@ impl Palette {
         let mut problems = Vec::new();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.item_id.as_str()).collect();
         let given = name::assign(&ids);
-        let mut palette = Self { offered: BTreeMap::new(), names: BTreeMap::new(), fork: None };
+        let (offered, names, fork) = (BTreeMap::new(), BTreeMap::new(), None);
+        let (operations, closed) = (BTreeMap::new(), BTreeSet::new());
+        let mut palette = Self { offered, names, fork, operations, closed };
         for (mut entry, name) in entries.into_iter().zip(given) {
             entry.spec.name.clone_from(&name);
             palette.admit(entry, &name, &mut problems);
@@ -153,9 +177,7 @@ impl Palette {
         asked: &Grant,
         children: Arc<dyn Children>,
     ) -> Result<Self, PaletteError> {
-        let nothing = Capability::new(Primary::Execute, Kind::Directive, "none");
-        let capability = nothing.expect("because it is an id");
-        let entry = PaletteEntry::spawning(THREAD_DIRECTIVE, spec, capability, children);
+        let entry = PaletteEntry::spawning(THREAD_DIRECTIVE, spec, nothing(), children);
         match jsonschema::options().offline().build(&entry.spec.input_schema) {
             Ok(validator) => {
                 self.fork = Some(Offered { entry: entry.asking_for(asked), validator });
@@ -205,12 +227,14 @@ impl Palette {
         }
     }
 
-    /// What the model is shown: every tool, `rye_execute`, and `directive_return` where outputs are declared, sorted
+    /// What the model is shown: every tool, open operations, `rye_execute`, and `directive_return` where outputs are declared, sorted
     /// by name.
     #[must_use]
     pub fn specs(&self, contract: &OutputContract) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> =
             self.offered.values().map(|offered| offered.entry.spec.clone()).collect();
+        let open = self.operations.iter().filter(|(name, _)| !self.closed.contains(*name));
+        specs.extend(open.map(|(_, offered)| offered.entry.spec.clone()));
         let ids = self.names.keys().map(String::as_str);
         specs.push(execute::spec(ids, contract, self.fork.as_ref().map(|fork| &fork.entry.spec)));
         if !contract.is_empty() {
@@ -234,6 +258,11 @@ impl Palette {
     }
 }
 
+/// In the place of a capability, for what needs another one with each call.
+fn nothing() -> Capability {
+    Capability::new(Primary::Execute, Kind::Directive, "none").expect("because it is an id")
+}
+
 /// What starts children is done by the driver.
 struct Inert;
 
@@ -252,6 +281,11 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
+    /// What a call needs, where this is an operation.
+    pub(crate) fn need(&self, arguments: &Value) -> Option<Result<Need, ToolOutput>> {
+        self.entry.needs.as_ref().map(|needs| needs.need(arguments))
+    }
+
     /// Why the arguments do not satisfy the input schema; empty when they do.
     pub(crate) fn problems(&self, arguments: &Value) -> Vec<String> {
         self.validator

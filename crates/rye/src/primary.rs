@@ -39,10 +39,16 @@ mod tool;
 
 mod fetch;
 
+mod operation;
+
 pub use self::caller::Caller;
 pub use self::error::PrimaryError;
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
 pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};
+pub(crate) use self::operation::{Asked, KINDS, Operation};
+#[cfg(feature = "mcp")]
+pub(crate) use self::operation::{id, item_id, item_type, kind, object, read, usage};
 pub use self::search::{Found, search};
+pub(crate) use self::sign::sign_checked;
 pub use self::sign::{SignRequest, sign};

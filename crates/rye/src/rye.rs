@@ -80,6 +80,19 @@ impl Rye {
         Ok(Self { library, policy, now, trust_config, processes, notes, store })
     }
 
+    /// The same spaces with the same trust, for somebody who drives no threads.
+    pub(crate) fn beside(&self) -> Self {
+        Self {
+            library: self.library.clone(),
+            policy: self.policy.clone(),
+            now: self.now,
+            trust_config: self.trust_config.clone(),
+            processes: self.processes.clone(),
+            notes: Vec::new(),
+            store: Mutex::default(),
+        }
+    }
+
     /// Where items are found and verified.
     #[must_use]
     pub fn library(&self) -> &Library {

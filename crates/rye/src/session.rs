@@ -13,6 +13,7 @@ mod hooking;
 mod limits;
 mod links;
 mod live;
+mod operations;
 mod plan;
 mod prepare;
 mod programs;

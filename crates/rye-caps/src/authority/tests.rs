@@ -147,3 +147,34 @@ fn a_kind_is_closed_by_the_first_layer_that_allows_no_item_of_it() {
     assert_eq!(closed(Primary::Execute, Kind::Tool).as_deref(), Some("the operator's policy"));
     assert!(Authority::denied().closed_by(Primary::Load, Kind::Tool).is_some());
 }
+
+/// A search is permitted where one capability is allowed by all layers, which is more than that each allows some.
+#[test]
+fn some_item_has_to_be_allowed_by_every_layer() {
+    for (layers, expected) in [
+        (vec![vec!["rye.search.*"]], Some("rye.search.knowledge.x")),
+        (
+            vec![vec!["rye.search.*"], vec!["rye.search.knowledge.notes.*"]],
+            Some("rye.search.knowledge.notes"),
+        ),
+        (
+            vec![vec!["rye.search.knowledge.*.z"], vec!["rye.fetch.knowledge.a*"]],
+            Some("rye.search.knowledge.a.z"),
+        ),
+        (
+            vec![vec!["rye.search.knowledge.a", "rye.search.knowledge.b"], vec!["rye.*.b"]],
+            Some("rye.search.knowledge.b"),
+        ),
+        (vec![vec!["rye.search.knowledge.a"], vec!["rye.search.knowledge.b"]], None),
+        (vec![vec!["rye.search.tool.*"]], None),
+        (vec![vec!["rye.load.*"], vec!["rye.*"]], None),
+        (vec![vec!["rye.*"], vec![]], None),
+    ] {
+        let everybody = Authority::new(everything(LayerName::Operator));
+        let authority = layers.iter().fold(everybody, |authority, patterns| {
+            authority.narrow(layer(LayerName::Client, patterns))
+        });
+        let permit = authority.permit_some(Primary::Search, Kind::Knowledge);
+        assert_eq!(permit.as_ref().map(|it| it.capability().as_str()), expected, "{layers:?}");
+    }
+}

@@ -20,6 +20,9 @@ const BUDGET: usize = 1_000_000;
 pub(super) struct Walk<'a> {
     inner: Automaton<'a>,
     outer: Vec<Automaton<'a>>,
+    /// Whose each outer automaton is.
+    sides: Vec<usize>,
+    n_sides: usize,
     goal: Goal,
     /// The bytes that are told apart behind the head that is walked on from.
     alphabet: Vec<u8>,
@@ -32,7 +35,7 @@ pub(super) struct Walk<'a> {
 pub(super) enum Goal {
     /// One that no outer glob covers.
     Outside,
-    /// One that an outer glob covers.
+    /// One that an outer glob of each side covers.
     Inside,
 }
 
@@ -55,9 +58,17 @@ type Seen = BTreeMap<usize, Vec<Vec<Positions>>>;
 
 impl<'a> Walk<'a> {
     pub(super) fn new(inner: &'a Glob, outer: &[&'a Glob], goal: Goal) -> Self {
-        let inner = Automaton::new(inner);
-        let outer: Vec<_> = outer.iter().map(|glob| Automaton::new(glob)).collect();
-        Self { inner, outer, goal, alphabet: Vec::new(), work: 0, budget: BUDGET }
+        Self::between(inner, &[outer.to_vec()], goal)
+    }
+
+    /// A walk beside several sides, each with globs of its own.
+    pub(super) fn between(inner: &'a Glob, outer: &[Vec<&'a Glob>], goal: Goal) -> Self {
+        let sides =
+            outer.iter().enumerate().flat_map(|(side, globs)| globs.iter().map(move |_| side));
+        let (inner, sides, n_sides) = (Automaton::new(inner), sides.collect(), outer.len());
+        let outer = outer.iter().flatten().map(|glob| Automaton::new(glob)).collect();
+        let (alphabet, work, budget) = (Vec::new(), 0, BUDGET);
+        Self { inner, outer, sides, n_sides, goal, alphabet, work, budget }
     }
 
     /// The same walk with less patience.
@@ -142,17 +153,25 @@ impl<'a> Walk<'a> {
     }
 
     fn is_goal(&self, node: &Node) -> bool {
-        let inside = self
-            .outer
-            .iter()
-            .zip(&node.outer)
-            .any(|(automaton, &states)| automaton.accepts(states));
+        let accepts = |place: usize, states: &Positions| {
+            self.outer.get(place).is_some_and(|automaton| automaton.accepts(*states))
+        };
+        let inside = self.on_each_side(node, accepts);
         self.inner.accepts(node.inner) && inside == (self.goal == Goal::Inside)
+    }
+
+    /// Whether each side has an automaton that `holds` is said of, by its place and its states.
+    fn on_each_side(&self, node: &Node, holds: impl Fn(usize, &Positions) -> bool) -> bool {
+        (0..self.n_sides).all(|side| {
+            let mut states = node.outer.iter().enumerate().zip(&self.sides);
+            states.any(|((place, states), own)| *own == side && holds(place, states))
+        })
     }
 
     /// Whether `node` may lead to something that no node before it leads to, at least as shortly.
     fn admit(&mut self, seen: &mut Seen, node: &Node) -> Result<bool, Exhausted> {
-        if self.goal == Goal::Inside && node.outer.iter().all(|states| states.is_empty()) {
+        let may_be_met = |_: usize, states: &Positions| !states.is_empty();
+        if self.goal == Goal::Inside && !self.on_each_side(node, may_be_met) {
             return Ok(false);
         }
         let known = seen.entry(node.inner.first()).or_default();

@@ -59,13 +59,20 @@ pub(super) struct Finished<'a> {
     pub(super) results: Vec<&'a Value>,
 }
 
+/// What the `causes` of an error say, outermost first.
+fn causes(error: &Value) -> Option<String> {
+    let causes = error.get("causes")?.as_array()?.iter().filter_map(Value::as_str);
+    Some(causes.collect::<Vec<_>>().join(": "))
+}
+
 /// An error's own words, short.
 fn quoted(content: &Value) -> String {
     let text = match content {
         Value::String(text) => text.clone(),
         Value::Object(object) => match object.get("error") {
             Some(Value::String(text)) if object.len() == 1 => text.clone(),
-            _ => content.to_string(),
+            Some(error) => causes(error).unwrap_or_else(|| content.to_string()),
+            None => content.to_string(),
         },
         other => other.to_string(),
     };

@@ -55,7 +55,7 @@ impl PlannedCall {
         }
     }
 
-    /// The execution of a tool, the one action that is run.
+    /// The execution of a tool.
     pub fn tool(item_id: &str, parameters: Map<String, Value>) -> Self {
         Self::new("execute", Some("tool"), Some(item_id), parameters)
     }
@@ -63,6 +63,15 @@ impl PlannedCall {
     /// How many places of the parameters name the result of an earlier step.
     pub fn references(&self) -> usize {
         self.parameters.values().map(references).sum()
+    }
+
+    /// The tool that a model would call for it; nothing where only a model can do it.
+    pub(super) fn tool_name(&self) -> Option<String> {
+        match self.primary.as_str() {
+            "execute" => self.tool_id().map(|_| "rye_execute".to_owned()),
+            "fetch" | "load" | "search" | "sign" => Some(format!("rye_{}", self.primary)),
+            _ => None,
+        }
     }
 
     /// The tool to execute, unless it is another action.
@@ -141,7 +150,7 @@ pub(super) fn turns(steps: &[PlannedStep]) -> (Vec<Turn<'_>>, Vec<String>) {
     let mut notes = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         notes.extend(skipped(step));
-        let runnable = step.calls.iter().filter(|call| call.tool_id().is_some()).enumerate();
+        let runnable = step.calls.iter().filter(|call| call.tool_name().is_some()).enumerate();
         let id = |place: usize| format!("step_{}_{}", index + 1, place + 1);
         let calls: Vec<_> = runnable.map(|(place, call)| (id(place), call)).collect();
         if !calls.is_empty() {
@@ -156,7 +165,7 @@ fn skipped(step: &PlannedStep) -> Vec<String> {
     if step.calls.is_empty() {
         return vec![format!("Skipped step `{name}` for want of a model: it has no action.")];
     }
-    let others = step.calls.iter().filter(|call| call.tool_id().is_none());
+    let others = step.calls.iter().filter(|call| call.tool_name().is_none());
     others
         .map(|call| format!("Skipped `{}` of step `{name}` for want of a model.", call.shown()))
         .collect()

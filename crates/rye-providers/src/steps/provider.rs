@@ -9,12 +9,13 @@ use serde_json::{Map, Value, json};
 
 use super::fill::{fill, keys, shown};
 use super::history::{Finished, History};
-use super::plan::{PlannedOutput, PlannedStep, Presence, Turn, turns};
+use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn, turns};
 
 /// Follows planned steps with no model at all: real calls, real results, no tokens and no cost (SPEC 10.13).
 ///
 /// It holds no state: which step is next follows from the conversation alone, so a resumed thread goes on where it was. A
-/// step is one turn whose tool executions become `rye_execute` calls; other actions, and steps without one, are named in
+/// step is one turn whose tool executions become `rye_execute` calls, and whose searches, loads, fetches and signatures
+/// those of the operation; other actions, and steps without one, are named in
 /// the text as skipped. After the last step it calls `directive_return` with each declared output taken from the latest
 /// result that has a key of that name, unless a step called it itself.
 ///
@@ -122,7 +123,7 @@ fn step_reply(
     for (id, call) in &turn.calls {
         let parameters = fill(&call.parameters, finished)
             .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.step.name))?;
-        calls.push(execute(id, call.tool_id().unwrap_or_default(), parameters));
+        calls.push(called(id, call, parameters));
     }
     let notes = [turn.notes.as_slice(), last_notes].concat();
     Ok(reply(
@@ -130,6 +131,20 @@ fn step_reply(
         format!("Step `{}`: {}", turn.step.name, turn.step.description).trim_end(),
         calls,
     ))
+}
+
+/// An operation on items takes what the action says beside its parameters.
+fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolCall {
+    let Some(name) = call.tool_name().filter(|_| call.tool_id().is_none()) else {
+        return execute(id, call.tool_id().unwrap_or_default(), parameters);
+    };
+    let mut arguments = Map::new();
+    let named = [("item_type", &call.item_type), ("item_id", &call.item_id)];
+    for (key, value) in named {
+        arguments.extend(value.as_ref().map(|value| (key.to_owned(), value.as_str().into())));
+    }
+    arguments.extend(parameters);
+    ToolCall::new(id, &name, Value::Object(arguments))
 }
 
 fn execute(id: &str, item_id: &str, parameters: Map<String, Value>) -> ToolCall {

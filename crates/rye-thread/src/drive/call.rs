@@ -8,8 +8,8 @@ use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
 use crate::transcript::Event;
 use crate::transcript::Target;
 use crate::{
-    ApprovalReason, ApprovalRequest, Asking, Decision, Effect, PaletteEntry, Refusal, Returned,
-    Run, ToolCall, ToolOutput, ToolResult, ToolStatus,
+    ApprovalReason, ApprovalRequest, Asking, Decision, Effect, Needs, PaletteEntry, Refusal,
+    Returned, Run, ToolCall, ToolOutput, ToolResult, ToolStatus,
 };
 
 /// A call before anything runs.
@@ -61,8 +61,14 @@ impl<'a> Driver<'a> {
         let prepared = self.resolved_in(self.context.palette, index, call);
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return prepared };
         let is_again = index < self.progress.intents;
-        let needed = self.needed(offered, arguments);
-        let (asks, plan) = match (reason(&offered.entry, &needed, is_again), run.decision(index)) {
+        let why = match offered.need(arguments) {
+            Some(need) => {
+                let is_asked = need.is_ok_and(|need| need.is_asked(&offered.entry.asked));
+                reason_of(&offered.entry, is_asked, is_again)
+            }
+            None => reason(&offered.entry, &self.needed(offered, arguments), is_again),
+        };
+        let (asks, plan) = match (why, run.decision(index)) {
             (Some(reason), None) => {
                 let thread = self.context.journal.thread();
                 let id = &offered.entry.item_id;
@@ -90,6 +96,9 @@ impl<'a> Driver<'a> {
         };
         let Resolved { offered, arguments } = resolved;
         let entry = &offered.entry;
+        if let Some(needs) = &entry.needs {
+            return self.operation(index, call, Resolved { offered, arguments }, needs.as_ref());
+        }
         let needed = self.needed(offered, &arguments);
         let capability = needed.last().unwrap_or(&entry.capability);
         let target = Target::new(&entry.item_id, capability.as_str(), entry.effect);
@@ -100,6 +109,36 @@ impl<'a> Driver<'a> {
                 problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
                 problems => Plan::Answer(failed(call, MISFIT, &problems)),
             },
+        };
+        Prepared { index, call, asks: None, intent, plan }
+    }
+
+    /// What a call of an operation means, and whether its arguments name something that is allowed.
+    fn operation<'b>(
+        &self,
+        index: usize,
+        call: &'b ToolCall,
+        resolved: Resolved<'a>,
+        needs: &dyn Needs,
+    ) -> Prepared<'b>
+    where
+        'a: 'b,
+    {
+        let Resolved { offered, arguments } = resolved;
+        let (entry, need) = (&offered.entry, needs.need(&arguments));
+        let target = need
+            .as_ref()
+            .ok()
+            .map(|need| Target::new(&entry.item_id, &need.to_string(), entry.effect));
+        let intent = intent(call, arguments.clone(), target);
+        let problems = offered.problems(&arguments);
+        let plan = match need.map(|need| need.permit(self.context.authority)) {
+            Ok(Err(refusal)) => Plan::Answer(refused(call, refusal)),
+            Ok(Ok(permit)) if problems.is_empty() => Plan::Run { offered, permit, arguments },
+            Err(output) if problems.is_empty() => {
+                Plan::Answer(Returned::ran(ToolResult::error(call, output.content)))
+            }
+            _ => Plan::Answer(failed(call, MISFIT, &problems)),
         };
         Prepared { index, call, asks: None, intent, plan }
     }
@@ -171,8 +210,12 @@ pub(super) fn reason(
     needed: &[Capability],
     is_again: bool,
 ) -> Option<ApprovalReason> {
-    let is_asked = entry.asking == Asking::Always
-        || needed.iter().any(|capability| entry.asked.allows(capability));
+    let is_asked = needed.iter().any(|capability| entry.asked.allows(capability));
+    reason_of(entry, is_asked, is_again)
+}
+
+fn reason_of(entry: &PaletteEntry, is_asked: bool, is_again: bool) -> Option<ApprovalReason> {
+    let is_asked = is_asked || entry.asking == Asking::Always;
     match (is_again, entry.effect) {
         (true, Effect::Once) => Some(ApprovalReason::Interrupted),
         (false, _) if is_asked => Some(ApprovalReason::Configured),
@@ -185,7 +228,9 @@ pub(super) fn denied(call: &ToolCall, offered: &Offered, is_again: bool) -> Retu
         let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
         return failed(call, message, &[]);
     }
-    let (capability, layer) = (offered.entry.capability.to_string(), "approval".to_owned());
+    let need = call.arguments.as_ref().ok().and_then(|arguments| offered.need(arguments)?.ok());
+    let capability = need.map_or(offered.entry.capability.to_string(), |need| need.to_string());
+    let layer = "approval".to_owned();
     let message = format!("the operator did not approve this call of `{}`", offered.entry.item_id);
     refused(call, Refusal { capability, layer, pattern: None, message })
 }
@@ -203,10 +248,12 @@ pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOut
     }
 }
 
-/// What a refusal says: its text, or the `error` of its object.
+/// What a refusal says: its text, or the `error` of its object, which may be a list of causes.
 fn words(content: &Value) -> String {
-    match content.get("error").unwrap_or(content) {
-        Value::String(text) => text.clone(),
+    let error = content.get("error").unwrap_or(content);
+    match (error, error.get("causes").and_then(Value::as_array)) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(causes)) => causes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(": "),
         _ => content.to_string(),
     }
 }

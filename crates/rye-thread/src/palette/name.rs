@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::EXECUTE;
+use super::{EXECUTE, OPERATIONS};
 use crate::DIRECTIVE_RETURN;
 
 /// The name of an id that no other id of its palette competes with.
@@ -25,8 +25,8 @@ pub(super) fn assign(ids: &[&str]) -> Vec<String> {
     for id in ids.iter().copied().chain([DIRECTIVE_RETURN]) {
         wanted.entry(palette_name(id)).or_default().insert(id);
     }
-    let is_taken =
-        |name: &str| name == EXECUTE || wanted.get(name).is_some_and(|ids| 1 < ids.len());
+    let is_kept = |name: &str| name == EXECUTE || OPERATIONS.contains(&name);
+    let is_taken = |name: &str| is_kept(name) || wanted.get(name).is_some_and(|ids| 1 < ids.len());
     ids.iter()
         .map(|id| {
             let name = palette_name(id);

@@ -41,7 +41,8 @@ impl Palette {
                 None => Err(Unresolved::UnknownId { id: id.to_owned(), arguments }),
             };
         }
-        match self.offered.get(&call.name) {
+        let named = self.offered.get(&call.name).or_else(|| self.operations.get(&call.name));
+        match named {
             Some(offered) => Ok(Resolved { offered, arguments: arguments.clone() }),
             None => Err(Unresolved::UnknownName(call.name.clone())),
         }

@@ -17,7 +17,7 @@ use super::host::ServerHost;
 use super::results::{answer, broken, executed, misfit};
 use super::runs::{Running, Runs, or_failed};
 use super::tools::Offered;
-use crate::primary::{ExecuteRequest, PrimaryError, execute, fetch, load, search, sign};
+use crate::primary::{Asked, ExecuteRequest, PrimaryError, execute, fetch, sign};
 
 /// What a call works with.
 pub(super) struct Call<'a> {
@@ -122,14 +122,14 @@ async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, 
     let (rye, caller) = (host.rye()?, host.caller());
     match request {
         Request::Execute(request) => Ok(executed(&execute(&rye, &request, &caller).await?)),
-        Request::Fetch(request) => Ok(answer(fetch(&rye, &request, &caller)?.to_json())),
-        Request::Load(request) => Ok(answer(load(&rye, &request, &caller)?.to_json())),
-        Request::Search(query) => Ok(answer(search(&rye, &query, &caller)?.to_json())),
-        Request::Sign(request) => {
+        Request::Items(Asked::Sign(request)) => {
             caller.permit(Primary::Sign, request.kind, &request.id)?;
             let key = host.key()?.ok_or(PrimaryError::NoKey)?;
             let at = host.clock.now().timestamp();
             Ok(answer(sign(&rye, &request, &key, at, &caller)?.to_json()))
+        }
+        Request::Items(Asked::Read(request)) => {
+            Ok(answer(fetch(&rye, &request, &caller)?.to_json()))
         }
         Request::Fork { .. } | Request::ThreadCancel(_) | Request::ThreadStatus { .. } => {
             Err(PrimaryError::usage("threads are not dealt with here"))

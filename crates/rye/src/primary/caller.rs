@@ -28,6 +28,11 @@ impl Caller {
         Self { authority: Authority::new(layer), is_operator: false }
     }
 
+    /// A thread, which may do what all of its layers allow. Configuration is not for threads.
+    pub(crate) fn thread(authority: Authority) -> Self {
+        Self { authority, is_operator: false }
+    }
+
     /// What the caller may do.
     #[must_use]
     pub fn authority(&self) -> &Authority {

@@ -39,9 +39,25 @@ pub enum PrimaryError {
         /// What stands in the way.
         message: String,
     },
+    /// It ended in a way that it should not.
+    #[error("{message}")]
+    Failed {
+        /// What happened.
+        message: String,
+    },
     /// There is no key to sign with.
     #[error("there is no signing key here; the operator makes one with `rye keys generate`")]
     NoKey,
+    /// A thread may sign the item's like, but not this text.
+    #[error("{kind} `{id}` is not signed for a thread: {reason}")]
+    NotForThreads {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// What stands in the way.
+        reason: String,
+    },
     /// Nothing of what is searched for may be found.
     #[error("searching {kinds} is not allowed here")]
     NothingToSearch {
@@ -101,8 +117,13 @@ impl PrimaryError {
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
-            Self::Configuration | Self::Denied(_) | Self::NothingToSearch { .. } => Class::Refused,
-            Self::Copy { .. } | Self::Key { .. } | Self::Tool { .. } => Class::Failed,
+            Self::Configuration
+            | Self::Denied(_)
+            | Self::NotForThreads { .. }
+            | Self::NothingToSearch { .. } => Class::Refused,
+            Self::Copy { .. } | Self::Failed { .. } | Self::Key { .. } | Self::Tool { .. } => {
+                Class::Failed
+            }
             Self::NoKey | Self::UnknownThread { .. } | Self::Usage { .. } => Class::Usage,
             Self::TooManyThreads { .. } => Class::Limit,
             Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,

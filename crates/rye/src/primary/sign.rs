@@ -7,7 +7,7 @@ use rye_sign::{SigningKey, Timestamp};
 use super::caller::Caller;
 use super::error::PrimaryError;
 use crate::rye::Rye;
-use crate::signing::{SignFileError, SignedFile, sign_file};
+use crate::signing::{SignFileError, SignedFile, sign_judged_file};
 
 /// An item to sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +39,23 @@ pub fn sign(
     at: Timestamp,
     caller: &Caller,
 ) -> Result<SignedFile, PrimaryError> {
+    sign_checked(rye, request, key, at, caller, |_| Ok(()))
+}
+
+/// The same, where `judge` has something to say about the very text that is signed.
+pub(crate) fn sign_checked(
+    rye: &Rye,
+    request: &SignRequest,
+    key: &SigningKey,
+    at: Timestamp,
+    caller: &Caller,
+    judge: impl FnOnce(&str) -> Result<(), PrimaryError>,
+) -> Result<SignedFile, PrimaryError> {
     let SignRequest { kind, id } = request;
     caller.permit(Primary::Sign, *kind, id)?;
     let place = rye.library.locate(*kind, id)?.winner;
     match place.space {
-        Space::Project | Space::User => Ok(sign_file(&place.path, key, at)?),
+        Space::Project | Space::User => sign_judged_file(&place.path, key, at, judge),
         Space::System | Space::Builtin => {
             let (kind, id) = (*kind, id.clone());
             Err(SignFileError::ReadOnly { kind, id, space: place.space }.into())

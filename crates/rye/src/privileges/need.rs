@@ -170,20 +170,21 @@ pub(super) fn of_thread(reading: &ThreadReading, needs: &mut Needs) {
             called.remove(place);
         }
     }
-    called.iter().for_each(|call| needs.add(Pattern::exactly(&call.capability), &source));
+    called.into_iter().for_each(|call| needs.add(call.pattern, &source));
 }
 
 /// A call that means a tool.
 #[derive(Debug, PartialEq, Eq)]
 struct Called {
     id: String,
-    capability: Capability,
+    /// One capability; of a search, those of a kind.
+    pattern: Pattern,
 }
 
 impl Called {
     fn of(payload: &Value, capability: &Value) -> Option<Self> {
         let id = payload["call_id"].as_str()?.to_owned();
-        Some(Self { id, capability: capability.as_str()?.parse().ok()? })
+        Some(Self { id, pattern: capability.as_str()?.parse().ok()? })
     }
 }
 

@@ -17,6 +17,7 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
 use super::limits::{SetLimits, limits};
+use super::operations::with_operations;
 use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
@@ -70,7 +71,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let approval = library.config(APPROVAL_FILE)?;
     let asked = asked(approval.as_ref())?;
     let programs = programs(rye)?;
-    let offer = offer(library, &policy, &authority, &root, &programs, &asked)?;
+    let mut offer = offer(library, &policy, &authority, &root, &programs, &asked)?;
+    offer.palette = with_operations(offer.palette, rye, &authority, &asked, &offer.children)?;
     let Programs { processes, config } = programs;
     let (processes, config) =
         if offer.starts_programs { (processes, config) } else { (None, None) };

@@ -15,8 +15,9 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::prompting::Composed;
 use super::request::{Host, PlanRequest, ProviderChoice};
-use super::typing::typed;
+use super::typing::{typed, typed_by};
 use crate::config::PROVIDERS;
+use crate::primary::Operation;
 
 /// Who answers, before it has a key: nothing of it needs the environment.
 pub(crate) enum Answerer {
@@ -216,9 +217,19 @@ fn planned_step(library: &Library, index: usize, step: Step) -> PlannedStep {
 }
 
 fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
-    let (item_type, item_id) = (action.item_type.as_deref(), action.item_id.as_deref());
-    let parameters = typed(library, item_id, action.parameters);
-    PlannedCall::new(action.primary.as_str(), item_type, item_id, parameters)
+    let (primary, kind, id) = (action.primary.as_str(), action.item_type, action.item_id);
+    let operation =
+        Operation::ALL.into_iter().find(|it| it.name().strip_prefix("rye_") == Some(primary));
+    let Some(operation) = operation else {
+        let parameters = typed(library, id.as_deref(), action.parameters);
+        return PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);
+    };
+    let mut arguments = action.parameters;
+    arguments.extend(action.options);
+    arguments.extend(action.query.map(|query| ("query".to_owned(), query.into())));
+    let kind = kind.or(action.scope.filter(|scope| scope != "all"));
+    let arguments = typed_by(&operation.input_schema(), arguments);
+    PlannedCall::new(primary, kind.as_deref(), id.as_deref(), arguments)
 }
 
 fn return_style(style: ReturnsStyle) -> ReturnStyle {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rye_caps::Authority;
 use rye_prompt::ReturnStyle;
 use rye_sign::token::Token;
+use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
     ApprovalRequest, Cancel, Limits, Nanos, Spawn, SpawnRequest, ThreadId, ToolOutput,
 };
@@ -103,6 +104,10 @@ pub(super) enum Order {
         parent: ThreadId,
         spawns: Vec<Spawn>,
         reply: Reply<Result<(), String>>,
+    },
+    /// Asks for the operator's key, where there is one, and for what time it is.
+    Key {
+        reply: Reply<Option<(Arc<SigningKey>, Timestamp)>>,
     },
     /// Ends a thread that nobody drives.
     Close {

@@ -12,7 +12,14 @@ pub(crate) fn typed(
     item_id: Option<&str>,
     parameters: Map<String, Value>,
 ) -> Map<String, Value> {
-    let Some(schema) = item_id.and_then(|id| schema(library, id)) else { return parameters };
+    match item_id.and_then(|id| schema(library, id)) {
+        Some(schema) => typed_by(&schema, parameters),
+        None => parameters,
+    }
+}
+
+/// The same by a schema that is at hand.
+pub(super) fn typed_by(schema: &Value, parameters: Map<String, Value>) -> Map<String, Value> {
     let wanted = |name: &str| schema.get("properties")?.get(name)?.get("type");
     let typed = |name: &str, value: Value| match (wanted(name), value) {
         (Some(Value::String(wanted)), Value::String(text)) => read(wanted, text),

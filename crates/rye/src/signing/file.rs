@@ -133,9 +133,20 @@ pub fn sign_file(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<SignedFile, SignFileError> {
+    sign_judged_file(path, key, at, |_| Ok(()))
+}
+
+/// The same, unless `judge` refuses the text that would be signed.
+pub(crate) fn sign_judged_file<E: From<SignFileError>>(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+    judge: impl FnOnce(&str) -> Result<(), E>,
+) -> Result<SignedFile, E> {
     check_own_place(path)?;
     let old = text(path)?;
-    let new = signed(path, &old, key, at)?;
+    judge(&old)?;
+    let new = signed(path, &old, key, at).map_err(SignFileError::from)?;
     replace_file(path, &old, &new)?;
     let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));
     Ok(SignedFile {

@@ -2,6 +2,7 @@
 
 mod equality;
 mod http;
+mod in_threads;
 mod program;
 mod threads;
 mod wire;

@@ -120,6 +120,30 @@ fn replies_have_the_shape_of_content_blocks() {
     assert_eq!((reply.stop, reply.text.as_str()), (StopReason::ToolUse, "Step `list`: Do it."));
 }
 
+/// An operation takes what the action names beside its parameters.
+#[test]
+fn operations_on_items_are_called_by_their_names() {
+    let parameters = json!({ "query": "bread", "limit": 2 }).as_object().cloned().unwrap();
+    let calls = vec![
+        PlannedCall::new("search", Some("knowledge"), None, parameters),
+        PlannedCall::new("load", Some("tool"), Some("a/b"), Map::new()),
+        PlannedCall::new("fetch", Some("tool"), Some("a/b"), Map::new()),
+        PlannedCall::new("sign", Some("directive"), Some("a/b"), Map::new()),
+    ];
+    let mut talk = Talk::new(vec![PlannedStep::new("all", "", calls)], vec![]);
+    let reply = talk.next();
+    let called =
+        reply.calls.iter().map(|call| (call.name.as_str(), call.arguments.clone().unwrap()));
+    let item = |kind: &str| json!({ "item_type": kind, "item_id": "a/b" });
+    let expected = [
+        ("rye_search", json!({ "item_type": "knowledge", "query": "bread", "limit": 2 })),
+        ("rye_load", item("tool")),
+        ("rye_fetch", item("tool")),
+        ("rye_sign", item("directive")),
+    ];
+    assert_eq!(called.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn a_whole_reference_keeps_its_type_and_an_embedded_one_becomes_text() {
     let arguments = json!({
@@ -177,16 +201,16 @@ fn a_reference_to_nothing_names_what_there_is() {
 #[test]
 fn what_needs_a_model_is_skipped_and_said() {
     let think = PlannedStep::new("think", "Think.", vec![]);
-    let search = PlannedCall::new("search", Some("knowledge"), None, Map::new());
+    let wait = PlannedCall::new("wait", Some("knowledge"), None, Map::new());
     let run = PlannedCall::new("execute", Some("directive"), Some("a/b"), Map::new());
     let mixed =
-        PlannedStep::new("mixed", "", vec![search, PlannedCall::tool("t/a", Map::new()), run]);
+        PlannedStep::new("mixed", "", vec![wait, PlannedCall::tool("t/a", Map::new()), run]);
     let last = PlannedStep::new("last", "Think again.", vec![]);
     let mut talk = Talk::new(vec![think, mixed, last], vec![]);
     let reply = talk.next();
     assert_eq!(
         reply.text,
-        "Skipped step `think` for want of a model: it has no action.\nSkipped `search knowledge` of step `mixed` for want \
+        "Skipped step `think` for want of a model: it has no action.\nSkipped `wait knowledge` of step `mixed` for want \
          of a model.\nSkipped `execute directive a/b` of step `mixed` for want of a model.\nStep `mixed`:",
     );
     assert_eq!(reply.calls.len(), 1);

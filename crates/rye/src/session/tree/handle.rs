@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
     Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId, ToolOutput, Waiting,
 };
@@ -25,6 +26,13 @@ impl Handle {
     pub(in crate::session) fn connect(&self, thread: &ThreadId, tree: &Arc<Tree>) {
         // A thread is prepared for one time of driving it.
         drop(self.0.set(Place { thread: thread.clone(), tree: Arc::clone(tree) }));
+    }
+
+    /// The operator's key and the time, for the one signature that the operator has been asked about; nothing where the
+    /// thread was given none.
+    pub(in crate::session) async fn signing_key(&self) -> Option<(Arc<SigningKey>, Timestamp)> {
+        let (_, tree) = self.place().ok()?;
+        tree.order(|reply| Order::Key { reply }).await.flatten()
     }
 
     pub(super) fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {

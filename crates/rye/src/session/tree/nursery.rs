@@ -96,6 +96,11 @@ impl<'a> Nursery<'a> {
             Order::Adopt { parent, spawns, reply } => {
                 drop(reply.send(self.adopt(&parent, &spawns)));
             }
+            Order::Key { reply } => {
+                let at = self.host.clock.now().timestamp();
+                let key = self.host.signing_key.as_ref();
+                drop(reply.send(key.map(|key| (Arc::clone(key), at))));
+            }
             Order::Close { thread, reply } => drop(reply.send(self.close(&thread))),
         }
     }

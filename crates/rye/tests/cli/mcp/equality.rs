@@ -19,29 +19,79 @@ fn steady(session: &Session, value: &Value) -> Value {
     serde_json::from_str(&value.to_string().replace(&root, "<DIR>")).unwrap()
 }
 
-#[tokio::test]
-async fn what_is_read_is_the_same_everywhere() {
-    let session = Session::new();
-    session.put(".ai/knowledge/notes/unsigned.md", "Notes that nobody signed.\n");
-    let mut wire = Wire::begin(server(&session, granted(&[])), Era::Initialize).await;
+/// What a model, or a step, calls: the operation, its arguments, and the line of the program that does the same.
+pub(super) struct Row {
+    line: &'static str,
+    tool: &'static str,
+    arguments: Value,
+}
+
+pub(super) fn row(line: &'static str, tool: &'static str, arguments: Value) -> Row {
+    Row { line, tool, arguments }
+}
+
+/// Each operation as it works and as it is refused; nothing of it changes a file.
+fn read() -> Vec<Row> {
     let item = |kind: &str, id: &str| json!({ "item_type": kind, "item_id": id });
-    for (line, tool, arguments) in [
-        (
+    let searched = |query: &str| json!({ "query": query, "item_type": "knowledge" });
+    vec![
+        row(
             "search index notes --limit 3",
             "rye_search",
             json!({ "query": "index notes", "limit": 3 }),
         ),
-        (
-            "search style --kind knowledge",
-            "rye_fetch",
-            json!({ "query": "style", "item_type": "knowledge" }),
+        row("search style --kind knowledge", "rye_fetch", searched("style")),
+        row("search \"open --kind knowledge", "rye_fetch", searched("\"open")),
+        row("load notes/index", "rye_load", item("directive", "notes/index")),
+        row("load notes/index-style", "rye_fetch", item("knowledge", "notes/index-style")),
+        row(
+            "load rye/file-system/read --kind tool",
+            "rye_load",
+            item("tool", "rye/file-system/read"),
         ),
-        ("load notes/index", "rye_load", item("directive", "notes/index")),
-        ("load notes/index-style", "rye_fetch", item("knowledge", "notes/index-style")),
-        ("load rye/file-system/read --kind tool", "rye_load", item("tool", "rye/file-system/read")),
-        ("load notes/unsigned", "rye_load", item("knowledge", "notes/unsigned")),
-        ("load notes/nothing --kind tool", "rye_load", item("tool", "notes/nothing")),
-    ] {
+        row("load notes/unsigned", "rye_load", item("knowledge", "notes/unsigned")),
+        row("load notes/changed", "rye_fetch", item("knowledge", "notes/changed")),
+        row("load notes/nothing --kind tool", "rye_load", item("tool", "notes/nothing")),
+    ]
+}
+
+/// A directive that calls them all in one step, so that none is kept from being called by another one's failure.
+pub(super) fn put_caller(session: &Session, permissions: &str, rows: &[Row]) {
+    let call = |row: &Row| {
+        let arguments = row.arguments.as_object().unwrap().iter();
+        let arguments: Vec<String> =
+            arguments.map(|(name, value)| format!("{name}={value}")).collect();
+        format!("`{}({})`", row.tool, arguments.join(", "))
+    };
+    let calls = rows.iter().map(call).collect::<Vec<_>>().join("\n");
+    session.put(
+        ".ai/directives/notes/calls.md",
+        &format!(
+            "# Calls\n\n```xml\n<directive name=\"calls\" version=\"1.0.0\">\n  <metadata>\n    <description>Calls.</description>\n    \
+             <category>notes</category>\n    <author>rye</author>\n    <permissions>{permissions}</permissions>\n  \
+             </metadata>\n</directive>\n```\n\n## All\n\n{calls}\n"
+        ),
+    );
+    // The key of the examples may not grant so much.
+    session.rye("keys generate --owner me");
+    let signed = session.rye("sign .ai/directives/notes/calls.md");
+    assert!(signed.ends_with("exit 0\n"), "{signed}");
+}
+
+/// What is searched, loaded and fetched, and what of it is refused.
+#[tokio::test]
+async fn what_is_read_is_the_same_everywhere() {
+    let session = Session::new();
+    session.put(".ai/knowledge/notes/unsigned.md", "Notes that nobody signed.\n");
+    let style = ".ai/knowledge/notes/index-style.md";
+    let text = std::fs::read_to_string(session.project().join(style)).unwrap();
+    session.put(".ai/knowledge/notes/changed.md", &text.replace("one Markdown", "two Markdown"));
+    let rows = read();
+    put_caller(&session, "<search>*</search><load>*</load>", &rows);
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    let mut recorded = results(&session).into_iter();
+    let mut wire = Wire::begin(server(&session, granted(&[])), Era::Initialize).await;
+    for Row { line, tool, arguments } in rows {
         let (mut printed, answer) = (printed(&session, line), wire.call(tool, arguments).await);
         // Only a program has an exit code.
         if let Some(error) = printed.get_mut("error").and_then(Value::as_object_mut) {
@@ -51,6 +101,8 @@ async fn what_is_read_is_the_same_everywhere() {
         let text = answer["content"][0]["text"].as_str().unwrap();
         let answer: Value = serde_json::from_str(text).unwrap();
         assert_eq!(steady(&session, &answer), printed, "{line}");
+        let recorded = recorded.next().unwrap_or_else(|| panic!("{line}: {ran}"));
+        assert_eq!(steady(&session, &recorded), printed, "in a thread: {line}");
     }
 }
 
@@ -64,11 +116,21 @@ async fn what_is_signed_is_told_the_same() {
     );
     let mut wire = Wire::begin(server(&session, granted(&["rye.sign.*"])), Era::Initialize).await;
     let arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
-    let answer = wire.call("rye_sign", arguments).await;
+    let answer = wire.call("rye_sign", arguments.clone()).await;
     let answer = steady(&session, &answer["structuredContent"]);
     let at = answer["signature"]["timestamp"].as_str().unwrap();
     let printed = printed(&session, &format!("sign .ai/knowledge/notes/mine.md --at {at}"));
     assert_eq!(answer, printed[0]);
+    let rows = [row("", "rye_sign", arguments)];
+    put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
+    let waits = session.rye("run notes/calls --trust TRUST --provider steps");
+    assert!(waits.ends_with("exit 4\n") && waits.contains("rye_sign"), "{waits}");
+    session.rye("approve THREAD --trust TRUST");
+    let resumed = session.rye("resume THREAD --trust TRUST");
+    assert!(resumed.ends_with("exit 0\n"), "{resumed}");
+    let mut recorded = steady(&session, &results(&session)[0]);
+    recorded["signature"]["timestamp"] = at.into();
+    assert_eq!(recorded, answer);
 }
 
 #[tokio::test]

@@ -1,0 +1,215 @@
+//! The operations on items as tools that a model can call, on every surface with the same names and arguments.
+
+use rye_caps::Primary;
+use rye_resolve::{ItemId, ItemKind, SearchQuery};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::error::PrimaryError;
+use super::{FetchRequest, LoadRequest, SignRequest};
+
+/// An operation on items that runs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Fetch,
+    Load,
+    Search,
+    Sign,
+}
+
+/// The kinds that have a capability, so that somebody else than the operator can be allowed them.
+pub(crate) const KINDS: [ItemKind; 3] = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
+
+const MOST_RESULTS: usize = 100;
+
+impl Operation {
+    /// All of them, sorted by name.
+    pub(crate) const ALL: [Self; 4] = [Self::Fetch, Self::Load, Self::Search, Self::Sign];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fetch => "rye_fetch",
+            Self::Load => "rye_load",
+            Self::Search => "rye_search",
+            Self::Sign => "rye_sign",
+        }
+    }
+
+    /// What a grant has to have of, be it only one of these, for any use of it.
+    pub(crate) fn primaries(self) -> &'static [Primary] {
+        match self {
+            Self::Fetch => &[Primary::Load, Primary::Search],
+            Self::Load => &[Primary::Load],
+            Self::Search => &[Primary::Search],
+            Self::Sign => &[Primary::Sign],
+        }
+    }
+
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::Fetch => {
+                "Reads an item, when `item_id` is given, or finds items, when `query` is given."
+            }
+            Self::Load => {
+                "Reads an item as it is written, signature line included, with what it says of itself."
+            }
+            Self::Search => {
+                "Finds directives, knowledge and tools by what they say, the best first. A phrase stands between double \
+                 quotes; `word*` asks for the start of a word."
+            }
+            Self::Sign => {
+                "Checks an item of the project or of the user space and signs it with the operator's key, which makes it \
+                 count. Sign only what you were asked to sign."
+            }
+        }
+    }
+
+    /// Plain for every client: no references, no types that are lists.
+    pub(crate) fn input_schema(self) -> Value {
+        let id = item_id();
+        let kind = item_type();
+        let query = json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": "What to look for." });
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "The most results; 20 when it is left out." });
+        match self {
+            Self::Fetch => object(
+                &json!({ "item_type": kind, "item_id": id, "query": query, "limit": limit }),
+                &["item_type"],
+            ),
+            Self::Load | Self::Sign => {
+                object(&json!({ "item_type": kind, "item_id": id }), &["item_type", "item_id"])
+            }
+            Self::Search => object(
+                &json!({
+                    "query": query,
+                    "item_type": kind,
+                    "tags": { "type": "array", "items": { "type": "string" }, "description": "Only items that have all of these tags." },
+                    "limit": limit,
+                }),
+                &["query"],
+            ),
+        }
+    }
+}
+
+pub(crate) fn item_id() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": ItemId::MAX_BYTES, "description": "The item's id, such as `notes/index`." })
+}
+
+pub(crate) fn item_type() -> Value {
+    json!({ "type": "string", "enum": KINDS.map(ItemKind::as_str), "description": "The sort of item." })
+}
+
+/// The schema of arguments with these members and no others.
+pub(crate) fn object(properties: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Asked {
+    /// Loading, searching, or either: a fetch is one of the two.
+    Read(FetchRequest),
+    Sign(SignRequest),
+}
+
+impl Asked {
+    /// Reads arguments that satisfy the operation's input schema.
+    pub(crate) fn of(operation: Operation, arguments: Value) -> Result<Self, PrimaryError> {
+        match operation {
+            Operation::Fetch => fetch(read(arguments)?).map(Self::Read),
+            Operation::Load => {
+                let Named { item_type, item_id } = read(arguments)?;
+                let request = LoadRequest::new(kind(&item_type)?, id(&item_id)?);
+                Ok(Self::Read(FetchRequest::Load(request)))
+            }
+            Operation::Search => {
+                let Search { query, item_type, tags, limit } = read(arguments)?;
+                let query = searched(&query, item_type.as_deref(), limit)?;
+                let query = tags.iter().fold(query, |query, tag| query.with_tag(tag));
+                Ok(Self::Read(FetchRequest::Search(query)))
+            }
+            Operation::Sign => {
+                let Named { item_type, item_id } = read(arguments)?;
+                Ok(Self::Sign(SignRequest::new(kind(&item_type)?, id(&item_id)?)))
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fetch {
+    item_type: String,
+    item_id: Option<String>,
+    query: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    item_type: String,
+    item_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    query: String,
+    item_type: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    limit: Option<usize>,
+}
+
+fn fetch(arguments: Fetch) -> Result<FetchRequest, PrimaryError> {
+    let Fetch { item_type, item_id, query, limit } = arguments;
+    match (item_id, query, limit) {
+        (Some(item_id), None, None) => {
+            Ok(FetchRequest::Load(LoadRequest::new(kind(&item_type)?, id(&item_id)?)))
+        }
+        (None, Some(query), limit) => {
+            searched(&query, Some(&item_type), limit).map(FetchRequest::Search)
+        }
+        (Some(_), None, Some(_)) => {
+            Err(PrimaryError::usage("`limit` is for searching; leave it out beside `item_id`"))
+        }
+        _ => Err(PrimaryError::usage("give either `item_id` or `query`")),
+    }
+}
+
+/// What nobody names a kind for is looked for among all that somebody can be allowed.
+fn searched(
+    query: &str,
+    item_type: Option<&str>,
+    limit: Option<usize>,
+) -> Result<SearchQuery, PrimaryError> {
+    let query: SearchQuery = query.parse().map_err(|error| usage(&error))?;
+    let query = limit.map_or(query.clone(), |limit| query.with_limit(limit));
+    match item_type {
+        Some(name) => Ok(query.with_kind(kind(name)?)),
+        None => Ok(query),
+    }
+}
+
+pub(crate) fn kind(name: &str) -> Result<ItemKind, PrimaryError> {
+    name.parse().map_err(|error| usage(&error))
+}
+
+pub(crate) fn id(text: &str) -> Result<ItemId, PrimaryError> {
+    text.parse().map_err(|error| usage(&error))
+}
+
+pub(crate) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, PrimaryError> {
+    serde_json::from_value(arguments).map_err(|error| usage(&error))
+}
+
+pub(crate) fn usage(error: &dyn std::error::Error) -> PrimaryError {
+    PrimaryError::usage(error.to_string())
+}

@@ -1,0 +1,129 @@
+//! The operations on items as a thread has them, beside the tools that it runs (SPEC 12.4).
+
+mod signing;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
+use rye_thread::{
+    Asking, Effect, Need, Needs, Palette, PaletteEntry, PaletteError, Tool, ToolOutput, ToolSpec,
+};
+use serde_json::Value;
+
+use super::tree::Handle;
+use crate::outcome::Class;
+use crate::primary::{
+    Asked, Caller, FetchRequest, KINDS, LoadRequest, Operation, PrimaryError, fetch,
+};
+use crate::rye::Rye;
+
+/// Offers the operations, of which the model is shown those that the authority leaves anything to do with.
+///
+/// Every signature waits for somebody: it says that its owner stands behind a text, which no model can.
+pub(super) fn with_operations(
+    palette: Palette,
+    rye: &Rye,
+    authority: &Authority,
+    asked: &Grant,
+    tree: &Arc<Handle>,
+) -> Result<Palette, PaletteError> {
+    let rye = Arc::new(rye.beside());
+    let entry = |operation: Operation| {
+        let (rye, authority, tree) = (Arc::clone(&rye), authority.clone(), Arc::clone(tree));
+        entry(Arc::new(InThread { operation, rye, authority, tree })).asking_for(asked)
+    };
+    let is_open = |entry: &PaletteEntry| {
+        let operation = Operation::ALL.into_iter().find(|it| it.name() == entry.item_id);
+        operation.is_some_and(|operation| is_open(operation, authority))
+    };
+    palette.with_operations(Operation::ALL.map(entry).into(), is_open)
+}
+
+fn is_open(operation: Operation, authority: &Authority) -> bool {
+    operation.primaries().iter().any(|primary| {
+        Kind::ALL.into_iter().any(|kind| authority.closed_by(*primary, kind).is_none())
+    })
+}
+
+fn entry(tool: Arc<InThread>) -> PaletteEntry {
+    let operation = tool.operation;
+    let description = match operation {
+        Operation::Sign => signing::DESCRIPTION,
+        _ => operation.description(),
+    };
+    let spec = ToolSpec::new("", description, operation.input_schema());
+    let (effect, asking) = match operation {
+        // Whoever signs what is signed already changes the time alone.
+        Operation::Sign => (Effect::Idempotent, Asking::Always),
+        _ => (Effect::ReadOnly, Asking::Never),
+    };
+    let needs: Arc<dyn Needs> = Arc::clone(&tool) as _;
+    PaletteEntry::operation(operation.name(), spec, needs, effect, tool).with_asking(asking)
+}
+
+/// An operation of one thread.
+struct InThread {
+    operation: Operation,
+    rye: Arc<Rye>,
+    authority: Authority,
+    tree: Arc<Handle>,
+}
+
+impl Needs for InThread {
+    fn need(&self, arguments: &Value) -> Result<Need, ToolOutput> {
+        let asked = Asked::of(self.operation, arguments.clone());
+        let asked = asked.map_err(|error| failed(&error))?;
+        let (primary, kind, id) = match &asked {
+            Asked::Sign(request) => (Primary::Sign, request.kind, &request.id),
+            Asked::Read(FetchRequest::Load(LoadRequest { kind, id, .. })) => {
+                (Primary::Load, *kind, id)
+            }
+            Asked::Read(FetchRequest::Search(query)) => {
+                let kinds = query.kinds().into_iter().filter_map(kind_of).collect();
+                return Ok(Need::AnyOf(Primary::Search, kinds));
+            }
+        };
+        let kind = kind_of(kind).ok_or_else(|| failed(&PrimaryError::Configuration))?;
+        let capability = Capability::new(primary, kind, id.as_str());
+        capability
+            .map(Need::Exactly)
+            .map_err(|error| failed(&PrimaryError::usage(error.to_string())))
+    }
+}
+
+fn kind_of(kind: rye_resolve::ItemKind) -> Option<Kind> {
+    KINDS.contains(&kind).then(|| kind.as_str().parse().ok())?
+}
+
+#[async_trait]
+impl Tool for InThread {
+    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+        let caller = Caller::thread(self.authority.clone());
+        let done = match Asked::of(self.operation, arguments) {
+            Ok(Asked::Read(request)) => {
+                let rye = Arc::clone(&self.rye);
+                let read = move || fetch(&rye, &request, &caller).map(|fetched| fetched.to_json());
+                tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| Err(ended()))
+            }
+            Ok(Asked::Sign(request)) => {
+                let key = self.tree.signing_key().await;
+                signing::sign(&self.rye, &request, key, &caller).map(|signed| signed.to_json())
+            }
+            Err(error) => Err(error),
+        };
+        done.map_or_else(|error| failed(&error), ToolOutput::ok)
+    }
+}
+
+fn ended() -> PrimaryError {
+    PrimaryError::Failed { message: "the operation ended without an answer".to_owned() }
+}
+
+/// What every surface tells of the error.
+fn failed(error: &PrimaryError) -> ToolOutput {
+    match error.class() {
+        Class::Refused => ToolOutput::refused(error.to_json()),
+        _ => ToolOutput::error(error.to_json()),
+    }
+}

@@ -1,0 +1,93 @@
+//! What a thread may have signed: nothing by which a text comes to more authority than the thread has.
+
+use std::sync::Arc;
+
+use rye_caps::{Authority, Capability, Grant, Kind, Primary};
+use rye_parse::{Directive, Executor, ToolManifest};
+use rye_resolve::{ItemKind, Space, permission_grant};
+use rye_sign::{SigningKey, Timestamp};
+use rye_tools::BASH;
+
+use crate::config::is_provider;
+use crate::primary::{Caller, PrimaryError, SignRequest, sign_checked};
+use crate::rye::Rye;
+use crate::session::authority::return_capability;
+use crate::signing::SignedFile;
+
+pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it signed with the operator's key, which makes it count. The operator is \
+     asked each time. Sign only what you were asked to sign.";
+
+/// Signs with the operator's key, where the program around the thread has given it one.
+pub(super) fn sign(
+    rye: &Rye,
+    request: &SignRequest,
+    key: Option<(Arc<SigningKey>, Timestamp)>,
+    caller: &Caller,
+) -> Result<SignedFile, PrimaryError> {
+    let (key, at) = key.ok_or(PrimaryError::NoKey)?;
+    let located = rye.library().locate(request.kind, &request.id)?;
+    if located.winner.space != Space::Project {
+        return Err(unsignable(request, "a thread signs items of the project alone"));
+    }
+    let extension = located.winner.extension().to_owned();
+    sign_checked(rye, request, &key, at, caller, |text| {
+        match lends(request, text, &extension, caller.authority()) {
+            Some(reason) => Err(unsignable(request, &reason)),
+            None => Ok(()),
+        }
+    })
+}
+
+fn unsignable(request: &SignRequest, reason: &str) -> PrimaryError {
+    let (kind, id) = (request.kind, request.id.clone());
+    PrimaryError::NotForThreads { kind, id, reason: reason.to_owned() }
+}
+
+/// What the text would lend to whoever runs it that the thread does not have itself; what cannot be read is refused by the
+/// check behind.
+fn lends(
+    request: &SignRequest,
+    text: &str,
+    extension: &str,
+    authority: &Authority,
+) -> Option<String> {
+    match request.kind {
+        ItemKind::Directive => directive(&rye_parse::directive(text).ok()?, authority),
+        ItemKind::Tool if is_provider(&request.id) => {
+            Some("it says where prompts and keys go, which is for the operator alone".to_owned())
+        }
+        ItemKind::Tool => tool(&rye_parse::tool(text, extension).ok()?, authority),
+        ItemKind::Knowledge => None,
+        ItemKind::Config => Some("configuration is for the operator alone".to_owned()),
+    }
+}
+
+fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
+    let Some(permissions) = &directive.permissions else {
+        return Some("it declares no `<permissions>`, so that others decide what it may do; declare them, be it empty".to_owned());
+    };
+    let entries = permissions.value.entries.iter();
+    let declared =
+        entries.map(|entry| permission_grant(&entry.value)).collect::<Result<Vec<_>, _>>();
+    let declared = declared.ok()?.iter().fold(Grant::nothing(), |all, more| all.union(more));
+    let returning = rye_caps::Pattern::exactly(&return_capability());
+    let lent = authority.layers().iter().find_map(|layer| {
+        // Declaring outputs grants returning them to anybody.
+        layer.grant().with(returning.clone()).covers(&declared).err()
+    });
+    lent.map(|lent| format!("it asks for more than this thread may do: {lent}"))
+}
+
+fn tool(manifest: &ToolManifest, authority: &Authority) -> Option<String> {
+    let function = match &manifest.executor {
+        Executor::Builtin { function, .. } => function.as_str(),
+        Executor::Command { network: false, .. } | Executor::Script { network: false, .. } => BASH,
+        _ => return Some("it reaches the network, which is for the operator to allow".to_owned()),
+    };
+    let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"));
+    match behind.map(|behind| authority.permit(&behind)) {
+        Ok(Ok(_)) => None,
+        Ok(Err(denied)) => Some(format!("this thread may not do what is behind it: {denied}")),
+        Err(error) => Some(error.to_string()),
+    }
+}
