@@ -10,43 +10,62 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::call::Call;
 use super::host::ServerHost;
 use super::prompts;
+use super::results::failed;
 use super::runs::Runs;
 use super::tools::{Offered, offered};
 use crate::primary::PrimaryError;
 
 /// The server. Clones share the threads that clients started.
 #[derive(Debug, Clone)]
-pub struct McpServer(Arc<Inner>);
+pub struct McpServer {
+    shared: Arc<Inner>,
+    /// The calls of one conversation.
+    own: Arc<Semaphore>,
+}
 
 #[derive(Debug)]
 struct Inner {
     host: Arc<ServerHost>,
     offered: Vec<Offered>,
     runs: Runs,
+    /// The calls of all clients.
+    calls: Semaphore,
 }
+
+/// As many calls of one conversation are under way at a time, and of all together; a further one is refused at once.
+const MOST_OF_ONE: usize = 32;
+const MOST_CALLS: usize = 128;
 
 impl McpServer {
     /// A server that offers what its host's grant leaves to do.
     #[must_use]
     pub fn new(host: ServerHost) -> Self {
         let offered = offered(&host.caller());
-        Self(Arc::new(Inner { host: Arc::new(host), offered, runs: Runs::default() }))
+        let (host, runs, calls) = (Arc::new(host), Runs::default(), Semaphore::new(MOST_CALLS));
+        let shared = Arc::new(Inner { host, offered, runs, calls });
+        Self { shared, own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
+    }
+
+    /// The same server for another conversation.
+    pub(super) fn of_another_session(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
     }
 
     /// Stops the threads that clients started, so that `rye resume` goes on with them, and waits until each stands.
     pub async fn stop(&self) {
-        self.0.runs.stop().await;
+        self.shared.runs.stop().await;
     }
 
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ServerHost) -> Result<T, PrimaryError> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let host = Arc::clone(&self.0.host);
+        let host = Arc::clone(&self.shared.host);
         match tokio::task::spawn_blocking(move || work(&host)).await {
             Ok(result) => result.map_err(|error| {
                 ErrorData::invalid_params(error.causes().join(": "), Some(error.to_json()))
@@ -64,7 +83,10 @@ impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         let identity = Implementation::new("rye", env!("CARGO_PKG_VERSION")).with_title("Rye");
-        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(INSTRUCTIONS)
+        let notice = self.shared.host.notice.iter();
+        let instructions = [INSTRUCTIONS].into_iter().chain(notice.map(String::as_str));
+        let instructions = instructions.collect::<Vec<_>>().join(" ");
+        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(instructions)
     }
 
     async fn list_tools(
@@ -72,7 +94,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.offered.iter().map(|offered| offered.tool.clone()).collect();
+        let tools = self.shared.offered.iter().map(|offered| offered.tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -81,9 +103,9 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let named = self.0.offered.iter().find(|offered| offered.tool.name == request.name);
+        let named = self.shared.offered.iter().find(|offered| offered.tool.name == request.name);
         let offered = named.ok_or_else(|| {
-            let names: Vec<&str> = self.0.offered.iter().map(|it| &*it.tool.name).collect();
+            let names: Vec<&str> = self.shared.offered.iter().map(|it| &*it.tool.name).collect();
             let names = names.join(", ");
             ErrorData::invalid_params(
                 format!("there is no tool `{}`; the tools are: {names}", request.name),
@@ -91,7 +113,14 @@ impl ServerHandler for McpServer {
             )
         })?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call { host: &self.0.host, runs: &self.0.runs, context };
+        let call = Call { host: &self.shared.host, runs: &self.shared.runs, context };
+        let _places = match (self.own.try_acquire(), self.shared.calls.try_acquire()) {
+            (Ok(own), Ok(of_all)) => (own, of_all),
+            (Err(_), _) => {
+                return Ok(failed(&PrimaryError::TooManyCalls { most: MOST_OF_ONE }).into());
+            }
+            _ => return Ok(failed(&PrimaryError::TooManyCalls { most: MOST_CALLS }).into()),
+        };
         Ok(call.answered(offered, arguments).await.into())
     }
 

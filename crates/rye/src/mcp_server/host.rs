@@ -33,6 +33,8 @@ pub struct ServerHost {
     pub signing_key: SigningKeySource,
     /// The id of a new thread of a directive.
     pub new_thread: NewThread,
+    /// What clients should know of what their calls run in, such as [`Rye::sandbox_warning`].
+    pub notice: Option<String>,
 }
 
 /// Where the operator's key comes from; `None` where there is none.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER as RETRY, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use super::handler::McpServer;
 
 /// Who may speak to the server over HTTP.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
     /// What every request must carry as `Authorization: Bearer`.
@@ -31,6 +31,24 @@ pub struct HttpOptions {
     /// Further origins of web pages that may call it, such as `http://localhost:6274`. A page of any other origin is
     /// refused; clients that are no browsers send no origin.
     pub origins: Vec<String>,
+    /// As many conversations with the handshake of the older revisions at a time; a further one is refused with 503.
+    pub most_sessions: usize,
+    /// A conversation that is silent for so long is ended.
+    pub idle: Duration,
+    /// A client has so long to send the body of a request.
+    pub body_within: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            token: None,
+            origins: Vec::new(),
+            most_sessions: 64,
+            idle: Duration::from_secs(300),
+            body_within: Duration::from_secs(30),
+        }
+    }
 }
 
 impl std::fmt::Debug for HttpOptions {
@@ -69,6 +87,12 @@ const MOST_CONNECTIONS: usize = 128;
 /// A client has so long to send its headers.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 
+/// So long nobody is let in after somebody could not be.
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
+
+/// What a client is told to wait that comes when there is no place, in seconds.
+const RETRY_AFTER: &str = "30";
+
 type Service = StreamableHttpService<McpServer, LocalSessionManager>;
 type Body = BoxBody<Bytes, Infallible>;
 
@@ -92,11 +116,20 @@ impl McpServer {
         let config = config(address, &options);
         let end = config.cancellation_token.clone();
         let server = self.clone();
-        let sessions = Arc::new(LocalSessionManager::default());
-        let service = Service::new(move || Ok(server.clone()), sessions, config);
-        let door = Arc::new(Door { service, token: options.token.as_deref().map(digest) });
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(options.idle);
+        let sessions = Arc::new(sessions);
+        let made = move || Ok(server.of_another_session());
+        let service = Service::new(made, Arc::clone(&sessions), config);
+        let token = options.token.as_deref().map(digest);
+        let door = Arc::new(Door { service, sessions, token, options });
+        let listener = Arc::new(listener);
+        let accept = move || {
+            let listener = Arc::clone(&listener);
+            async move { listener.accept().await.map(|(stream, _)| stream) }
+        };
         tokio::select! {
-            refused = accepted(listener, door) => refused?,
+            () = accepting(accept, |stream| spoken(stream, Arc::clone(&door))) => {}
             () = stop => {}
         }
         self.stop().await;
@@ -118,14 +151,22 @@ fn config(address: SocketAddr, options: &HttpOptions) -> StreamableHttpServerCon
         .with_max_request_body_bytes(MOST_BYTES)
 }
 
-async fn accepted(listener: TcpListener, door: Arc<Door>) -> io::Result<()> {
+/// Lets clients in for ever: neither one that is gone before it is greeted nor a system without a free file ends the server.
+async fn accepting<F, T>(mut accept: impl FnMut() -> F, serve: impl Fn(TcpStream) -> T)
+where
+    F: Future<Output = io::Result<TcpStream>>,
+    T: Future<Output = ()> + Send + 'static,
+{
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
-        let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
-        let (stream, _) = listener.accept().await?;
-        let door = Arc::clone(&door);
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let Ok(stream) = accept().await else {
+            // What is used up comes back when a client goes, and asking at once would keep a processor busy.
+            tokio::time::sleep(AFTER_FAILURE).await;
+            continue;
+        };
+        let served = serve(stream);
         tokio::spawn(async move {
-            spoken(stream, door).await;
+            served.await;
             drop(place);
         });
     }
@@ -149,7 +190,9 @@ async fn spoken(stream: TcpStream, door: Arc<Door>) {
 /// What stands before the protocol.
 struct Door {
     service: Service,
+    sessions: Arc<LocalSessionManager>,
     token: Option<Digest>,
+    options: HttpOptions,
 }
 
 impl Door {
@@ -159,11 +202,30 @@ impl Door {
         }
         if !self.lets_in(&request) {
             let mut response = plain(StatusCode::UNAUTHORIZED, "the token is missing or wrong\n");
-            let scheme = hyper::header::HeaderValue::from_static("Bearer");
+            let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
             return response;
         }
-        self.service.handle(request).await
+        if begins_session(&request) && self.is_full().await {
+            let text = "as many clients are served as may be; try again later\n";
+            let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, text);
+            response.headers_mut().insert(RETRY, HeaderValue::from_static(RETRY_AFTER));
+            return response;
+        }
+        let (head, body) = request.into_parts();
+        let whole = Limited::new(body, MOST_BYTES).collect();
+        match tokio::time::timeout(self.options.body_within, whole).await {
+            Ok(Ok(body)) => {
+                let body = Full::new(body.to_bytes());
+                self.service.handle(Request::from_parts(head, body)).await
+            }
+            Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "a request may hold 4 MiB\n"),
+            Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request did not come in time\n"),
+        }
+    }
+
+    async fn is_full(&self) -> bool {
+        self.sessions.sessions.read().await.len() >= self.options.most_sessions
     }
 
     /// Digests are compared, so that how long it takes tells nothing of the token.
@@ -177,6 +239,17 @@ impl Door {
     }
 }
 
+/// Whether it may be the first request of a conversation, of which something is kept. Those of the newest revision name it and
+/// stand alone.
+fn begins_session(request: &Request<Incoming>) -> bool {
+    let has = |name: &str| request.headers().contains_key(name);
+    let is_new = request.headers().get("mcp-protocol-version").is_some_and(|it| it == NEWEST);
+    request.method() == Method::POST && !has("mcp-session-id") && !is_new
+}
+
+/// The revision without conversations.
+const NEWEST: &str = "2026-07-28";
+
 fn digest(token: &str) -> Digest {
     Digest::of(token.as_bytes())
 }
@@ -185,4 +258,31 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody can be let in for a while, as when all files are in use; then somebody can.
+    #[tokio::test]
+    async fn a_system_that_has_no_place_ends_nothing() {
+        let mut failures = 3;
+        let (let_in, mut seen) = tokio::sync::mpsc::unbounded_channel();
+        let accept = move || {
+            failures -= 1;
+            let (fails, let_in) = (failures >= 0, let_in.clone());
+            async move {
+                if fails {
+                    return Err(io::Error::from_raw_os_error(24));
+                }
+                let _nobody_listens_any_more = let_in.send(());
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            () = accepting(accept, |_| std::future::ready(())) => unreachable!("it goes on for ever"),
+            asked = seen.recv() => assert_eq!(asked, Some(())),
+        }
+    }
 }

@@ -87,6 +87,12 @@ pub enum PrimaryError {
         /// What stands in the way.
         reason: String,
     },
+    /// As many calls are under way as may be at a time.
+    #[error("{most} calls are under way already; wait until one is answered")]
+    TooManyCalls {
+        /// How many may be under way at a time.
+        most: usize,
+    },
     /// As many threads run as may run at a time.
     #[error("{most} threads run already; wait until one has ended")]
     TooManyThreads {
@@ -125,7 +131,7 @@ impl PrimaryError {
                 Class::Failed
             }
             Self::NoKey | Self::UnknownThread { .. } | Self::Usage { .. } => Class::Usage,
-            Self::TooManyThreads { .. } => Class::Limit,
+            Self::TooManyCalls { .. } | Self::TooManyThreads { .. } => Class::Limit,
             Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,
             Self::Open(_) => Class::Failed,
             Self::Prepare(error) => error.class(),

@@ -149,6 +149,18 @@ impl Rye {
     }
 }
 
+impl Rye {
+    /// What there is to warn of before tools start programs here; nothing where the sandbox keeps everything in, and for a
+    /// host that starts none. It is found out by starting one.
+    ///
+    /// # Errors
+    ///
+    /// Without a project, and when the configuration of programs is refused.
+    pub fn sandbox_warning(&self) -> Result<Option<String>, PrepareError> {
+        Ok(programs(self)?.processes.as_deref().and_then(sandbox_warning))
+    }
+}
+
 /// The fact of the record that says what programs were kept in; it is found out by starting one.
 pub(crate) fn sandbox_fact(processes: &Processes) -> Value {
     let report = processes.sandbox();

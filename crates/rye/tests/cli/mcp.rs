@@ -39,6 +39,17 @@ async fn both_eras_are_served() {
 }
 
 #[tokio::test]
+async fn clients_are_told_what_programs_are_not_kept_from() {
+    let session = Session::new();
+    let mut host = wire::host(&session, granted(&[]));
+    host.notice = Some("programs run in the sandbox `none`".to_owned());
+    let mut wire = Wire::begin(rye::McpServer::new(host), Era::Inline).await;
+    let found = wire.ask("server/discover", json!({})).await["result"].clone();
+    let instructions = found["instructions"].as_str().unwrap();
+    assert!(instructions.ends_with("programs run in the sandbox `none`"), "{found}");
+}
+
+#[tokio::test]
 async fn an_unknown_version_is_refused() {
     let session = Session::new();
     let mut wire = Wire::begin(server(&session, granted(&[])), Era::Inline).await;

@@ -1,6 +1,7 @@
 //! The door before the protocol: who may call the server over HTTP, and how.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use rye::HttpOptions;
 use serde_json::json;
@@ -142,4 +143,62 @@ async fn nothing_listens_where_other_machines_reach_it() {
             .to_string()
             .ends_with("is reachable by other machines; listen on 127.0.0.1 or [::1]")
     );
+}
+
+/// The handshake of the older revisions begins a conversation, of which something is kept; there are only so many.
+#[tokio::test]
+async fn one_conversation_too_many_is_told_to_wait() {
+    let mut options = HttpOptions::default();
+    options.most_sessions = 1;
+    let (_session, address) = listening(options).await;
+    let host = format!("Host: 127.0.0.1:{}\r\n", address.port());
+    let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "lines", "version": "1" } });
+    let wish = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": wish });
+    let begun = said(address, "POST", "/mcp", &format!("{host}{ACCEPT}"), &wish.to_string()).await;
+    assert!(begun.starts_with("HTTP/1.1 200"), "{begun}");
+    let refused =
+        said(address, "POST", "/mcp", &format!("{host}{ACCEPT}"), &wish.to_string()).await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains("retry-after: 30"), "{refused}");
+    let alone = said(address, "POST", "/mcp", &format!("{host}{ACCEPT}{PROTOCOL}"), &call()).await;
+    assert!(alone.starts_with("HTTP/1.1 200"), "{alone}");
+}
+
+/// A conversation that says nothing makes room for the next one.
+#[tokio::test]
+async fn a_silent_conversation_is_ended() {
+    let mut options = HttpOptions::default();
+    (options.most_sessions, options.idle) = (1, Duration::from_millis(1));
+    let (_session, address) = listening(options).await;
+    let host = format!("Host: 127.0.0.1:{}\r\n", address.port());
+    let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "lines", "version": "1" } });
+    let wish = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": wish });
+    for _ in 0..3 {
+        let mut answer = String::new();
+        while !answer.starts_with("HTTP/1.1 200") {
+            answer =
+                said(address, "POST", "/mcp", &format!("{host}{ACCEPT}"), &wish.to_string()).await;
+            assert!(
+                answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 503"),
+                "{answer}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let mut options = HttpOptions::default();
+    options.body_within = Duration::from_millis(20);
+    let (_session, address) = listening(options).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{ACCEPT}{PROTOCOL}Connection: close\r\nContent-Length: 100\r\n\r\n{{",
+        address.port()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
 }

@@ -42,3 +42,16 @@ fn an_origin_is_a_whole_one() {
         );
     }
 }
+
+/// Whoever lets clients start programs is told what those are not kept from, and so are the clients.
+#[test]
+fn a_weak_sandbox_is_told_of_at_the_start() {
+    let session = Session::new();
+    session.put("../home/.ai/config/agent/processes.yaml", "sandbox: off\n");
+    let own = [("RYE_DEV_MODE", "1")];
+    let warning = "warning: programs run in the sandbox `none`, which does not keep everything in";
+    let served = session.rye_with("mcp --trust TRUST --allow rye.execute.directive.notes.*", &own);
+    assert!(served.contains(warning) && served.ends_with("exit 0\n"), "{served}");
+    let reading = session.rye_with("mcp --trust TRUST", &own);
+    assert!(!reading.contains("sandbox"), "{reading}");
+}

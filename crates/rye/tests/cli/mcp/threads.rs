@@ -159,3 +159,22 @@ async fn a_server_that_stops_leaves_threads_that_can_go_on() {
     let shown = session.rye("threads list --json");
     assert!(shown.contains("\"running\""), "{shown}");
 }
+
+/// The call that is one too many is refused at once, while the others wait.
+#[tokio::test]
+async fn a_conversation_has_only_so_many_calls_at_a_time() {
+    let (session, listener) = waiting().await;
+    let mut wire = Wire::begin(patient(&session), Era::Initialize).await;
+    let begun = wire.call("rye_execute", started()).await["structuredContent"].clone();
+    let (_connection, _) = listener.accept().await.unwrap();
+    let arguments = json!({ "thread": begun["thread"], "wait_seconds": 50 });
+    let call = json!({ "name": "rye_thread_status", "arguments": arguments });
+    for _ in 0..33 {
+        wire.begin_to_ask("tools/call", call.clone()).await;
+    }
+    let refused = wire.next().await["result"].clone();
+    assert_eq!(refused["isError"], true, "{refused}");
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("32 calls are under way already"), "{text}");
+    wire.stop().await;
+}

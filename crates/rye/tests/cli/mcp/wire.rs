@@ -155,6 +155,7 @@ pub(super) fn host(session: &Session, grant: Grant) -> ServerHost {
             let key = pem.map(|pem| SigningKey::from_pkcs8_pem(&pem)).transpose();
             key.map(|key| key.map(Arc::new)).map_err(|error| error.to_string())
         }),
+        notice: None,
         new_thread: Arc::new(move |id: &ItemId| {
             let number = numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             ThreadId::new(id.as_str(), &format!("019a0000-0000-7000-8000-{number:012}")).unwrap()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use rye::caps::{Grant, Pattern, risk::Acknowledgement};
+use rye::caps::{Grant, Kind, Pattern, Primary, risk::Acknowledgement};
 use rye::resolve::ItemId;
 use rye::thread::ThreadId;
 use rye::{HttpOptions, McpServer, ProviderChoice, ServeError, ServerHost, reading};
@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let mut host = host(reading().union(&added), environment)?;
     check_provider(arguments.provider.as_deref(), environment)?;
     host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
+    host.notice = notice(&host.grant, environment)?;
     let server = McpServer::new(host);
     let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
     let runtime = tokio::runtime::Runtime::new()
@@ -109,6 +110,19 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     runtime.shutdown_background();
     served.map_err(|error| Failure::of(&error, Exit::Failed))?;
     Ok(Exit::Fine)
+}
+
+/// What programs would not be kept from, where clients can have any started.
+fn notice(grant: &Grant, environment: &Environment) -> Result<Option<String>, Failure> {
+    let starts =
+        [Kind::Directive, Kind::Tool].map(|kind| grant.allows_some(Primary::Execute, kind));
+    let rye = environment.rye()?;
+    if !starts.contains(&true) || rye.library().spaces().project().is_none() {
+        return Ok(None);
+    }
+    let notice = rye.sandbox_warning()?;
+    crate::output::warnings(notice.as_slice());
+    Ok(notice)
 }
 
 async fn over_pipes(server: McpServer) -> Result<(), ServeError> {
@@ -188,6 +202,7 @@ fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> 
             let key = signing_key_if_any(&around).map_err(|failure| failure.to_string())?;
             Ok(key.map(Arc::new))
         }),
+        notice: None,
         new_thread: Arc::new(|id: &ItemId| {
             ThreadId::new(id.as_str(), &uuid::Uuid::now_v7().to_string())
                 .expect("because an item id and a UUID make a thread's id")
