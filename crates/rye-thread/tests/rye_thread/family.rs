@@ -1,6 +1,7 @@
 //! A thread with children, all of them in one store, whose every write is remembered.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,7 @@ use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
 use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
-use rye_thread::transcript::{Reading, read};
+use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
     Asking, Cancel, Children, Clock, DriveContext, Ended, Ending, Journal, Limits, Nanos, Opening,
     Outcome, Palette, PaletteEntry, Registry, ResumeError, Resumed, Run, Spawn, SpawnRequest,
@@ -87,22 +88,69 @@ pub(crate) struct Home {
     key: Arc<SigningKey>,
     registry: Arc<Registry>,
     clock: Arc<FakeClock>,
+    turns: Vec<Vec<ToolCall>>,
+}
+
+/// A folder in memory where there is such a place: what is tested here is no disk, and each of many trees writes a lot.
+pub(crate) fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 impl Home {
-    pub(crate) fn new() -> Self {
-        // In memory where there is such a folder: what is tested here is no disk, and each of many trees writes a lot.
-        let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        let place = memory.unwrap();
+    /// A home whose thread does this.
+    pub(crate) fn new(turns: Vec<Vec<ToolCall>>) -> Self {
+        Self::of(Arc::new(SigningKey::generate().unwrap()), turns)
+    }
+
+    fn of(key: Arc<SigningKey>, turns: Vec<Vec<ToolCall>>) -> Self {
+        let place = in_memory();
         let registry = Registry::open(&place.path().join("registry.db")).unwrap();
         Self {
             store: Arc::default(),
             effects: Effects::default(),
             place: Arc::new(place),
-            key: Arc::new(SigningKey::generate().unwrap()),
+            key,
             registry: Arc::new(registry),
             clock: Arc::default(),
+            turns,
         }
+    }
+
+    /// The same home in folders of its own, where another processor can work.
+    pub(crate) fn elsewhere(&self) -> Self {
+        let there = Self::of(Arc::clone(&self.key), self.turns.clone());
+        Self { store: Arc::clone(&self.store), ..there }
+    }
+
+    /// How many bytes were written, by all threads together.
+    pub(crate) fn written(&self) -> usize {
+        self.store.log.lock().unwrap().iter().map(|(_, lines)| lines.len()).sum()
+    }
+
+    /// After how many bytes a record is whole, none included.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        let log = self.store.log.lock().unwrap();
+        let records = log.iter().flat_map(|(_, lines)| lines.split_inclusive(|it| *it == b'\n'));
+        let after = |end: &mut usize, record: &[u8]| {
+            *end += record.len();
+            Some(*end)
+        };
+        std::iter::once(0).chain(records.scan(0, after)).collect()
+    }
+
+    /// What a journal with these bytes holds once it is opened, and what was torn at its end.
+    pub(crate) fn opened(
+        &self,
+        thread: &ThreadId,
+        bytes: &[u8],
+    ) -> (Vec<u8>, Option<Range<usize>>) {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let lease = store.acquire(thread, &self.claim()).unwrap();
+        store.append(&lease, bytes).unwrap();
+        let keys = [self.key.public()];
+        let opened = Transcript::open(Arc::clone(&store), lease, "test/greet", &keys, None);
+        let (_transcript, reading) = opened.unwrap();
+        (store.journal(thread).unwrap(), reading.torn)
     }
 
     /// A home in which so many bytes were written and then the power went.
@@ -145,7 +193,8 @@ impl Home {
         let family = Arc::new(Family { home: self.clone(), running: Mutex::default() });
         let mut entries = entries(&self.effects, Asking::Never);
         entries.push(spawner(family));
-        self.driven(&thread_id(), "Begin.", turns(), entries, &Self::limits()).await
+        let turns = self.turns.clone();
+        self.driven(&thread_id(), "Begin.", turns, entries, &Self::limits()).await
     }
 
     async fn driven(
@@ -211,7 +260,7 @@ pub(crate) fn child(number: u64) -> ThreadId {
 }
 
 /// Twenty turns, of which some start a child and wait for it, or do not.
-fn turns() -> Vec<Vec<ToolCall>> {
+pub(crate) fn many_turns() -> Vec<Vec<ToolCall>> {
     let mut turns: Vec<Vec<ToolCall>> = (0..18)
         .map(|turn| {
             let n = json!({"n": turn});
@@ -233,6 +282,20 @@ fn turns() -> Vec<Vec<ToolCall>> {
     turns.push(Vec::new());
     turns.push(vec![returns("last", json!({"score": 7}))]);
     turns
+}
+
+/// Three turns with a child that is waited for, one that is not, and a call of each effect.
+pub(crate) fn few_turns() -> Vec<Vec<ToolCall>> {
+    let spawn = |id: &str, wanted| call(id, "a_spawn", wanted);
+    let n = || json!({"n": 1});
+    vec![
+        vec![call("a", "a_read", n()), spawn("s", json!({"directive": "test/child"}))],
+        vec![
+            spawn("t", json!({"directive": "test/child", "async": true})),
+            call("b", "a_once", n()),
+        ],
+        vec![returns("last", json!({"score": 7}))],
+    ]
 }
 
 fn childs_turns(child: &ThreadId) -> Vec<Vec<ToolCall>> {

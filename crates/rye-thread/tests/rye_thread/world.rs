@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::doubles::{
     FakeClock, Function, PRICES, call, execute, reply, returns, score, thread_id, tool,
 };
+use crate::family::in_memory;
 
 /// Answers from the history alone, as a model would, so that it does not matter who asks.
 pub(crate) struct Model {
@@ -129,7 +130,7 @@ impl World {
         limits.turns = 40;
         limits.spend = SpendLimit::AtMost(Nanos::new(2_000_000_000));
         Self {
-            place: tempfile::tempdir().unwrap(),
+            place: in_memory(),
             key: Arc::new(SigningKey::generate().unwrap()),
             store: Arc::default(),
             effects: Effects::default(),
