@@ -29,8 +29,13 @@ mod process;
 mod program;
 pub mod sandbox;
 mod shell;
+mod web;
 
 pub use builtin::{builtin, builtins, effect};
 pub use process::{ENVIRONMENT, Placing, ProcessHost, Processes, Rules, Template, TemplateError};
 pub use program::{CommandTool, ScriptTool};
 pub use shell::{BASH, bash};
+pub use web::{
+    AddressFault, FETCH, HostPattern, HttpBody, HttpTool, HttpToolError, MAX_REDIRECTS, Names,
+    Origin, RuleError, SEND, SystemNames, Web, WebError, WebRules, fetch, reserved,
+};

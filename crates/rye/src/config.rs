@@ -10,6 +10,7 @@ mod resilience;
 mod risk;
 mod schema;
 mod trust;
+mod web;
 
 pub(crate) use self::approval::{FILE as APPROVAL_FILE, asked};
 pub(crate) use self::hooks::{FILE as HOOKS_FILE, is_hooks};
@@ -22,3 +23,4 @@ pub(crate) use self::risk::risk_table;
 pub(crate) use self::schema::of_file;
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::trust::{policy_layers, trust_policy};
+pub(crate) use self::web::{FILE as WEB_FILE, web_rules};

@@ -1,11 +1,11 @@
 //! The hub: one value that knows where items are and whom to trust.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
-use rye_tools::ProcessHost;
+use rye_tools::{Names, ProcessHost};
 
 use crate::config::{ConfigError, trust_policy};
 use crate::session::Store;
@@ -27,6 +27,8 @@ pub struct Setup {
     pub search_cache: Option<PathBuf>,
     /// What tools start programs with; without it, tools that are programs are not offered.
     pub processes: Option<ProcessHost>,
+    /// What tools that reach other machines look up names of hosts with; without it, they are not offered.
+    pub names: Option<Arc<dyn Names>>,
 }
 
 impl Setup {
@@ -40,6 +42,7 @@ impl Setup {
             now,
             search_cache: None,
             processes: None,
+            names: None,
         }
     }
 }
@@ -53,6 +56,7 @@ pub struct Rye {
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
     pub(crate) processes: Option<ProcessHost>,
+    pub(crate) names: Option<Arc<dyn Names>>,
     notes: Vec<TrustNote>,
     /// What the threads that are driven now keep their records in.
     pub(crate) store: Mutex<Weak<Store>>,
@@ -76,8 +80,9 @@ impl Rye {
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
         }
-        let (now, store, processes) = (setup.now, Mutex::default(), setup.processes.clone());
-        Ok(Self { library, policy, now, trust_config, processes, notes, store })
+        let (now, store) = (setup.now, Mutex::default());
+        let (processes, names) = (setup.processes.clone(), setup.names.clone());
+        Ok(Self { library, policy, now, trust_config, processes, names, notes, store })
     }
 
     /// The same spaces with the same trust, for somebody who drives no threads.
@@ -88,6 +93,7 @@ impl Rye {
             now: self.now,
             trust_config: self.trust_config.clone(),
             processes: self.processes.clone(),
+            names: self.names.clone(),
             notes: Vec::new(),
             store: Mutex::default(),
         }

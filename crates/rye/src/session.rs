@@ -27,6 +27,7 @@ mod told;
 mod tools;
 mod tree;
 mod typing;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -64,6 +65,7 @@ pub use self::request::{
 pub(crate) use self::tools::{Offer, offer, tool_id};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
+pub(crate) use self::web::reach;
 use crate::Rye;
 use crate::outcome::Class;
 

@@ -51,6 +51,11 @@ impl Template {
         Self { pieces }
     }
 
+    /// Its pieces, one after the other.
+    pub(crate) fn pieces(&self) -> &[Placing] {
+        &self.pieces
+    }
+
     /// The arguments that it has places for.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {

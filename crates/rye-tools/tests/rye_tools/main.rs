@@ -10,3 +10,4 @@ mod races;
 mod schemas;
 mod searches;
 mod tools;
+mod web;

@@ -118,7 +118,7 @@ pub(crate) fn call(root: &Root, tool: &str, arguments: Value) -> ToolOutput {
     runtime.block_on(tool.call(&permit(), arguments))
 }
 
-fn permit() -> Permit {
+pub(crate) fn permit() -> Permit {
     let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
     Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
         .permit(&capability)

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{approval, hooks, processes, provider, resilience, risk, trust};
+use super::{approval, hooks, processes, provider, resilience, risk, trust, web};
 use crate::run_stream;
 
 /// The schema of one sort of file, or of what the program prints.
@@ -59,6 +59,7 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             run_stream::run_stream_schema(),
         ),
         row(trust::TRUST, "config/trust.yaml", schemars::schema_for!(trust::Trust)),
+        row(web::WEB, "config/agent/web.yaml", schemars::schema_for!(web::WebFile)),
     ]
 });
 
@@ -76,6 +77,7 @@ pub(crate) fn of_file(name: &str) -> Option<&'static str> {
         processes::FILE => Some(processes::PROCESSES),
         "agent/resilience" => Some(resilience::RESILIENCE),
         "trust" => Some(trust::TRUST),
+        web::FILE => Some(web::WEB),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use super::error::PrimaryError;
 use super::execute::Executed;
 use crate::config::{APPROVAL_FILE, asked, policy_layers};
 use crate::rye::Rye;
-use crate::session::{PrepareError, offer, programs, tool_id};
+use crate::session::{PrepareError, offer, programs, reach, tool_id};
 
 /// Offers that tool alone, as a thread would be offered it, and calls it.
 pub(super) async fn call(
@@ -45,8 +45,8 @@ fn offered(
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let root = Root::open(project).map_err(PrepareError::Project)?;
     let approval = rye.library.config(APPROVAL_FILE)?;
-    let programs = programs(rye)?;
-    offer(&rye.library, policy, authority, &root, &programs, &asked(approval.as_ref())?)
+    let (programs, reach, asked) = (programs(rye)?, reach(rye)?, asked(approval.as_ref())?);
+    offer(&rye.library, policy, authority, &root, &programs, &reach, &asked)
 }
 
 /// The authority for this call alone, so that no other tool is looked at.

@@ -23,6 +23,7 @@ use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
 use super::request::PlanRequest;
 use super::tools::{Offer, offer};
+use super::web::reach;
 use crate::Rye;
 use crate::config::{
     APPROVAL_FILE, HOOKS_FILE, asked, policy_layers, requests_at_once, risk_table,
@@ -71,8 +72,10 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let approval = library.config(APPROVAL_FILE)?;
     let asked = asked(approval.as_ref())?;
     let programs = programs(rye)?;
-    let mut offer = offer(library, &policy, &authority, &root, &programs, &asked)?;
+    let reach = reach(rye)?;
+    let mut offer = offer(library, &policy, &authority, &root, &programs, &reach, &asked)?;
     offer.palette = with_operations(offer.palette, rye, &authority, &asked, &offer.children)?;
+    let web = reach.config.filter(|_| offer.reaches_web);
     let Programs { processes, config } = programs;
     let (processes, config) =
         if offer.starts_programs { (processes, config) } else { (None, None) };
@@ -85,7 +88,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         // Who waits for a child waits for that thread, and its money is set aside for that thread.
         hooks = hooks.never_continuing();
     }
-    let configs = [rye.trust_config.clone(), approval, risk, config, resilience, hooks_files];
+    let configs = [rye.trust_config.clone(), approval, risk, config, web, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
     Ok(Plan {
         composed,

@@ -40,6 +40,15 @@ pub(crate) struct Behind {
     /// The function whose power it has, which its signer has to be allowed to grant.
     pub(crate) function: String,
     pub(crate) starts_programs: bool,
+    pub(crate) reaches_web: bool,
+}
+
+impl Behind {
+    /// A tool that sends requests.
+    pub(crate) fn reaching(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
+        let function = function.to_owned();
+        Self { tool, effect, function, starts_programs: false, reaches_web: true }
+    }
 }
 
 /// The tool that a verified manifest describes, or why this version cannot offer it.
@@ -54,6 +63,7 @@ pub(crate) fn behind(
         effect: Effect::Once,
         function: BASH.to_owned(),
         starts_programs: true,
+        reaches_web: false,
     };
     let able = || processes.ok_or("this program does not start others".to_owned());
     match &manifest.executor {
@@ -62,7 +72,8 @@ pub(crate) fn behind(
             let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
                 return Err(format!("this version has no builtin function `{function}`"));
             };
-            Ok(Behind { tool, effect, function: function.clone(), starts_programs: false })
+            let function = function.clone();
+            Ok(Behind { tool, effect, function, starts_programs: false, reaches_web: false })
         }
         Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
         Executor::Script { extension, network, timeout_seconds, .. } => {
@@ -72,7 +83,7 @@ pub(crate) fn behind(
                 format!("no configuration says what runs `.{extension}`; add it to `runtimes` of `{PROCESSES_FILE}` in the user space")
             })
         }
-        _ => Err("this version runs no tools with `executor: http` or `executor: mcp`".to_owned()),
+        _ => Err("this version runs no tools with `executor: mcp`".to_owned()),
     }
 }
 
@@ -99,12 +110,12 @@ fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
 }
 
 /// The arguments that the schema names.
-fn parameters(schema: &Value) -> Vec<String> {
+pub(super) fn parameters(schema: &Value) -> Vec<String> {
     let named = schema.get("properties").and_then(Value::as_object);
     named.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
+pub(super) fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
     let (mut pieces, mut end) = (Vec::new(), 0);
     for found in placeholders(text) {
         let before = text.get(end..found.span.start).unwrap_or_default();
@@ -123,11 +134,11 @@ fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
 
 fn placing(found: Placeholder, parameters: &[String]) -> Result<Placing, String> {
     let Placeholder::Input { name, fallback } = found else {
-        return Err("its command line names a step, which tools do not have".to_owned());
+        return Err("it names a step, which tools do not have".to_owned());
     };
     if !parameters.contains(&name) {
         return Err(format!(
-            "its command line has a place for `{name}`, which is no property of its input schema"
+            "it has a place for `{name}`, which is no property of its input schema"
         ));
     }
     Ok(match fallback {

@@ -14,6 +14,7 @@ use super::authority::{of_signer, return_capability};
 use super::error::PrepareError;
 use super::programs::{Behind, Programs, behind};
 use super::tree::{Handle, thread_tool};
+use super::web::{Reach, sent};
 use super::with_causes;
 use crate::config::is_provider;
 use crate::shipped;
@@ -27,6 +28,8 @@ pub(crate) struct Offer {
     pub(crate) items: Vec<Item<ToolManifest>>,
     /// Whether an offered tool starts programs.
     pub(crate) starts_programs: bool,
+    /// Whether an offered tool reaches other machines.
+    pub(crate) reaches_web: bool,
     /// What the tools know of other threads, once the thread is driven.
     pub(crate) children: Arc<Handle>,
 }
@@ -43,10 +46,11 @@ pub(crate) fn offer(
     authority: &Authority,
     root: &Root,
     programs: &Programs,
+    reach: &Reach,
     asked: &Grant,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut items, mut starts_programs) = (Vec::new(), false);
+    let (mut items, mut starts_programs, mut reaches_web) = (Vec::new(), false, false);
     let children = Arc::new(Handle::default());
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
@@ -58,15 +62,18 @@ pub(crate) fn offer(
             continue;
         }
         match library.tool(&listed.id) {
-            Ok(item) => match offered(&item, policy, capability, root, programs, &children) {
-                Ok((entry, starts)) => {
-                    starts_programs |= starts;
-                    entries.push(entry.asking_for(asked));
-                    items.push(item);
+            Ok(item) => {
+                match offered(&item, policy, capability, root, (programs, reach), &children) {
+                    Ok((entry, needs)) => {
+                        starts_programs |= needs.programs;
+                        reaches_web |= needs.web;
+                        entries.push(entry.asking_for(asked));
+                        items.push(item);
+                    }
+                    Err(reason) => withheld
+                        .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
                 }
-                Err(reason) => withheld
-                    .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
-            },
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -74,7 +81,7 @@ pub(crate) fn offer(
         Some(error) => Err(error),
         None => {
             let palette = forking(Palette::new(entries)?, authority, asked, &children)?;
-            Ok(Offer { palette, items, withheld, starts_programs, children })
+            Ok(Offer { palette, items, withheld, starts_programs, reaches_web, children })
         }
     }
 }
@@ -113,15 +120,22 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
     authority.permit(&capability).is_ok().then_some(capability)
 }
 
-/// The tool as it is offered, and whether it starts programs.
+/// What a tool needs beside the project.
+#[derive(Default)]
+struct Needs {
+    programs: bool,
+    web: bool,
+}
+
+/// The tool as it is offered, and what it needs.
 fn offered(
     item: &Item<ToolManifest>,
     policy: &[Layer],
     capability: Capability,
     root: &Root,
-    programs: &Programs,
+    (programs, reach): (&Programs, &Reach),
     children: &Arc<Handle>,
-) -> Result<(PaletteEntry, bool), String> {
+) -> Result<(PaletteEntry, Needs), String> {
     let manifest = item.content.value();
     let own =
         function_of(manifest).filter(|function| format!("rye/{function}") == THREAD_DIRECTIVE);
@@ -129,10 +143,12 @@ fn offered(
         vouch(item, policy, &capability, function)?;
         let spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
         let (id, children) = (item.id.as_str(), Arc::clone(children));
-        return Ok((PaletteEntry::spawning(id, spec, capability, children), false));
+        return Ok((PaletteEntry::spawning(id, spec, capability, children), Needs::default()));
     }
-    let Behind { tool, effect, function, starts_programs } = match of_threads(manifest, children) {
-        Some(behind) => behind,
+    let special = of_threads(manifest, children).map(Ok);
+    let special = special.or_else(|| sent(manifest, reach.web.as_ref()));
+    let Behind { tool, effect, function, starts_programs, reaches_web } = match special {
+        Some(special) => special?,
         None => behind(item, root, programs.processes.as_ref())?,
     };
     vouch(item, policy, &capability, &function)?;
@@ -142,7 +158,8 @@ fn offered(
     }
     let id = item.id.as_str();
     let entry = PaletteEntry::new(id, spec, capability, effect, tool);
-    Ok((entry.with_aliases(&aliases(id)), starts_programs))
+    let needs = Needs { programs: starts_programs, web: reaches_web };
+    Ok((entry.with_aliases(&aliases(id)), needs))
 }
 
 /// The function of this program behind a manifest.
@@ -157,7 +174,8 @@ fn function_of(manifest: &ToolManifest) -> Option<&str> {
 fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Behind> {
     let function = function_of(manifest)?;
     let (tool, effect) = thread_tool(function, children)?;
-    Some(Behind { tool, effect, function: function.to_owned(), starts_programs: false })
+    let function = function.to_owned();
+    Some(Behind { tool, effect, function, starts_programs: false, reaches_web: false })
 }
 
 /// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and

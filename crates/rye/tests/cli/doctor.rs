@@ -116,3 +116,16 @@ fn configuration_that_keeps_everything_from_running() {
     session.put(".ai/config/trust.yaml", "grants: 3\n");
     check(&session, &[], ["wrong trust", ""], 1);
 }
+
+#[test]
+fn which_hosts_tools_may_reach_is_told() {
+    let session = Session::new();
+    check(&session, &[], ["ok web tools may reach every public host", ""], 0);
+    let file = "../home/.ai/config/agent/web.yaml";
+    session.put(file, "hosts: [a.example]\nports: [8443]\nprivate: ['localhost:80']\n");
+    let told = "ok web tools may reach the hosts that `config/agent/web.yaml` lists, on port 8443 too, and here localhost:80";
+    let variables = [("RYE_DEV_MODE", "1")];
+    check(&session, &variables, [told, ""], 0);
+    session.put(file, "hosts: a\n");
+    check(&session, &variables, ["wrong web", ""], 1);
+}

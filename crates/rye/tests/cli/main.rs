@@ -35,3 +35,4 @@ mod trust;
 mod trusting;
 mod usage;
 mod watching;
+mod web;

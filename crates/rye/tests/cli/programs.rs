@@ -189,9 +189,9 @@ fn a_command_line_that_cannot_be_made_is_not_offered() {
         (
             "a",
             "args: ['{input:paht}']",
-            "its command line has a place for `paht`, which is no property of its input schema",
+            "it has a place for `paht`, which is no property of its input schema",
         ),
-        ("b", "args: ['${steps.a.b}']", "its command line names a step, which tools do not have"),
+        ("b", "args: ['${steps.a.b}']", "it names a step, which tools do not have"),
         (
             "c",
             "cwd: '{input:path}'",

@@ -4,12 +4,13 @@ use std::env;
 use std::fs;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rye::resolve::{Spaces, project_root};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
-use rye::tools::{ENVIRONMENT, ProcessHost};
+use rye::tools::{ENVIRONMENT, ProcessHost, SystemNames};
 use rye::{Rye, Setup, shipped};
 
 use crate::args::Global;
@@ -174,6 +175,7 @@ impl Environment {
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.processes = Some(self.processes());
+        setup.names = Some(Arc::new(SystemNames));
         Ok(setup)
     }
 

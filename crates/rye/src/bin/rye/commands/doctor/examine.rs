@@ -23,6 +23,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.extend(items(&rye));
             findings.extend(providers(&rye));
             findings.extend(sandbox(&rye));
+            findings.extend(web(&rye));
         }
         Err(failure) => findings.push(Finding::wrong(
             "trust",
@@ -230,6 +231,30 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
             Finding::noted("sandbox", format!("{text}: no program is started"), advice)
         }
     })
+}
+
+/// Which hosts tools may reach.
+fn web(rye: &Rye) -> Option<Finding> {
+    let rules = match rye.web_rules() {
+        Ok(rules) => rules?,
+        Err(error) => {
+            let text = sentence(&Failure::from(error));
+            return Some(Finding::wrong("web", text, "mend the file that is named"));
+        }
+    };
+    let mut text = match rules.hosts.as_slice() {
+        [] => "tools may reach every public host".to_owned(),
+        _ => "tools may reach the hosts that `config/agent/web.yaml` lists".to_owned(),
+    };
+    if !rules.ports.is_empty() {
+        let ports: Vec<String> = rules.ports.iter().map(ToString::to_string).collect();
+        text.push_str(&format!(", on port {} too", ports.join(", ")));
+    }
+    if !rules.private.is_empty() {
+        let private: Vec<String> = rules.private.iter().map(ToString::to_string).collect();
+        text.push_str(&format!(", and here {}", private.join(", ")));
+    }
+    Some(Finding::fine("web", text))
 }
 
 /// A failure in one line.

@@ -1,0 +1,26 @@
+//! Tools that reach other machines over HTTP (SPEC 5.1, 5.5), and what keeps them from reaching this one.
+//!
+//! Everything that is sent goes through [`Web`]: the address of each request, and of each redirect, is held against
+//! [`WebRules`], its host is looked up once, every address found is held against [`reserved`], and the connection is made
+//! to what was looked at. No name is looked up a second time, so that none can change its mind in between.
+
+mod address;
+mod error;
+mod exchange;
+mod fetch;
+mod manifest;
+mod markdown;
+mod names;
+mod place;
+mod read;
+mod rules;
+mod template;
+mod text;
+
+pub use self::address::reserved;
+pub use self::error::{AddressFault, WebError};
+pub use self::exchange::{MAX_REDIRECTS, Web};
+pub use self::fetch::{FETCH, fetch};
+pub use self::manifest::{HttpBody, HttpTool, HttpToolError, SEND};
+pub use self::names::{Names, SystemNames};
+pub use self::rules::{HostPattern, Origin, RuleError, WebRules};

@@ -1,0 +1,435 @@
+//! Text in blocks and lines, with the marks of Markdown or without.
+
+use super::{LINES, Style};
+
+/// A mark around text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mark {
+    Code,
+    Emphasis,
+    Link(Option<String>),
+    Preformatted,
+    Strong,
+}
+
+impl Mark {
+    /// Whether an end tag of the one ends the other.
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// A mark that was opened.
+struct Open {
+    mark: Mark,
+    /// Where its first text stands, once there is some.
+    at: Option<usize>,
+}
+
+/// Takes text and tags in their order.
+pub(super) struct Writer {
+    out: String,
+    style: Style,
+    most: usize,
+    is_full: bool,
+    /// How many line ends are due before the next text.
+    gap: usize,
+    /// Whether a space is.
+    space: bool,
+    /// Whether nothing stands on the line but the mark of an item or a heading.
+    fresh: bool,
+    quotes: usize,
+    /// The next number of each open list, where it has numbers.
+    lists: Vec<Option<u32>>,
+    open: Vec<Open>,
+    tables: Vec<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    rows: usize,
+    cells: usize,
+    in_row: bool,
+    in_cell: bool,
+}
+
+/// More of these within each other are as good as these.
+const DEEPEST: usize = 8;
+
+impl Writer {
+    pub(super) fn new(style: Style, most: usize) -> Self {
+        let (out, lists, open, tables) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        let (is_full, gap, space, fresh, quotes) = (false, 0, false, false, 0);
+        Self { out, style, most, is_full, gap, space, fresh, quotes, lists, open, tables }
+    }
+
+    /// The text, and whether there would be more.
+    pub(super) fn finish(mut self) -> (String, bool) {
+        while let Some(open) = self.open.last() {
+            let mark = open.mark.clone();
+            self.close(&mark);
+        }
+        self.out.truncate(self.out.trim_end().len());
+        (self.out, self.is_full)
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        if self.out.len() > self.most {
+            self.is_full = true;
+            return;
+        }
+        if self.is_preformatted() {
+            return self.verbatim(text);
+        }
+        for (index, word) in text.split(char::is_whitespace).enumerate() {
+            self.space |= index > 0;
+            if self.out.len() > self.most {
+                self.is_full = true;
+                return;
+            }
+            if !word.is_empty() {
+                self.put(word);
+            }
+        }
+    }
+
+    /// Text as it is, line by line.
+    fn verbatim(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            if self.out.len() > self.most {
+                self.is_full = true;
+                return;
+            }
+            if index > 0 {
+                let margin = self.margin(self.lists.len());
+                self.out.push('\n');
+                self.out.push_str(&margin);
+            }
+            if self.open.iter().any(|open| open.at.is_none()) {
+                self.due();
+            }
+            self.out.push_str(line.trim_end_matches('\r'));
+        }
+    }
+
+    fn put(&mut self, word: &str) {
+        self.due();
+        if self.in_cell() && self.style == Style::Markdown {
+            self.out.push_str(&word.replace('|', "\\|"));
+        } else {
+            self.out.push_str(word);
+        }
+    }
+
+    /// Writes what is due before text, and remembers where text of open marks begins.
+    fn due(&mut self) {
+        if self.gap > 0 && !self.out.is_empty() {
+            let (margin, between) = (self.margin(self.lists.len()), self.margin(0));
+            for _ in 1..self.gap {
+                self.out.push('\n');
+                self.out.push_str(between.trim_end());
+            }
+            self.out.push('\n');
+            self.out.push_str(&margin);
+        } else if self.out.is_empty() {
+            self.out = self.margin(self.lists.len());
+        } else if self.space && !self.fresh {
+            self.out.push(' ');
+        }
+        (self.gap, self.space, self.fresh) = (0, false, false);
+        let here = self.out.len();
+        for open in &mut self.open {
+            open.at.get_or_insert(here);
+        }
+    }
+
+    /// What stands before a line within the outermost `lists`.
+    fn margin(&self, lists: usize) -> String {
+        if self.style == Style::Text {
+            return "  ".repeat(lists.min(DEEPEST));
+        }
+        let width = |list: &Option<u32>| if list.is_some() { 3 } else { 2 };
+        let indent: usize = self.lists.iter().take(lists.min(DEEPEST)).map(width).sum();
+        "> ".repeat(self.quotes.min(DEEPEST)) + &" ".repeat(indent)
+    }
+
+    /// Asks for line ends before what follows.
+    fn block(&mut self, lines: usize) {
+        if self.in_cell() {
+            self.space = true;
+        } else if !self.fresh {
+            self.gap = self.gap.max(lines);
+            self.space = false;
+        }
+    }
+
+    fn in_cell(&self) -> bool {
+        self.tables.iter().any(|table| table.in_cell)
+    }
+
+    fn is_preformatted(&self) -> bool {
+        self.open.iter().any(|open| open.mark == Mark::Preformatted)
+    }
+
+    fn marks(&self) -> bool {
+        self.style == Style::Markdown
+    }
+
+    pub(super) fn start(&mut self, name: &str) {
+        if self.out.len() > self.most {
+            self.is_full = true;
+            return;
+        }
+        match name {
+            "br" => self.line_end(),
+            "hr" => self.rule(),
+            "ul" | "menu" => self.list(None),
+            "ol" => self.list(Some(1)),
+            "li" => self.item(),
+            "blockquote" => {
+                self.block(2);
+                self.quotes += 1;
+            }
+            "pre" | "xmp" => {
+                self.block(2);
+                self.open(Mark::Preformatted);
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading(name),
+            "table" => {
+                self.block(2);
+                if self.tables.len() < DEEPEST {
+                    self.tables.push(Table::default());
+                }
+            }
+            "tr" => self.row(),
+            "td" | "th" => self.cell(),
+            "p" => self.block(2),
+            _ if LINES.contains(&name) => self.block(1),
+            _ => {
+                if let Some(mark) = mark_of(name) {
+                    self.open(mark);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, name: &str) {
+        match name {
+            "ul" | "ol" | "menu" => {
+                self.lists.pop();
+                self.fresh = false;
+                self.block(if self.lists.is_empty() { 2 } else { 1 });
+            }
+            "blockquote" => {
+                self.block(2);
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            "pre" | "xmp" => self.close(&Mark::Preformatted),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "p" => {
+                self.fresh = false;
+                self.block(2);
+            }
+            "table" => {
+                self.end_row();
+                self.tables.pop();
+                self.block(2);
+            }
+            "tr" => self.end_row(),
+            "td" | "th" => self.end_cell(),
+            _ if LINES.contains(&name) => self.block(1),
+            _ => {
+                if let Some(mark) = mark_of(name) {
+                    self.close(&mark);
+                }
+            }
+        }
+    }
+
+    fn line_end(&mut self) {
+        if self.is_preformatted() {
+            self.verbatim("\n");
+        } else if self.in_cell() {
+            self.space = true;
+        } else {
+            self.gap = (self.gap + 1).min(2);
+        }
+    }
+
+    fn rule(&mut self) {
+        self.block(2);
+        if self.marks() && !self.in_cell() {
+            self.put("---");
+            self.block(2);
+        }
+    }
+
+    fn list(&mut self, number: Option<u32>) {
+        self.block(if self.lists.is_empty() { 2 } else { 1 });
+        self.lists.push(number);
+    }
+
+    fn item(&mut self) {
+        self.fresh = false;
+        self.block(1);
+        let marker = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number = number.saturating_add(1);
+                format!("{}. ", *number - 1)
+            }
+            _ => "- ".to_owned(),
+        };
+        if self.in_cell() {
+            return;
+        }
+        let inner = self.lists.pop();
+        self.due();
+        self.lists.extend(inner);
+        self.out.push_str(&marker);
+        self.fresh = true;
+    }
+
+    fn heading(&mut self, name: &str) {
+        self.fresh = false;
+        self.block(2);
+        if self.marks() && !self.in_cell() {
+            let level = name.bytes().last().map_or(1, |digit| usize::from(digit - b'0'));
+            self.due();
+            self.out.push_str(&"#".repeat(level));
+            self.out.push(' ');
+            self.fresh = true;
+        }
+    }
+
+    fn row(&mut self) {
+        self.end_row();
+        let nested = self.in_cell();
+        if let Some(table) = self.tables.last_mut().filter(|_| !nested) {
+            (table.in_row, table.cells) = (true, 0);
+            self.fresh = false;
+            self.block(1);
+            if self.marks() {
+                self.put("|");
+            }
+        }
+    }
+
+    fn cell(&mut self) {
+        self.end_cell();
+        self.block(1);
+        if self.in_cell() {
+            return;
+        }
+        if let Some(table) = self.tables.last_mut().filter(|table| table.in_row) {
+            table.in_cell = true;
+            table.cells += 1;
+            if self.style == Style::Markdown || table.cells > 1 {
+                (self.gap, self.space) = (0, true);
+            }
+        }
+    }
+
+    /// Ends the cell that the innermost table has open, which the next one does, too.
+    fn end_cell(&mut self) {
+        let Some(table) = self.tables.last_mut().filter(|table| table.in_cell) else { return };
+        table.in_cell = false;
+        (self.gap, self.space) = (0, true);
+        if self.style == Style::Markdown && !self.in_cell() {
+            self.put("|");
+        }
+    }
+
+    fn end_row(&mut self) {
+        self.end_cell();
+        let nested = self.in_cell();
+        let Some(table) = self.tables.last_mut().filter(|table| table.in_row && !nested) else {
+            return;
+        };
+        table.in_row = false;
+        table.rows += 1;
+        if table.rows == 1 && self.style == Style::Markdown {
+            let cells = table.cells.clamp(1, 100);
+            self.gap = 1;
+            self.put(&format!("|{}", " --- |".repeat(cells)));
+        }
+        (self.gap, self.space) = (1, false);
+    }
+
+    pub(super) fn image(&mut self, alt: &str, source: Option<&str>) {
+        match source.filter(|_| self.marks()) {
+            Some(source) => {
+                let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
+                self.text(&format!("![{}]({source})", alt.replace(['[', ']'], "")));
+            }
+            None => self.text(alt),
+        }
+    }
+
+    pub(super) fn open(&mut self, mark: Mark) {
+        if self.open.len() < 2 * DEEPEST {
+            self.open.push(Open { mark, at: None });
+        }
+    }
+
+    /// Ends the innermost mark of this sort; what was opened within it ends before.
+    pub(super) fn close(&mut self, mark: &Mark) {
+        if !self.open.iter().any(|open| open.mark.is_like(mark)) {
+            return;
+        }
+        while let Some(open) = self.open.pop() {
+            let is_it = open.mark.is_like(mark);
+            self.wrap(&open);
+            if is_it {
+                break;
+            }
+        }
+    }
+
+    fn wrap(&mut self, open: &Open) {
+        let pre = open.mark == Mark::Preformatted;
+        if let Some(at) = open.at.filter(|_| self.marks() && (pre || !self.is_preformatted())) {
+            let text = self.out.split_off(at.min(self.out.len()));
+            let wrapped = self.wrapped(&open.mark, &text);
+            self.out.push_str(&wrapped);
+        }
+        if pre {
+            self.out.truncate(self.out.trim_end().len());
+            self.block(2);
+        }
+    }
+
+    fn wrapped(&self, mark: &Mark, text: &str) -> String {
+        let inner = text.trim_end();
+        let one_line = !inner.contains('\n');
+        match mark {
+            _ if inner.is_empty() => String::new(),
+            Mark::Preformatted => {
+                let (fence, margin) = (fence(inner, 3), self.margin(self.lists.len()));
+                format!("{fence}\n{margin}{inner}\n{margin}{fence}")
+            }
+            Mark::Code if one_line => {
+                let fence = fence(inner, 1);
+                let pad = if inner.starts_with('`') || inner.ends_with('`') { " " } else { "" };
+                format!("{fence}{pad}{inner}{pad}{fence}")
+            }
+            Mark::Emphasis if one_line => format!("*{inner}*"),
+            Mark::Strong if one_line => format!("**{inner}**"),
+            Mark::Link(Some(to)) if one_line => format!("[{inner}]({to})"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+/// More backticks than the text has in a row.
+fn fence(text: &str, least: usize) -> String {
+    let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(least.max(if longest == 0 { 0 } else { longest + 1 }))
+}
+
+fn mark_of(name: &str) -> Option<Mark> {
+    match name {
+        "code" | "kbd" | "samp" | "tt" => Some(Mark::Code),
+        "em" | "i" => Some(Mark::Emphasis),
+        "strong" | "b" => Some(Mark::Strong),
+        _ => None,
+    }
+}

@@ -1,0 +1,120 @@
+//! An address that may be asked, as far as its text tells.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+use super::address::reserved;
+use super::error::{AddressFault, WebError};
+use super::names::Names;
+use super::rules::{Origin, WebRules};
+
+/// An address that the rules allow; what its host's name leads to is not known yet.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) url: Url,
+    pub(super) origin: Origin,
+    /// Whether the operator allows that it is on this machine or in a private network.
+    private: bool,
+}
+
+/// The ports of the web.
+const PORTS: [u16; 2] = [80, 443];
+
+/// Reads an address the way browsers do, so that what is checked is what would be asked.
+pub(super) fn read(text: &str) -> Result<Url, AddressFault> {
+    let unreadable = |reason: String| AddressFault::Unreadable { text: shown(text), reason };
+    // Where they stand decides what an address means, and readers differ on them.
+    if text.contains(|char: char| char.is_control() || char == '\\') {
+        let reason = "it has a backslash or a control character".to_owned();
+        return Err(unreadable(reason));
+    }
+    Url::parse(text.trim()).map_err(|error| unreadable(error.to_string()))
+}
+
+/// The text as it stands in a message.
+fn shown(text: &str) -> String {
+    const MOST: usize = 200;
+    let clean = text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
+    let mut shown: String = clean.take(MOST).collect();
+    // A password that was given is not repeated.
+    if let Some((_, host)) = shown.rsplit_once('@') {
+        shown = format!("…@{host}");
+    }
+    shown
+}
+
+impl Place {
+    /// Holds the address against the rules.
+    pub(super) fn new(url: Url, rules: &WebRules) -> Result<Self, AddressFault> {
+        if !["http", "https"].contains(&url.scheme()) {
+            return Err(AddressFault::Scheme { scheme: url.scheme().to_owned() });
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(AddressFault::Credentials);
+        }
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            let reason = "it has no host".to_owned();
+            return Err(AddressFault::Unreadable { text: shown(url.as_str()), reason });
+        };
+        let origin = Origin::new(host, port);
+        let private = rules.private.contains(&origin);
+        let host = origin.host().to_owned();
+        if !rules.allows(&host) {
+            return Err(AddressFault::Host { host });
+        }
+        let place = Self { url, origin, private };
+        place.own()?;
+        if !private && !PORTS.contains(&port) && !rules.ports.contains(&port) {
+            return Err(AddressFault::Port { host, port });
+        }
+        Ok(place)
+    }
+
+    /// Refuses what the text alone shows to be private.
+    fn own(&self) -> Result<(), AddressFault> {
+        let host = self.origin.host();
+        let what = match self.address() {
+            _ if self.private => None,
+            Some(address) => reserved(address).map(|what| format!("it is {what}")),
+            None => LOCAL
+                .iter()
+                .find(|name| {
+                    host.strip_suffix(*name)
+                        .is_some_and(|left| left.is_empty() || left.ends_with('.'))
+                })
+                .map(|name| format!("names that end with `{name}` are private")),
+        };
+        let origin = || self.origin.clone();
+        what.map_or(Ok(()), |what| Err(AddressFault::Private { origin: origin(), what }))
+    }
+
+    /// The address that stands in the place of a name.
+    fn address(&self) -> Option<IpAddr> {
+        self.origin.host().parse().ok()
+    }
+
+    /// Where to connect to: every address of the host, when all of them may be reached.
+    pub(super) async fn addresses(&self, names: &dyn Names) -> Result<Vec<IpAddr>, WebError> {
+        if let Some(address) = self.address() {
+            return Ok(vec![address]);
+        }
+        let host = self.origin.host();
+        let found = names.addresses(host).await;
+        let unknown = |source| WebError::Unknown { host: host.to_owned(), source };
+        let found = found.map_err(unknown)?;
+        if found.is_empty() {
+            return Err(unknown(std::io::Error::other("it has no address")));
+        }
+        for address in &found {
+            // One such address is enough: which of them is taken is not ours to say.
+            if let Some(what) = reserved(*address).filter(|_| !self.private) {
+                return Err(WebError::private(&self.origin, *address, what));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Names of machines at hand (RFC 6761, RFC 6762, RFC 9476 and what networks use for themselves).
+const LOCAL: [&str; 6] = ["home.arpa", "internal", "lan", "local", "localdomain", "localhost"];

@@ -1,0 +1,63 @@
+//! The body of an answer, no longer than it may be.
+
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use reqwest::{StatusCode, Url};
+
+use super::error::WebError;
+use super::exchange::Answer;
+use super::text::Media;
+
+/// What was received.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) url: Url,
+    pub(super) passed: Vec<Url>,
+    pub(super) status: StatusCode,
+    pub(super) media: Media,
+    pub(super) bytes: Vec<u8>,
+    /// Whether there was more.
+    pub(super) is_cut: bool,
+}
+
+/// Reads the body up to `most` bytes, and no further.
+pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, WebError> {
+    let Answer { url, passed, mut response } = answer;
+    let header = |name| {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().trim().to_ascii_lowercase()
+    };
+    let encoding = header(CONTENT_ENCODING);
+    if !["", "identity"].contains(&encoding.as_str()) {
+        let what = format!("was sent packed as `{encoding}`, which was not asked for");
+        return Err(WebError::unreadable(&url, &what));
+    }
+    let (media, status) = (Media::read(&header(CONTENT_TYPE)), response.status());
+    let (mut bytes, mut is_cut) = (Vec::new(), false);
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let broken = |error| WebError::broken(&host, error);
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+        let left = most - bytes.len();
+        bytes.extend_from_slice(chunk.get(..left).unwrap_or(&chunk));
+        if chunk.len() > left {
+            is_cut = true;
+            break;
+        }
+    }
+    Ok(Received { url, passed, status, media, bytes, is_cut })
+}
+
+impl Received {
+    /// The body as text, or what it is instead.
+    pub(super) fn text(&self) -> Result<String, WebError> {
+        let not_text = |what: String| WebError::unreadable(&self.url, &what);
+        if self.bytes.is_empty() {
+            return Ok(String::new());
+        }
+        if !self.media.is_text() {
+            return Err(not_text(format!("is `{}`, which is no text", self.media.essence())));
+        }
+        self.media.decode(&self.bytes, self.is_cut).ok_or_else(|| {
+            not_text("has bytes that are in no text, whatever its type says".to_owned())
+        })
+    }
+}

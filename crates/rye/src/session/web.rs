@@ -1,0 +1,94 @@
+//! Tools that reach other machines: what of a manifest becomes which request (SPEC 5.1, 5.5).
+
+use std::sync::Arc;
+
+use rye_parse::{Executor, ToolManifest};
+use rye_resolve::Config;
+use rye_tools::{FETCH, HttpBody, HttpTool, Web, WebRules, fetch};
+use serde_json::Value;
+
+use super::error::PrepareError;
+use super::programs::{Behind, parameters, template};
+use crate::Rye;
+use crate::config::{WEB_FILE, web_rules};
+
+/// What sends requests for tools, and the configuration that says where to.
+pub(crate) struct Reach {
+    pub(crate) web: Option<Arc<Web>>,
+    pub(crate) config: Option<Config>,
+}
+
+/// Reads which hosts may be reached; nothing is sent.
+pub(crate) fn reach(rye: &Rye) -> Result<Reach, PrepareError> {
+    let config = rye.library.config(WEB_FILE)?;
+    let rules = web_rules(config.as_ref())?;
+    let web = rye.names.clone().map(|names| Arc::new(Web::new(rules).with_names(names)));
+    Ok(Reach { web, config })
+}
+
+/// The tool of a manifest that reaches the web, or why it is not offered; `None` for every other manifest.
+pub(crate) fn sent(
+    manifest: &ToolManifest,
+    web: Option<&Arc<Web>>,
+) -> Option<Result<Behind, String>> {
+    let is_fetch = match &manifest.executor {
+        Executor::Builtin { function, .. } if function == FETCH => true,
+        Executor::Http { .. } => false,
+        _ => return None,
+    };
+    let Some(web) = web else {
+        return Some(Err("this program reaches no other machine".to_owned()));
+    };
+    if is_fetch {
+        let (tool, effect) = (fetch(web), rye_thread::Effect::ReadOnly);
+        return Some(Ok(Behind::reaching(tool, effect, FETCH)));
+    }
+    Some(request(manifest).and_then(|request| {
+        let (effect, function) = (request.effect(), request.function());
+        let tool = request.tool(web).map_err(|error| error.to_string())?;
+        Ok(Behind::reaching(tool, effect, function))
+    }))
+}
+
+fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
+    let Executor::Http { url, method, headers, body, timeout_seconds, .. } = &manifest.executor
+    else {
+        return Err("its executor is no request".to_owned());
+    };
+    let parameters = parameters(&manifest.input_schema);
+    let mut request = HttpTool::new(method, template(url, &parameters)?);
+    let header =
+        |(name, text): (&String, &String)| Ok((name.clone(), template(text, &parameters)?));
+    request.headers = headers.iter().map(header).collect::<Result<_, String>>()?;
+    request.body = body.as_ref().map(|body| placed(body, &parameters)).transpose()?;
+    request.timeout_seconds = *timeout_seconds;
+    request.parameters = parameters;
+    Ok(request)
+}
+
+/// The body with places in its texts; names of members have none.
+fn placed(body: &Value, parameters: &[String]) -> Result<HttpBody, String> {
+    Ok(match body {
+        Value::String(text) => HttpBody::Text(template(text, parameters)?),
+        Value::Array(all) => {
+            HttpBody::List(all.iter().map(|one| placed(one, parameters)).collect::<Result<_, _>>()?)
+        }
+        Value::Object(all) => {
+            let member =
+                |(name, one): (&String, &Value)| Ok((name.clone(), placed(one, parameters)?));
+            HttpBody::Object(all.iter().map(member).collect::<Result<_, String>>()?)
+        }
+        plain => HttpBody::Plain(plain.clone()),
+    })
+}
+
+impl Rye {
+    /// Which hosts tools may reach here; `None` for a host that reaches none.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration of it is refused.
+    pub fn web_rules(&self) -> Result<Option<WebRules>, PrepareError> {
+        Ok(reach(self)?.web.map(|web| web.rules().clone()))
+    }
+}

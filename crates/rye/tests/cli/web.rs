@@ -1,0 +1,173 @@
+//! Tools that reach other machines, from their files to the record of what they did.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+
+/// A server of this machine, and the first lines of what it was sent.
+struct Server {
+    port: u16,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&lines);
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let (mut text, mut byte) = (Vec::new(), [0]);
+                while !text.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                    text.push(byte[0]);
+                }
+                let text = String::from_utf8_lossy(&text).into_owned();
+                seen.lock().unwrap().push(text.lines().next().unwrap_or_default().to_owned());
+                let page = "<title>Bread</title><h1>Rye</h1>";
+                let length = page.len();
+                let _told = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{page}"
+                );
+            }
+        });
+        Self { port, lines }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+}
+
+const LOOK: &str = "\
+description: Looks something up.
+executor: http
+url: http://127.0.0.1:PORT/items/{input:id}?lang=de
+headers: {Accept: text/html}
+input_schema:
+  type: object
+  properties:
+    id: {type: string}
+  required: [id]
+  additionalProperties: false
+";
+
+/// A project whose directive fetches a page and looks something up, with what the two spaces say of the web.
+fn session(server: &Server, user: &str, project: &str) -> Session {
+    let session = Session::new();
+    let port = server.port.to_string();
+    let home = session.home().join(".ai/config/agent");
+    fs::create_dir_all(&home).unwrap();
+    if !user.is_empty() {
+        fs::write(home.join("web.yaml"), user.replace("PORT", &port)).unwrap();
+    }
+    if !project.is_empty() {
+        session.put(".ai/config/agent/web.yaml", project);
+    }
+    session.put(".ai/tools/team/look.yaml", &LOOK.replace("PORT", &port));
+    let step = |tool: &str, name: &str, value: &str| {
+        format!(
+            "<step name=\"{name}\"><execute item_type=\"tool\" item_id=\"{tool}\"><param name=\"{name}\">{value}</param></execute></step>\n"
+        )
+    };
+    let steps = [
+        step("rye/web/fetch", "url", &format!("http://127.0.0.1:{port}/page")),
+        step("team/look", "id", "a/b?c=d"),
+    ];
+    session.put(
+        ".ai/directives/work.md",
+        &format!(
+            "# Work\n\n```xml\n<directive name=\"work\" version=\"1.0.0\">\n  <metadata><description>Works.</description>\n    \
+             <permissions><execute><tool>rye.web.fetch</tool><tool>team.*</tool></execute>\
+             <acknowledge risk=\"elevated\">A test.</acknowledge></permissions></metadata>\n</directive>\n```\n\n<process>\n{}</process>\n",
+            steps.concat()
+        ),
+    );
+    session
+}
+
+const RUN: &str = "run work --allow-unsigned --provider steps";
+
+/// The contents of all receipts, in order.
+fn receipts(session: &Session) -> Vec<Value> {
+    let path =
+        session.project().join(".ai/threads").join(session.thread()).join("transcript.jsonl");
+    let text = fs::read_to_string(path).unwrap();
+    let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let all = all.filter(|record| record["event"] == "tool_call_result");
+    all.map(|record| record["payload"]["content"].clone()).collect()
+}
+
+#[test]
+fn what_the_operator_allows_is_asked_and_recorded() {
+    let server = Server::new();
+    let session = session(&server, "private: ['127.0.0.1:PORT']\n", "");
+    let shown = session.rye(RUN);
+    assert!(shown.ends_with("--- exit 0\n"), "{shown}");
+    assert_eq!(server.lines(), ["GET /page HTTP/1.1", "GET /items/a%2Fb%3Fc%3Dd?lang=de HTTP/1.1"]);
+    let at = |path: &str| format!("http://127.0.0.1:{}{path}", server.port);
+    let page = json!({ "url": at("/page"), "status": 200, "content_type": "text/html", "title": "Bread", "content": "# Rye" });
+    let item = json!({ "url": at("/items/a%2Fb%3Fc%3Dd?lang=de"), "status": 200, "content_type": "text/html",
+        "body": "<title>Bread</title><h1>Rye</h1>" });
+    assert_eq!(receipts(&session), [page, item]);
+}
+
+#[test]
+fn nothing_of_this_machine_is_asked_otherwise() {
+    let server = Server::new();
+    let session = session(&server, "", "");
+    let shown = session.rye(RUN);
+    let refused = format!("`127.0.0.1:{}` is refused: it is a loopback address", server.port);
+    assert!(shown.contains(&refused), "{shown}");
+    assert_eq!(server.lines(), [""; 0]);
+}
+
+/// What the operator's file says and what a project's does, and what comes of it.
+#[track_caller]
+fn check(user: &str, project: &str, expected: &str) {
+    let server = Server::new();
+    let session = session(&server, user, project);
+    let shown = session.rye(RUN);
+    assert!(shown.contains(expected), "{shown}");
+    assert_eq!(server.lines(), [""; 0]);
+}
+
+#[test]
+fn a_project_can_only_leave_out_more() {
+    let user = "private: ['127.0.0.1:PORT']\n";
+    let not_for_projects = "a project may not allow ports or private hosts";
+    check("", "private: ['127.0.0.1:80']\n", not_for_projects);
+    check("", "ports: [8080]\n", not_for_projects);
+    check(user, "hosts: [example.org]\n", "`127.0.0.1` is not among the hosts");
+    check(
+        &format!("{user}hosts: [example.org]\n"),
+        "hosts: ['*']\n",
+        "`127.0.0.1` is not among the hosts",
+    );
+    check(user, "hosts: []\n", "`127.0.0.1` is not among the hosts");
+    check("hosts: ['http://x']\n", "", "`http://x` is no host");
+    check("private: [localhost]\n", "", "`localhost` is no host with a port");
+    check("port: [1]\n", "", "unknown key `port`; did you mean `ports`?");
+}
+
+#[test]
+fn a_manifest_that_lets_an_argument_choose_the_host_is_not_offered() {
+    let server = Server::new();
+    let session = session(&server, "private: ['127.0.0.1:PORT']\n", "");
+    let tool = LOOK.replace("http://127.0.0.1:PORT/items/{input:id}", "http://{input:id}/items");
+    session.put(".ai/tools/team/look.yaml", &tool);
+    let shown = session.rye(RUN);
+    assert!(
+        shown.contains(
+            "tool `team/look` is granted but not offered: its `url` has a place before the path"
+        ),
+        "{shown}"
+    );
+}
