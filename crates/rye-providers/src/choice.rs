@@ -93,7 +93,7 @@ pub enum ChoiceError {
         tier: String,
         /// The end of the message: the tier probably meant.
         suggestion: String,
-        /// The tiers there are, or `no tiers`.
+        /// The tiers there are, or that there are none and what to do about it.
         known: String,
     },
     /// Nothing was asked for and nothing stands out.
@@ -131,6 +131,14 @@ impl ProviderConfig {
         }
     }
 
+    /// What to do where nobody said which model is meant by a tier.
+    fn without_tiers(&self, tier: &str) -> String {
+        let model = self.models().keys().next().map_or("MODEL", String::as_str);
+        format!(
+            "no tiers; name the model `{model}` instead, or add `tiers: {{ {tier}: {model} }}` to its file"
+        )
+    }
+
     fn by_id(&self, id: &str) -> Result<ModelChoice, ChoiceError> {
         match self.models().get(id) {
             Some(model) => Ok(ModelChoice {
@@ -160,7 +168,7 @@ impl ProviderConfig {
             } else {
                 did_you_mean(tier, TIERS.iter().copied())
             },
-            known: if known.is_empty() { "no tiers".to_owned() } else { known },
+            known: if known.is_empty() { self.without_tiers(tier) } else { known },
         })
     }
 
@@ -244,5 +252,22 @@ mod tests {
         let message = "name a model or a tier: the provider `anthropic_messages` has several models and no tier `standard`; \
                        it has `large`, `small`";
         check(None, None, None, Err(message));
+    }
+
+    #[test]
+    fn a_server_with_one_model_says_how_a_tier_means_it() {
+        let model = json!({ "context_window": 32_768, "max_output": 4_096 });
+        let config = ProviderConfig::from_value(&json!({
+            "protocol": "openai_chat",
+            "base_url": "http://localhost:8080",
+            "models": { "own": model },
+        }))
+        .unwrap();
+        let wish = ModelWish { tier: Some("fast"), id: None, fallback: None };
+        assert_eq!(
+            config.choose(&wish).unwrap_err().to_string(),
+            "the provider `openai_chat` has no model for the tier `fast`; it has no tiers; name the model `own` instead, or add \
+             `tiers: { fast: own }` to its file"
+        );
     }
 }

@@ -109,7 +109,7 @@ impl Session {
     }
 
     /// Replaces what differs from run to run by a name for it.
-    fn steady(&self, text: &str) -> String {
+    pub(crate) fn steady(&self, text: &str) -> String {
         let root = self.folder.path().canonicalize().unwrap();
         let text = text.replace(&*root.to_string_lossy(), "<DIR>");
         let text = text.replace(&*self.folder.path().to_string_lossy(), "<DIR>");

@@ -1,4 +1,4 @@
-//! The prompt that asks for approval, on a terminal that this test holds.
+//! What a person sees of a run on a terminal that this test holds, and the prompt that asks them for approval.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -30,12 +30,23 @@ fn terminal() -> (File, File) {
 }
 
 /// Runs on a terminal and types the answer once it is asked for; what stood on the terminal, and the rest.
-#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn run(session: &Session, options: &[&str], answer: &[u8]) -> (String, Output) {
+    run_with(session, options, &[], answer)
+}
+
+/// The same with further variables in the environment.
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn run_with(
+    session: &Session,
+    options: &[&str],
+    variables: &[(&str, &str)],
+    answer: &[u8],
+) -> (String, Output) {
     let (mut near, far) = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
     command.args(["run", "notes/index", "--provider", "steps", "--trust", &session.trust()]);
     command.args(options).current_dir(session.project()).env_clear().env("HOME", session.home());
+    command.envs(variables.iter().copied());
     command.stdin(far.try_clone().unwrap()).stdout(Stdio::piped()).stderr(far);
     let child = command.spawn().unwrap();
     // The program's ends are then the only ones, so that reading ends with it.
@@ -110,4 +121,51 @@ fn nobody_is_asked_who_does_not_read_along() {
         assert_eq!(output.status.code(), Some(4), "{shown}");
         assert!(!session.project().join("INDEX.md").exists());
     }
+}
+
+/// What stands on the terminal after a run of the quick start, without what differs from run to run.
+fn watched(options: &[&str], variables: &[(&str, &str)]) -> String {
+    let session = Session::new();
+    session.rye("keys generate");
+    let (shown, output) = run_with(&session, options, variables, b"");
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let shown = session.steady(&shown);
+    // The time that it took.
+    let line = |line: &str| match (line.find(" USD, "), line.find(" s so far")) {
+        (Some(from), Some(to)) => format!("{} USD, <SECONDS>{}\n", &line[..from], &line[to..]),
+        _ => format!("{line}\n"),
+    };
+    shown.lines().map(line).collect()
+}
+
+/// Turns, calls, money and time, each as it happens.
+#[test]
+fn a_run_is_watched() {
+    let shown = watched(&[], &[("NO_COLOR", "1")]);
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+/// Color is for terminals, and says nothing that the words do not.
+#[test]
+fn color_is_only_paint() {
+    let painted = watched(&[], &[]);
+    assert!(painted.contains("\u{1b}[2mturn 1\u{1b}[0m"), "{painted}");
+    let plain = painted.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+    assert_eq!(plain, watched(&[], &[("NO_COLOR", "1")]));
+    // An empty variable asks for nothing.
+    assert_eq!(painted, watched(&[], &[("NO_COLOR", "")]));
+}
+
+#[test]
+fn who_wants_silence_sees_how_it_ended() {
+    let shown = watched(&["--quiet"], &[]);
+    assert_eq!(shown, "thread index-<UUID> completed (4 turns, 0.00 USD)\n");
+}
+
+/// A program that reads the lines may have a person beside it.
+#[test]
+fn lines_for_programs_leave_the_terminal_to_people() {
+    let shown = watched(&["--json"], &[("NO_COLOR", "1")]);
+    assert!(shown.contains("turn 1\n") && !shown.contains("\"event\""), "{shown}");
 }

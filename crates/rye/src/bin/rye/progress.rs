@@ -134,7 +134,9 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
         Event::AssistantText { text } => Some(indented(text)),
-        Event::ToolCallStart { name, arguments, .. } => {
+        Event::ToolCallStart { name, arguments, target, .. } => {
+            // One palette name may stand for many tools.
+            let name = target.as_ref().map_or(name, |target| &target.item_id);
             Some(format!("  {name} {}", short(arguments)))
         }
         Event::SpawnChild(spawn) => Some(format!("  thread {}", spawn.child)),
