@@ -39,7 +39,7 @@ pub trait Ledger: Send + Sync {
     /// When the account has another cap, or the store fails.
     fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError>;
 
-    /// Sets this amount aside.
+    /// Sets this amount aside, durably: it stays so when the machine loses its power.
     ///
     /// # Errors
     ///
@@ -54,6 +54,31 @@ pub trait Ledger: Send + Sync {
     ///
     /// When the reservation is not open in this ledger, or the store fails.
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError>;
+
+    /// Takes what a request cost out of what is set aside, and keeps the rest so for the thread's next request; `None`
+    /// when nothing could be kept.
+    ///
+    /// What is settled and set aside together stays what it was, so that this need not be waited for: undone by a loss
+    /// of power, as much money is kept away as before. What goes beyond the amount is treated as in [`Ledger::settle`].
+    ///
+    /// A ledger that has nothing better settles and reserves anew, which is as safe and waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::settle`].
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        let (thread, left) =
+            (reservation.thread.clone(), reservation.amount.saturating_sub(actual));
+        self.settle(reservation, actual)?;
+        match self.reserve(&thread, left) {
+            Err(LedgerError::Exhausted { .. }) => Ok(None),
+            reserved => reserved.map(Some),
+        }
+    }
 
     /// What a program that was killed left set aside for the thread, in the order in which it was.
     ///

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode};
 
 /// Why the file cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -21,38 +21,79 @@ pub(crate) enum DatabaseError {
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// Opens the file, creating and bringing it up to date as needed.
-pub(crate) fn open(path: &Path) -> Result<Connection, DatabaseError> {
-    let mut connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY)?;
-    enter_wal(&connection)?;
-    connection.pragma_update(None, "synchronous", "full")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    migrate(&mut connection)?;
-    Ok(connection)
+/// One connection to the file.
+pub(crate) struct Database {
+    connection: Connection,
+    durability: Durability,
 }
 
-/// Runs `change` in a transaction that holds the write lock from its start, so that what it reads stays true.
-pub(crate) fn write<T, E: From<rusqlite::Error>>(
+/// Whether a change is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It is on disk when the transaction is over, and so is everything before it.
+    Now,
+    /// When the machine loses its power, it may be undone, with everything after it and nothing before it.
+    Later,
+}
+
+impl Database {
+    /// Opens the file, creating and bringing it up to date as needed.
+    pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
+        let mut connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
+        enter_wal(&connection)?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        migrate(&mut connection)?;
+        Ok(Self { connection, durability: Durability::Now })
+    }
+
+    /// Runs `change` in a transaction that holds the write lock from its start, so that what it reads stays true.
+    pub(crate) fn write<T, E: From<rusqlite::Error>>(
+        &mut self,
+        durability: Durability,
+        change: impl FnOnce(&Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        // Statements of this kind are read anew each time, so that one that would change nothing is left out.
+        if durability != self.durability {
+            self.connection.execute_batch(match durability {
+                Durability::Now => "PRAGMA synchronous = FULL",
+                Durability::Later => "PRAGMA synchronous = NORMAL",
+            })?;
+            self.durability = durability;
+        }
+        write(&mut self.connection, change)
+    }
+
+    /// For what changes nothing.
+    pub(crate) fn read(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+/// `BEGIN` and `COMMIT` are read once for each connection, as all statements are.
+fn write<T, E: From<rusqlite::Error>>(
     connection: &mut Connection,
     change: impl FnOnce(&Connection) -> Result<T, E>,
 ) -> Result<T, E> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let value = change(&transaction)?;
-    transaction.commit()?;
+    execute(connection, "BEGIN IMMEDIATE", [])?;
+    let transaction = Unfinished(connection);
+    let value = change(transaction.0)?;
+    execute(transaction.0, "COMMIT", [])?;
     Ok(value)
 }
 
-/// As [`write`], but the disk is not waited for: when the machine loses its power, the change may be undone, and none
-/// before it.
-pub(crate) fn write_later<T, E: From<rusqlite::Error>>(
-    connection: &mut Connection,
-    change: impl FnOnce(&Connection) -> Result<T, E>,
-) -> Result<T, E> {
-    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-    let written = write(connection, change);
-    connection.execute_batch("PRAGMA synchronous = FULL")?;
-    written
+/// A transaction, rolled back when it is dropped before its end.
+struct Unfinished<'a>(&'a Connection);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // Where even that fails, the next transaction cannot begin, and says so.
+            drop(self.0.execute_batch("ROLLBACK"));
+        }
+    }
 }
 
 /// Runs a statement that is read once for each connection.
@@ -80,6 +121,8 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 const ATTEMPTS: usize = 100;
+/// More than there are, so that none is read twice.
+const STATEMENTS: usize = 32;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
 const VERSION: i64 = 3;

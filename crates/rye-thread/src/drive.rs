@@ -119,8 +119,8 @@ pub struct DriveContext<'a> {
 /// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
 /// that the model can read.
 ///
-/// What is recorded is written before calls run, and is on disk before each request and before each call of a tool that
-/// does not only read, so that neither is ever unknown to one who resumes the thread.
+/// What is recorded is written before anything is waited for, and is on disk before each request and before each call of a
+/// tool that does not only read, so that neither is ever unknown to one who resumes the thread.
 ///
 /// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written ends the
 /// thread with [`FailureKind::Storage`]. It needs a tokio runtime with its timer; requests and calls on their way
@@ -218,8 +218,10 @@ struct Driver<'a> {
     /// How long somebody thought about an approval.
     waited: Duration,
     progress: Progress,
-    /// What the last answer cost, to be settled once the answer is written.
-    owed: Option<(Reservation, Nanos)>,
+    /// What is set aside for the requests of this thread.
+    purse: Option<Reservation>,
+    /// What the last answer cost, to be taken from there once the answer is written.
+    owed: Nanos,
     /// How many children were begun.
     spawned: u64,
     /// What calls came to before, in a replay.
@@ -245,7 +247,8 @@ impl<'a> Driver<'a> {
             before,
             waited: Duration::ZERO,
             progress,
-            owed: None,
+            purse: None,
+            owed: Nanos::ZERO,
             spawned: 0,
             tape: None,
             due: Due::default(),
@@ -392,6 +395,13 @@ impl<'a> Driver<'a> {
         Ok(written?)
     }
 
+    /// As [`Driver::write`], when no request follows for now.
+    fn write_last(&mut self) -> Result<(), Stop> {
+        let written = self.context.journal.flush();
+        self.empty_purse()?;
+        Ok(written?)
+    }
+
     /// Puts what is recorded on disk, so that it outlives the machine's power.
     fn sync(&mut self) -> Result<(), Stop> {
         let synced = self.context.journal.sync();
@@ -399,10 +409,21 @@ impl<'a> Driver<'a> {
         Ok(synced?)
     }
 
-    /// Settles what the last answer cost, now that the answer is written, and whatever became of that.
+    /// Settles what the last answer cost, now that the answer is written, and whatever became of that; the rest stays set
+    /// aside.
     fn pay(&mut self) -> Result<(), LedgerError> {
-        match self.owed.take() {
-            Some((reservation, cost)) => self.context.ledger.settle(reservation, cost).map(drop),
+        let owed = std::mem::take(&mut self.owed);
+        if let Some(purse) = self.purse.take_if(|_| owed != Nanos::ZERO) {
+            self.purse = self.context.ledger.draw(purse, owed)?;
+        }
+        Ok(())
+    }
+
+    /// Settles what the last answer cost, and sets nothing aside any more: the thread stops, or somebody else may use it.
+    fn empty_purse(&mut self) -> Result<(), LedgerError> {
+        let owed = std::mem::take(&mut self.owed);
+        match self.purse.take() {
+            Some(purse) => self.context.ledger.settle(purse, owed).map(drop),
             None => Ok(()),
         }
     }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
-use crate::database::{self, DatabaseError};
+use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
 
 /// `registry.db`: an index over the thread records, which stay the truth.
-pub struct Registry(Mutex<Connection>);
+pub struct Registry(Mutex<Database>);
 
 impl Registry {
     /// Opens the database, creating it where there is none; its folder must exist.
@@ -19,7 +19,7 @@ impl Registry {
     ///
     /// When the file cannot be opened or is of another version.
     pub fn open(path: &Path) -> Result<Self, RegistryError> {
-        Ok(Self(Mutex::new(database::open(path)?)))
+        Ok(Self(Mutex::new(Database::open(path)?)))
     }
 
     /// Enters a thread, or what became of it.
@@ -29,7 +29,12 @@ impl Registry {
     /// When the database refuses.
     pub fn enter(&self, record: &ThreadRecord) -> Result<(), RegistryError> {
         let cost = i64::try_from(record.cost.get()).unwrap_or(i64::MAX);
-        database::write(&mut self.connection(), |connection| {
+        // Before a thread spends anything, money is set aside in the same file, which is waited for with all before it.
+        let durability = match record.state {
+            ThreadState::Created | ThreadState::Running => Durability::Later,
+            _ => Durability::Now,
+        };
+        self.database().write(durability, |connection| {
             database::execute(
                 connection,
                 "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -54,8 +59,8 @@ impl Registry {
     ///
     /// When the database refuses or holds what no version of this crate wrote.
     pub fn list(&self) -> Result<Vec<ThreadSummary>, RegistryError> {
-        let connection = self.connection();
-        let mut statement = connection.prepare(&format!(
+        let database = self.database();
+        let mut statement = database.read().prepare(&format!(
             "SELECT {COLUMNS} FROM thread ORDER BY created_millis DESC, id DESC"
         ))?;
         let rows = statement.query_map([], RowDisk::read)?;
@@ -68,8 +73,9 @@ impl Registry {
     ///
     /// As [`Registry::list`].
     pub fn show(&self, thread: &ThreadId) -> Result<Option<ThreadSummary>, RegistryError> {
-        let connection = self.connection();
-        let row = connection
+        let database = self.database();
+        let row = database
+            .read()
             .query_row(
                 &format!("SELECT {COLUMNS} FROM thread WHERE id = ?1"),
                 [thread.as_str()],
@@ -79,7 +85,7 @@ impl Registry {
         row.map(RowDisk::into_summary).transpose()
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    fn database(&self) -> MutexGuard<'_, Database> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

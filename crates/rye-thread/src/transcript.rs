@@ -119,11 +119,10 @@ impl Transcript {
             payload: &payload,
             prev: self.head.to_string(),
         };
-        let mut line = record.line();
-        let head = self.head.link(line.as_bytes());
-        line.push('\n');
-        self.pending.extend_from_slice(line.as_bytes());
-        self.head = head;
+        let start = self.pending.len();
+        record.write(&mut self.pending);
+        self.head = self.head.link(self.pending.get(start..).unwrap_or_default());
+        self.pending.push(b'\n');
         self.records += 1;
     }
 

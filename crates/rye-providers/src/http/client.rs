@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, redirect};
+use reqwest::{Client, Request, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use rye_thread::{DeltaSink, ProviderError, Reply};
@@ -43,9 +43,9 @@ pub(crate) enum TransportError {
 pub(crate) struct Transport {
     client: Client,
     protocol: Protocol,
-    url: String,
+    /// What every request is but for its body, so that the address is read once.
+    request: Request,
     server: Option<(String, u16)>,
-    headers: HeaderMap,
     retry: RetryPolicy,
     timeout: Duration,
     idle: Duration,
@@ -68,12 +68,14 @@ impl Transport {
             .build()
             .map_err(TransportError::Client)?;
         let wire = config.protocol().wire();
+        let url = format!("{}{}", config.base_url(), (wire.path)(model, config.delivery()));
+        let headers = all_headers(config, key.as_ref(), wire.headers);
+        let request = client.post(url).headers(headers).build().map_err(TransportError::Client)?;
         Ok(Self {
             client,
             protocol: config.protocol(),
-            url: format!("{}{}", config.base_url(), (wire.path)(model, config.delivery())),
+            request,
             server: server(config.base_url()),
-            headers: all_headers(config, key.as_ref(), wire.headers),
             retry: *config.retry(),
             timeout: config.timeout(),
             idle: config.idle(),
@@ -98,7 +100,8 @@ impl Transport {
             attempts += 1;
             let left = self.retry.total.saturating_sub(start.elapsed());
             let patience = Patience::from_now(self.timeout.min(left), self.idle);
-            let span = telemetry::attempt(&self.url, self.server.as_ref(), attempts);
+            let span =
+                telemetry::attempt(self.request.url().as_str(), self.server.as_ref(), attempts);
             let attempt = self.attempt(&body, patience, deltas, &span).instrument(span.clone());
             let failure = match attempt.await {
                 Ok(reply) => return Ok(reply),
@@ -121,6 +124,13 @@ impl Transport {
         }
     }
 
+    fn request(&self, body: &Bytes) -> Request {
+        let mut request = Request::new(self.request.method().clone(), self.request.url().clone());
+        request.headers_mut().clone_from(self.request.headers());
+        *request.body_mut() = Some(body.clone().into());
+        request
+    }
+
     async fn attempt(
         &self,
         body: &Bytes,
@@ -129,8 +139,7 @@ impl Transport {
         span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
-        let request = self.client.post(&self.url).headers(self.headers.clone());
-        let response = patience.bear(reporter, request.body(body.clone()).send()).await?;
+        let response = patience.bear(reporter, self.client.execute(self.request(body))).await?;
         let (status, hints) = (response.status(), Hints::of(response.headers()));
         telemetry::responded(span, status.as_u16());
         if status.is_success() && is_stream(&response) {

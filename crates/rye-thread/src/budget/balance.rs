@@ -73,6 +73,13 @@ impl Balance {
             ..self
         })
     }
+
+    /// The account with `actual` settled, and what is left of `amount` set aside as before.
+    pub(super) fn draw(self, amount: Nanos, actual: Nanos) -> Option<Self> {
+        let left = amount.saturating_sub(actual);
+        let settled = self.settle(amount, actual)?;
+        Some(Self { reserved: settled.reserved.saturating_add(left), ..settled })
+    }
 }
 
 /// Whether every store can hold the amount.

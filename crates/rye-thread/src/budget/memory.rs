@@ -66,6 +66,14 @@ impl Ledger for MemoryLedger {
         self.accounts().settle(&reservation, actual)
     }
 
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        self.accounts().draw(reservation, actual).map(Some)
+    }
+
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
         Ok(self.accounts().unsettled(thread))
     }
@@ -125,13 +133,30 @@ impl Accounts {
         Ok(Reservation { thread: thread.clone(), number, amount })
     }
 
-    fn settle(&mut self, reservation: &Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        let thread = reservation.thread.clone();
-        let expected = (thread.clone(), reservation.amount);
-        if self.open.get(&reservation.number) != Some(&expected) {
-            return Err(LedgerError::UnknownReservation { thread });
+    fn draw(
+        &mut self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Reservation, LedgerError> {
+        let balance = self.drawn_on(&reservation)?;
+        let changed = balance.draw(reservation.amount, actual).ok_or(LedgerError::TooLarge)?;
+        let left = Reservation { amount: reservation.amount.saturating_sub(actual), ..reservation };
+        self.open.insert(left.number, (left.thread.clone(), left.amount));
+        self.balances.insert(left.thread.clone(), changed);
+        Ok(left)
+    }
+
+    /// The account of a reservation that is open.
+    fn drawn_on(&self, reservation: &Reservation) -> Result<Balance, LedgerError> {
+        let Reservation { thread, number, amount } = reservation;
+        match self.open.get(number) {
+            Some((owner, open)) if owner == thread && open == amount => self.balance(thread),
+            _ => Err(LedgerError::UnknownReservation { thread: thread.clone() }),
         }
-        let balance = self.balance(&thread)?;
+    }
+
+    fn settle(&mut self, reservation: &Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        let (balance, thread) = (self.drawn_on(reservation)?, reservation.thread.clone());
         let changed = balance.settle(reservation.amount, actual).ok_or(LedgerError::TooLarge)?;
         self.open.remove(&reservation.number);
         self.balances.insert(thread, changed);

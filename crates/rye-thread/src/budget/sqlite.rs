@@ -4,16 +4,17 @@ mod child;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Balance, Ledger, LedgerError, Reservation};
-use crate::database::{self, DatabaseError};
+use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Nanos, SpendLimit, ThreadId};
 
-/// Accounts in `registry.db`; each change is one transaction that is on disk when the method returns.
-pub struct SqliteLedger(Mutex<Connection>);
+/// Accounts in `registry.db`; each change is one transaction, and what takes money from an account is on disk when the
+/// method returns.
+pub struct SqliteLedger(Arc<Mutex<Database>>);
 
 impl SqliteLedger {
     /// Opens the database, creating it where there is none; its folder must exist.
@@ -22,11 +23,16 @@ impl SqliteLedger {
     ///
     /// When the file cannot be opened or is of another version.
     pub fn open_file(path: &Path) -> Result<Self, LedgerError> {
-        Ok(Self(Mutex::new(database::open(path)?)))
+        Ok(Self::new(&Arc::new(Mutex::new(Database::open(path)?))))
+    }
+
+    /// A ledger over a connection that has other uses too.
+    pub(crate) fn new(database: &Arc<Mutex<Database>>) -> Self {
+        Self(Arc::clone(database))
     }
 
     /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    fn database(&self) -> MutexGuard<'_, Database> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -43,7 +49,8 @@ impl Ledger for SqliteLedger {
             SpendLimit::Unlimited => None,
             SpendLimit::AtMost(cap) => Some(integer(cap)?),
         };
-        database::write(&mut self.connection(), |connection| {
+        // What is set aside in it waits for the disk, and for all before it.
+        self.database().write(Durability::Later, |connection| {
             database::execute(
                 connection,
                 "INSERT INTO account VALUES (?1, ?2, 0, 0, 0) ON CONFLICT (thread) DO NOTHING",
@@ -59,18 +66,28 @@ impl Ledger for SqliteLedger {
     }
 
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        database::write(&mut self.connection(), |connection| reserve(connection, thread, amount))
+        self.database().write(Durability::Now, |connection| reserve(connection, thread, amount))
     }
 
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
         // Undone, the money is still set aside, which is the state of a program that was killed before this.
-        database::write_later(&mut self.connection(), |connection| {
-            settle(connection, &reservation, actual)
-        })
+        self.database()
+            .write(Durability::Later, |connection| settle(connection, &reservation, actual))
+    }
+
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        // Undone, as much is set aside for the thread as is settled and set aside now.
+        self.database()
+            .write(Durability::Later, |connection| draw(connection, &reservation, actual))
+            .map(Some)
     }
 
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        unsettled(&self.connection(), thread)
+        unsettled(self.database().read(), thread)
     }
 
     fn open_child(
@@ -79,13 +96,12 @@ impl Ledger for SqliteLedger {
         child: &ThreadId,
         cap: SpendLimit,
     ) -> Result<Balance, LedgerError> {
-        database::write(&mut self.connection(), |connection| {
-            child::open(connection, parent, child, cap)
-        })
+        self.database()
+            .write(Durability::Now, |connection| child::open(connection, parent, child, cap))
     }
 
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        database::write(&mut self.connection(), |connection| {
+        self.database().write(Durability::Now, |connection| {
             child::close(connection, child)?;
             balance(connection, child)
         })
@@ -133,6 +149,28 @@ fn settle(
         balance(connection, thread)?.settle(*amount, actual).ok_or(LedgerError::TooLarge)?;
     store(connection, thread, &changed)?;
     Ok(changed)
+}
+
+fn draw(
+    connection: &Connection,
+    reservation: &Reservation,
+    actual: Nanos,
+) -> Result<Reservation, LedgerError> {
+    let Reservation { thread, number, amount } = reservation;
+    let left = amount.saturating_sub(actual);
+    let drawn = database::execute(
+        connection,
+        "UPDATE reservation SET amount_nanos = ?1
+         WHERE number = ?2 AND thread = ?3 AND amount_nanos = ?4 AND actual_nanos IS NULL",
+        params![integer(left)?, number.cast_signed(), thread.as_str(), integer(*amount)?],
+    )?;
+    if drawn != 1 {
+        return Err(LedgerError::UnknownReservation { thread: thread.clone() });
+    }
+    let changed =
+        balance(connection, thread)?.draw(*amount, actual).ok_or(LedgerError::TooLarge)?;
+    store(connection, thread, &changed)?;
+    Ok(Reservation { thread: thread.clone(), number: *number, amount: left })
 }
 
 fn unsettled(connection: &Connection, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {

@@ -7,13 +7,16 @@ use tracing::Instrument as _;
 
 use super::first::affordable;
 use super::{Driver, Stop, telemetry};
-use crate::budget::{LedgerError, Reservation};
+use crate::budget::{Balance, LedgerError, Reservation};
 use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{
     Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos, Observer,
     ProviderError, Reply, Request, Run, Usage,
 };
+
+/// How many requests like the one before them money is set aside for at once: answers mostly cost far less than the worst.
+const REQUESTS_AHEAD: u64 = 8;
 
 /// How a request ended.
 pub(super) enum Answer {
@@ -35,25 +38,23 @@ impl DeltaSink for Deltas<'_> {
 impl Driver<'_> {
     pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
         self.check_cancelled()?;
-        if self.owed.is_some() {
-            self.write()?;
-        }
         if let Some(failure) = self.tape.as_ref().and_then(|tape| tape.stopped(Limit::Spend)) {
             // What children spent is in no replay.
             return Err(Stop::Failed(failure.clone()));
         }
-        let reservation = self.reserve(run, &mut request)?;
-        let reserved = reservation.as_ref().map_or(Nanos::ZERO, Reservation::amount);
+        let reserved = self.reserve(run, &mut request)?;
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
-        let number = reservation.as_ref().map(Reservation::number);
-        let started =
-            self.emit(&Event::StepStart { turn, reserved, reservation: number, max_output_tokens });
+        let number = self.purse.as_ref().map(Reservation::number);
+        let held = self.purse.as_ref().map_or(Nanos::ZERO, Reservation::amount);
+        self.emit(&Event::StepStart {
+            turn,
+            reserved,
+            reservation: number,
+            held,
+            max_output_tokens,
+        })?;
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
-        let started = started.and_then(|()| self.sync());
-        if let Err(stop) = started {
-            self.settle(reservation, Nanos::ZERO)?;
-            return Err(stop);
-        }
+        self.sync()?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         let answer = self.request(run, &request).instrument(span.clone()).await;
@@ -66,38 +67,68 @@ impl Driver<'_> {
                 if reply.counted == Counted::ByNobody {
                     reply.usage = Usage::new(run.input_bound(), max_output_tokens);
                 }
-                self.take(run, reply, reservation)
+                self.take(run, reply, reserved)
             }
             Answer::Failed(error) => {
-                self.settle(reservation, self.cost_of(&error, reserved))?;
+                self.lose(self.cost_of(&error, reserved))?;
                 self.fall_back(run, &error)
             }
             // A request that was dropped may be charged in full, and nobody will say.
             Answer::Halted(halt) => {
-                self.settle(reservation, reserved)?;
+                self.lose(reserved)?;
                 Err(halt.into())
             }
             Answer::OutOfTime => {
-                self.settle(reservation, reserved)?;
+                self.lose(reserved)?;
                 Err(Stop::Failed(self.out_of_time(run)))
             }
         }
     }
 
-    /// Sets the worst case aside, after lowering the length of the answer to what the remaining money can pay.
+    /// Sees to it that the worst case is set aside, after lowering the length of the answer to what the remaining money can
+    /// pay, and returns it.
     ///
     /// Without prices nothing can be reckoned, and spending is known to be unlimited.
-    fn reserve(&mut self, run: &Run, request: &mut Request) -> Result<Option<Reservation>, Stop> {
-        let Some(prices) = self.info.prices else { return Ok(None) };
-        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+    fn reserve(&mut self, run: &Run, request: &mut Request) -> Result<Nanos, Stop> {
+        let Some(prices) = self.info.prices else { return Ok(Nanos::ZERO) };
+        self.pay()?;
         let (input, most) = (run.input_bound(), request.max_output_tokens);
-        let balance = match ledger.reserve(thread, prices.worst_case(input, most)) {
-            Err(LedgerError::Exhausted { balance, .. }) => balance,
-            reserved => return Ok(Some(reserved?)),
-        };
+        let worst = prices.worst_case(input, most);
+        if self.purse.as_ref().is_some_and(|purse| worst <= purse.amount()) {
+            return Ok(worst);
+        }
+        self.empty_purse()?;
+        let Err(balance) = self.fill_purse(worst)? else { return Ok(worst) };
         let output = affordable(&balance, &prices, input, most).map_err(Stop::Failed)?;
         request.max_output_tokens = output;
-        Ok(Some(ledger.reserve(thread, prices.worst_case(input, output))?))
+        let worst = prices.worst_case(input, output);
+        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+        self.purse = Some(ledger.reserve(thread, worst)?);
+        Ok(worst)
+    }
+
+    /// Sets aside what this request may cost, and more for those after it, which then do not wait for the ledger's disk; or
+    /// says how the account stands where there is too little for this one.
+    fn fill_purse(&mut self, worst: Nanos) -> Result<Result<(), Balance>, LedgerError> {
+        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+        let mut wanted = Nanos::new(worst.get().saturating_mul(REQUESTS_AHEAD));
+        loop {
+            match ledger.reserve(thread, wanted) {
+                Ok(purse) => {
+                    self.purse = Some(purse);
+                    return Ok(Ok(()));
+                }
+                Err(LedgerError::TooLarge) if worst < wanted => wanted = worst,
+                Err(LedgerError::Exhausted { balance, .. }) => {
+                    let more = balance.free().unwrap_or(Nanos::ZERO).get().checked_sub(worst.get());
+                    let Some(more) = more.filter(|_| worst < wanted) else {
+                        return Ok(Err(balance));
+                    };
+                    wanted = Nanos::new(worst.get() + more / 2);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn request(&self, run: &Run, request: &Request) -> Answer {
@@ -115,15 +146,10 @@ impl Driver<'_> {
     }
 
     /// What it cost is settled once it is written, which it is before anything else is done.
-    fn take(
-        &mut self,
-        run: &mut Run,
-        reply: Reply,
-        reservation: Option<Reservation>,
-    ) -> Result<(), Stop> {
-        let cost = self.cost_of_reply(&reply, reservation.as_ref());
+    fn take(&mut self, run: &mut Run, reply: Reply, reserved: Nanos) -> Result<(), Stop> {
+        let cost = self.cost_of_reply(&reply, reserved);
+        self.owed = cost;
         self.record_reply(run, &reply, cost)?;
-        self.owed = reservation.map(|reservation| (reservation, cost));
         run.model_replied(reply, cost)?;
         self.end_turn(run)
     }
@@ -154,17 +180,16 @@ impl Driver<'_> {
         }
     }
 
-    fn settle(&self, reservation: Option<Reservation>, actual: Nanos) -> Result<(), LedgerError> {
-        match reservation {
-            Some(reservation) => self.context.ledger.settle(reservation, actual).map(drop),
-            None => Ok(()),
-        }
+    /// Settles a request that has no answer.
+    fn lose(&mut self, cost: Nanos) -> Result<(), LedgerError> {
+        self.owed = cost;
+        self.empty_purse()
     }
 
     /// Where nobody counted, it may have cost all that was set aside (SPEC 10.6).
-    fn cost_of_reply(&self, reply: &Reply, reservation: Option<&Reservation>) -> Nanos {
+    fn cost_of_reply(&self, reply: &Reply, reserved: Nanos) -> Nanos {
         match reply.counted {
-            Counted::ByNobody => reservation.map_or(Nanos::ZERO, Reservation::amount),
+            Counted::ByNobody => reserved,
             Counted::ByProvider => {
                 self.info.prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage))
             }

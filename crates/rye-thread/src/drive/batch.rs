@@ -1,11 +1,12 @@
 //! The calls of one turn: intents on disk, effects, receipts.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use rye_caps::{Capability, Permit};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{Id, JoinError, JoinSet};
 use tracing::{Instrument as _, Span};
 
@@ -111,12 +112,12 @@ impl Driver<'_> {
             }
         }
         let only_reads = group.iter().all(|prepared| prepared.plan.changes_nothing());
+        let spawns = self.tape.is_none().then(|| SpawnCall::of(&group)).flatten();
         // A call that only reads may be run again by one who finds no trace of it.
-        match only_reads {
-            true => self.write()?,
-            false => self.sync()?,
+        if !only_reads || spawns.is_some() {
+            self.sync()?;
         }
-        if let (None, Some(call)) = (&self.tape, SpawnCall::of(&group)) {
+        if let Some(call) = spawns {
             let span = group.first().map_or_else(Span::none, telemetry::tool);
             let (answer, stop) = self.spawn(run, call).instrument(span.clone()).await?;
             telemetry::started(&span, answer.as_ref());
@@ -129,7 +130,12 @@ impl Driver<'_> {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
             None => {
                 let (left, observer) = (self.left(run), self.context.observer);
-                run_all(group, self.context.cancel, left, observer).await
+                let mut begun = Begun::new(group);
+                if only_reads && !begun.end_at_once().await {
+                    // It may take long, and an answer that was paid for is not to be lost meanwhile.
+                    self.write()?;
+                }
+                begun.ended(self.context.cancel, left, observer).await
             }
         };
         self.receive(answers)?;
@@ -183,38 +189,76 @@ pub(super) async fn run_all(
     left: Duration,
     observer: &dyn Observer,
 ) -> (Vec<Returned>, Option<Interruption>) {
-    // Dropping the set at the end of this function stops what still runs.
-    let mut tasks = JoinSet::new();
-    let (sender, mut pieces) = output::channel();
-    let mut slots: Vec<Slot<'_>> =
-        group.into_iter().map(|prepared| start(prepared, &mut tasks, &sender)).collect();
-    drop(sender);
-    let deadline = tokio::time::sleep(left);
-    tokio::pin!(deadline);
-    let interrupted = loop {
-        tokio::select! {
-            biased;
-            halt = cancel.halted(), if !tasks.is_empty() => break Some(Interruption::Halted(halt)),
-            joined = tasks.join_next_with_id() => match joined {
-                None => break None,
-                Some(joined) => place(joined, &mut slots),
-            },
-            () = &mut deadline => break Some(Interruption::OutOfTime),
-            // Last, so that a tool that never stops writing keeps nothing from being noticed.
-            Some(piece) = pieces.recv() => piece.tell(observer),
-        }
-    };
-    while let Ok(piece) = pieces.try_recv() {
-        piece.tell(observer);
+    Begun::new(group).ended(cancel, left, observer).await
+}
+
+/// Calls that run; what still does is stopped when this is dropped.
+struct Begun<'a> {
+    tasks: JoinSet<ToolOutput>,
+    slots: Vec<Slot<'a>>,
+    pieces: Receiver<Piece>,
+}
+
+impl<'a> Begun<'a> {
+    fn new(group: Vec<Prepared<'a>>) -> Self {
+        let mut tasks = JoinSet::new();
+        let (sender, pieces) = output::channel();
+        let slots = group.into_iter().map(|it| start(it, &mut tasks, &sender)).collect();
+        Self { tasks, slots, pieces }
     }
-    let answers = match interrupted {
-        // Who goes on is to know which calls were cut off: they get no receipt, nor do those after them.
-        Some(Interruption::Halted(Halt::Interrupt)) => {
-            slots.into_iter().map_while(|slot| slot.answer).collect()
+
+    /// Gives the calls one chance to end, and says whether all of them took it.
+    async fn end_at_once(&mut self) -> bool {
+        let mut has_given_way = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut has_given_way, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        while let Some(joined) = self.tasks.try_join_next_with_id() {
+            place(joined, &mut self.slots);
         }
-        _ => slots.into_iter().map(Slot::close).collect(),
-    };
-    (answers, interrupted)
+        self.tasks.is_empty()
+    }
+
+    /// Waits until all have ended, or something else has.
+    async fn ended(
+        self,
+        cancel: &Cancel,
+        left: Duration,
+        observer: &dyn Observer,
+    ) -> (Vec<Returned>, Option<Interruption>) {
+        let Self { mut tasks, mut slots, mut pieces } = self;
+        let deadline = tokio::time::sleep(left);
+        tokio::pin!(deadline);
+        let interrupted = loop {
+            tokio::select! {
+                biased;
+                halt = cancel.halted(), if !tasks.is_empty() => break Some(Interruption::Halted(halt)),
+                joined = tasks.join_next_with_id() => match joined {
+                    None => break None,
+                    Some(joined) => place(joined, &mut slots),
+                },
+                () = &mut deadline => break Some(Interruption::OutOfTime),
+                // Last, so that a tool that never stops writing keeps nothing from being noticed.
+                Some(piece) = pieces.recv() => piece.tell(observer),
+            }
+        };
+        while let Ok(piece) = pieces.try_recv() {
+            piece.tell(observer);
+        }
+        let answers = match interrupted {
+            // Who goes on is to know which calls were cut off: they get no receipt, nor do those after them.
+            Some(Interruption::Halted(Halt::Interrupt)) => {
+                slots.into_iter().map_while(|slot| slot.answer).collect()
+            }
+            _ => slots.into_iter().map(Slot::close).collect(),
+        };
+        (answers, interrupted)
+    }
 }
 
 fn start<'a>(

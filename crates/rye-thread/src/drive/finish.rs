@@ -9,7 +9,7 @@ use crate::{
 impl Driver<'_> {
     /// Records the end; where that fails, the failure to record is the end.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
-        let written = self.write();
+        let written = self.write_last();
         let outcome = self.outcome(run, end);
         let event = match &outcome.continued_by {
             Some(next) => self.continued(run, &outcome, next),
@@ -56,7 +56,7 @@ impl Driver<'_> {
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
     pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
-        let written = self.write();
+        let written = self.write_last();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
         // A call of its own that waits for somebody was signed when it began to.
         let is_own =

@@ -1,13 +1,15 @@
 //! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
 
 mod hooked;
+mod paid;
 mod wire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use self::paid::Paid;
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::batch::Progress;
@@ -63,8 +65,8 @@ pub(super) struct Recovered {
     pub(super) progress: Progress,
     /// What the run had come to and the transcript does not hold yet.
     pub(super) missing: Vec<Event>,
-    /// What the answered requests cost, by the number of their reservation.
-    pub(super) costs: BTreeMap<u64, Nanos>,
+    /// What requests cost, for the money that is still set aside.
+    pub(super) paid: Paid,
     /// Set when the transcript holds the end of the thread.
     pub(super) ended: Option<ThreadState>,
     /// Whether the thread was handed to the provider's fallback.
@@ -104,9 +106,7 @@ struct Fold {
     opening: VecDeque<Event>,
     changes: Vec<String>,
     progress: Progress,
-    costs: BTreeMap<u64, Nanos>,
-    /// The reservation of the request that is not answered yet.
-    reservation: Option<u64>,
+    paid: Paid,
     /// Texts that the run added to its history and that are not recorded yet.
     texts_due: VecDeque<String>,
     /// The run's own answers that are not recorded yet.
@@ -131,8 +131,7 @@ impl Fold {
             opening: opening.into(),
             changes: Vec::new(),
             progress: Progress::default(),
-            costs: BTreeMap::new(),
-            reservation: None,
+            paid: Paid::default(),
             texts_due: VecDeque::new(),
             own_due: VecDeque::new(),
             elapsed: Duration::ZERO,
@@ -180,7 +179,14 @@ impl Fold {
             }
             Recorded::Opening(payload) => self.begin(&record.event, &payload),
             Recorded::UserMessage { text } => self.user_message(&record.event, &text),
-            Recorded::StepStart { reservation } => self.step_start(reservation),
+            Recorded::Resumed => {
+                self.paid.resumed();
+                Ok(())
+            }
+            Recorded::StepStart { reservation, worst, held } => {
+                self.paid.asked(reservation, worst, held);
+                self.step_start()
+            }
             Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
             Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
             Recorded::CallResult { result, refusal } => self.call_result(result, refusal),
@@ -219,15 +225,14 @@ impl Fold {
         }
     }
 
-    fn step_start(&mut self, reservation: Option<u64>) -> Result<(), String> {
-        self.reservation = reservation;
+    fn step_start(&mut self) -> Result<(), String> {
         self.due.asked(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
     fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
         self.run.model_replied(reply, cost).map_err(text)?;
-        self.costs.extend(self.reservation.take().map(|number| (number, cost)));
+        self.paid.answered(cost);
         if let Some(Message::User { text }) = self.run.messages().last() {
             self.texts_due.push_back(text.clone());
         }
@@ -365,7 +370,7 @@ impl Fold {
             run,
             opening,
             progress,
-            costs,
+            paid,
             texts_due,
             own_due,
             ended,
@@ -388,7 +393,7 @@ impl Fold {
             run,
             progress,
             missing,
-            costs,
+            paid,
             ended,
             has_fallen_back,
             due,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::recover::{Recovered, ResumeError, recover};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
-use crate::{Nanos, Outcome, Run};
+use crate::{Outcome, Run};
 
 /// What was found when a thread was opened again.
 #[derive(Debug)]
@@ -96,8 +96,7 @@ impl Driver<'_> {
         let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
         ledger.open(thread, recovered.run.limits().spend)?;
         for left in ledger.unsettled(thread)? {
-            let cost = recovered.costs.get(&left.number()).copied();
-            let cost: Nanos = cost.unwrap_or_else(|| left.amount());
+            let cost = recovered.paid.owed(&left);
             ledger.settle(left, cost)?;
         }
         Ok(())

@@ -81,6 +81,8 @@ impl Driver<'_> {
         run: &Run,
         call: &SpawnCall<'_>,
     ) -> Result<Result<Spawn, ToolOutput>, Stop> {
+        // What is set aside for requests to come is free for the child, too.
+        self.empty_purse()?;
         let left = match self.left_for_a_child(run)? {
             Ok(left) => left,
             Err(hit) => return Ok(Err(limited(&hit))),

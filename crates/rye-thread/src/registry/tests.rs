@@ -1,3 +1,5 @@
+use rusqlite::Connection;
+
 use super::*;
 use crate::Limits;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::{Claim, Lease, Store, StoreError};
+use crate::budget::Reservation;
 use crate::{Moment, Nanos, SpendLimit, ThreadId};
 
 /// Puts stores through all checks; `open` gives an empty one each time.
@@ -29,7 +30,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
 
 type Check = fn(&dyn Store) -> Result<(), String>;
 
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 12] = [
     ("a thread without a journal has none", no_journal),
     ("what was appended is read back", appends),
     ("threads have journals of their own", apart),
@@ -40,6 +41,8 @@ const CHECKS: [(&str, Check); 10] = [
     ("a stale lease changes nothing", refuses_stale),
     ("a stale release frees nobody", stale_release),
     ("what was reserved and not settled is found", finds_unsettled),
+    ("what is drawn is settled and the rest stays set aside", draws),
+    ("what is drawn beyond what is set aside counts too", overdraws),
 ];
 
 fn no_journal(store: &dyn Store) -> Result<(), String> {
@@ -136,6 +139,37 @@ fn finds_unsettled(store: &dyn Store) -> Result<(), String> {
     let balance = store.settle(found.remove(0), Nanos::new(5)).map_err(text)?;
     same(&(balance.settled, balance.reserved), &(Nanos::new(15), Nanos::ZERO))?;
     same(&store.unsettled(&name(1)).map_err(text)?, &Vec::new())
+}
+
+fn draws(store: &dyn Store) -> Result<(), String> {
+    let cap = SpendLimit::AtMost(Nanos::new(100));
+    store.open(&name(1), cap).map_err(text)?;
+    let purse = store.reserve(&name(1), Nanos::new(80)).map_err(text)?;
+    let purse = drawn(store, purse, 30)?;
+    same(&purse.amount(), &Nanos::new(50))?;
+    let balance = store.open(&name(1), cap).map_err(text)?;
+    same(&(balance.settled, balance.reserved), &(Nanos::new(30), Nanos::new(50)))?;
+    let purse = drawn(store, purse, 50)?;
+    same(&store.unsettled(&name(1)).map_err(text)?.len(), &1)?;
+    let balance = store.settle(purse, Nanos::ZERO).map_err(text)?;
+    same(&(balance.settled, balance.reserved), &(Nanos::new(80), Nanos::ZERO))?;
+    same(&store.unsettled(&name(1)).map_err(text)?, &Vec::new())
+}
+
+fn overdraws(store: &dyn Store) -> Result<(), String> {
+    let cap = SpendLimit::AtMost(Nanos::new(100));
+    store.open(&name(1), cap).map_err(text)?;
+    let purse = store.reserve(&name(1), Nanos::new(80)).map_err(text)?;
+    let left = store.draw(purse, Nanos::new(130)).map_err(text)?;
+    same(&left.map_or(Nanos::ZERO, |left| left.amount()), &Nanos::ZERO)?;
+    let balance = store.open(&name(1), cap).map_err(text)?;
+    same(&(balance.cost(), balance.reserved), &(Nanos::new(130), Nanos::ZERO))?;
+    same(&balance.free(), &Some(Nanos::ZERO))
+}
+
+fn drawn(store: &dyn Store, purse: Reservation, actual: u64) -> Result<Reservation, String> {
+    let left = store.draw(purse, Nanos::new(actual)).map_err(text)?;
+    left.ok_or_else(|| "nothing stays set aside".to_owned())
 }
 
 /// Many want one thread at once, and append when they get it: exactly one does.

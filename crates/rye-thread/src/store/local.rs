@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,7 +11,7 @@ use super::files::Files;
 use super::owner::{Owner, lives};
 use super::{Claim, Lease, Store, StoreError};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
-use crate::database::{self, DatabaseError};
+use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Moment, Nanos, SpendLimit, ThreadId};
 
 /// Threads below one folder of one machine, shared by any number of programs there.
@@ -20,7 +20,7 @@ use crate::{Moment, Nanos, SpendLimit, ThreadId};
 /// write even where it looked just before. The lease of a program that has died is free at once, on systems with file
 /// locks; elsewhere it lapses by its time.
 pub struct LocalStore {
-    connection: Mutex<Connection>,
+    database: Arc<Mutex<Database>>,
     ledger: SqliteLedger,
     files: Files,
     owner: Owner,
@@ -36,11 +36,11 @@ impl LocalStore {
     pub fn open(threads: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::File { path: threads.to_owned(), source };
         fs::create_dir_all(threads).map_err(failed)?;
-        let database = threads.join("registry.db");
+        let database = Database::open(&threads.join("registry.db"))?;
+        let database = Arc::new(Mutex::new(database));
         Ok(Self {
-            connection: Mutex::new(database::open(&database)?),
-            ledger: SqliteLedger::open_file(&database)
-                .map_err(|error| StoreError::Database { source: Box::new(error) })?,
+            ledger: SqliteLedger::new(&database),
+            database,
             files: Files::new(threads),
             owner: Owner::enter(threads).map_err(failed)?,
             threads: threads.to_owned(),
@@ -48,8 +48,8 @@ impl LocalStore {
     }
 
     /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn database(&self) -> MutexGuard<'_, Database> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something while nobody can take the thread over.
@@ -58,7 +58,7 @@ impl LocalStore {
         lease: &Lease,
         action: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        database::write(&mut self.connection(), |connection| {
+        self.database().write(Durability::Later, |connection| {
             check(connection, lease)?;
             action()
         })
@@ -77,9 +77,10 @@ impl fmt::Debug for LocalStore {
     }
 }
 
+/// Leases do not wait for the disk: whoever held one does not outlive the machine's power.
 impl Store for LocalStore {
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        database::write(&mut self.connection(), |connection| {
+        self.database().write(Durability::Later, |connection| {
             let row = row(connection, thread)?;
             if let Some(row) = row.as_ref().filter(|row| self.is_in_the_way(row, claim.now)) {
                 let (thread, owner, until) = (thread.clone(), row.owner.clone(), row.until);
@@ -105,7 +106,7 @@ impl Store for LocalStore {
     }
 
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let freed = database::write(&mut self.connection(), |connection| {
+        let freed = self.database().write(Durability::Later, |connection| {
             database::execute(
                 connection,
                 "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
@@ -125,7 +126,7 @@ impl Store for LocalStore {
 
     /// The disk is waited for without the database, which others need meanwhile.
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        check(&self.connection(), lease)?;
+        check(self.database().read(), lease)?;
         self.files.sync(lease.thread())
     }
 
@@ -149,6 +150,14 @@ impl Ledger for LocalStore {
 
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
         self.ledger.settle(reservation, actual)
+    }
+
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        self.ledger.draw(reservation, actual)
     }
 
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {

@@ -94,6 +94,14 @@ impl Ledger for MemoryStore {
         self.ledger.settle(reservation, actual)
     }
 
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        self.ledger.draw(reservation, actual)
+    }
+
     fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
         self.ledger.unsettled(thread)
     }

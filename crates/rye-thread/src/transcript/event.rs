@@ -91,10 +91,12 @@ pub enum Event {
     StepStart {
         /// Which request, from 1.
         turn: u64,
-        /// How much money is set aside for it.
+        /// The most that it may cost.
         reserved: Nanos,
-        /// The number of that reservation in the ledger, where there is one.
+        /// The number of the reservation that it is paid from, where there is one.
         reservation: Option<u64>,
+        /// How much is set aside there, for this request and those after it.
+        held: Nanos,
         /// The most tokens that the answer may have.
         max_output_tokens: u64,
     },

@@ -24,9 +24,9 @@ pub(super) struct RecordWire<'a> {
 }
 
 impl RecordWire<'_> {
-    /// The record without a line end, inside or after it.
-    pub(super) fn line(&self) -> String {
-        serde_json::to_string(self).expect("because every part of it is plain JSON")
+    /// Appends the record without a line end, inside or after it.
+    pub(super) fn write(&self, lines: &mut Vec<u8>) {
+        serde_json::to_writer(lines, self).expect("because every part of it is plain JSON");
     }
 }
 
@@ -92,10 +92,11 @@ fn value(event: &Event) -> Value {
         }
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::StepFinish { .. } => Value::Null,
-        Event::StepStart { turn, reserved, reservation, max_output_tokens } => json!({
+        Event::StepStart { turn, reserved, reservation, held, max_output_tokens } => json!({
             "turn": turn,
             "reserved_nanos": reserved.get(),
             "reservation": reservation,
+            "held_nanos": held.get(),
             "max_output_tokens": max_output_tokens,
         }),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),

@@ -13,6 +13,7 @@ mod failing;
 mod finishing;
 mod hooking;
 mod interrupting;
+mod power;
 mod recording;
 mod replaying;
 mod resuming;

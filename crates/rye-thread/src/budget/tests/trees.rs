@@ -92,6 +92,7 @@ fn a_child_without_a_cap_needs_a_parent_without_one() {
 enum Act {
     Close { which: usize },
     Crash,
+    Draw { which: usize, actual: u64 },
     Reserve { which: usize, amount: u64 },
     Settle { which: usize, actual: u64 },
     Spawn { which: usize, cap: u64 },
@@ -102,6 +103,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         2 => which().prop_map(|which| Act::Close { which }),
         1 => Just(Act::Crash),
+        4 => (which(), 0..250u64).prop_map(|(which, actual)| Act::Draw { which, actual }),
         4 => (which(), 0..200u64).prop_map(|(which, amount)| Act::Reserve { which, amount }),
         4 => (which(), 0..250u64).prop_map(|(which, actual)| Act::Settle { which, actual }),
         3 => (which(), 0..600u64).prop_map(|(which, cap)| Act::Spawn { which, cap }),
@@ -131,6 +133,21 @@ impl Forest {
                     self.close(thread);
                 }
                 said(ledger.close_child(&id(thread)))
+            }
+            Act::Draw { .. } if self.open.is_empty() => "nothing to draw from".to_owned(),
+            Act::Draw { which, actual } => {
+                let reservation = self.open.swap_remove(which % self.open.len());
+                let actual = actual.min(reservation.amount().get());
+                let drawn = ledger.draw(reservation, Nanos::new(actual));
+                self.charged += if drawn.is_ok() { actual } else { 0 };
+                drawn.map_or_else(
+                    |error| error.to_string(),
+                    |left| {
+                        let said = format!("{:?}", left.as_ref().map(Reservation::amount));
+                        self.open.extend(left);
+                        said
+                    },
+                )
             }
             Act::Reserve { which, amount } => {
                 let (thread, ..) = self.threads[which % self.threads.len()];
@@ -208,6 +225,50 @@ proptest! {
     #[test]
     fn a_tree_never_passes_the_cap_of_its_first_thread(acts in acts()) {
         grow(&MemoryLedger::new(), &acts);
+    }
+}
+
+/// What a ledger need not wait for: a loss of power may undo it, with all that followed.
+fn may_be_undone(act: &Act) -> bool {
+    matches!(act, Act::Crash | Act::Draw { .. } | Act::Settle { .. })
+}
+
+/// The tree after a loss of power, in which the last of what was done may never have been.
+fn undo(done: &mut Vec<Act>, most: usize) -> (MemoryLedger, Forest) {
+    let last = done.iter().rev().take(most).take_while(|act| may_be_undone(act)).count();
+    done.truncate(done.len() - last);
+    let (ledger, mut forest) = (MemoryLedger::new(), Forest::default());
+    ledger.open(&id(1), at_most(CAP)).unwrap();
+    forest.threads.push((1, None, CAP));
+    for act in &*done {
+        forest.act(&ledger, act);
+    }
+    forest.open.clear();
+    (ledger, forest)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Nothing that was charged is forgotten, and nothing passes the cap, whoever goes on afterwards.
+    #[test]
+    fn a_loss_of_power_forgets_no_charge(
+        lives in prop::collection::vec((acts(), any::<usize>()), 1..5)
+    ) {
+        let (mut done, mut charged) = (Vec::new(), 0);
+        for (acts, most) in lives {
+            let (ledger, mut forest) = undo(&mut done, most % 8);
+            forest.charged = charged;
+            forest.check(&ledger);
+            for act in acts {
+                forest.act(&ledger, &act);
+                forest.check(&ledger);
+                done.push(act);
+            }
+            // A program that goes on has none of the reservations of the one before it.
+            done.push(Act::Crash);
+            charged = forest.charged;
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub(in crate::drive) enum Recorded {
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
+    /// Somebody went on.
+    Resumed,
     /// A child was about to begin.
     Spawned(Spawn),
     StepFinish {
@@ -49,6 +51,8 @@ pub(in crate::drive) enum Recorded {
     },
     StepStart {
         reservation: Option<u64>,
+        worst: Nanos,
+        held: Nanos,
     },
     UserMessage {
         text: String,
@@ -66,8 +70,9 @@ impl Recorded {
             "model_fallback" => Self::Fallback(payload(record)?),
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
             "step_start" => {
-                let StartWire { reservation } = payload(record)?;
-                Self::StepStart { reservation }
+                let StartWire { reservation, reserved_nanos, held_nanos } = payload(record)?;
+                let worst = Nanos::new(reserved_nanos);
+                Self::StepStart { reservation, worst, held: held_nanos.map_or(worst, Nanos::new) }
             }
             "step_finish" => {
                 let FinishWire { reply, cost_nanos } = payload(record)?;
@@ -94,9 +99,8 @@ impl Recorded {
                 let TextWire { text } = payload(record)?;
                 Self::UserMessage { text }
             }
-            "assistant_reasoning" | "assistant_text" | "checkpoint" | "thread_resumed" => {
-                Self::Nothing
-            }
+            "assistant_reasoning" | "assistant_text" | "checkpoint" => Self::Nothing,
+            "thread_resumed" => Self::Resumed,
             other => return Err(format!("this version knows no event `{other}`")),
         })
     }
@@ -127,7 +131,14 @@ impl Recorded {
 impl Recorded {
     /// Whether it shows that hooks which acted before it have had their turn.
     pub(super) const fn is_after_hooks(&self) -> bool {
-        !matches!(self, Self::Asked { .. } | Self::Decided { .. } | Self::Hook(_) | Self::Nothing)
+        !matches!(
+            self,
+            Self::Asked { .. }
+                | Self::Decided { .. }
+                | Self::Hook(_)
+                | Self::Nothing
+                | Self::Resumed
+        )
     }
 }
 
@@ -264,6 +275,9 @@ struct ResultWire {
 struct StartWire {
     #[serde(default)]
     reservation: Option<u64>,
+    reserved_nanos: u64,
+    /// Missing where each request had a reservation of its own.
+    held_nanos: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -110,9 +110,10 @@ rows! {
             turn: 2,
             reserved: Nanos::new(42),
             reservation: Some(7),
+            held: Nanos::new(336),
             max_output_tokens: 100,
         },
-        r#"{"turn":2,"reserved_nanos":42,"reservation":7,"max_output_tokens":100}"#,
+        r#"{"turn":2,"reserved_nanos":42,"reservation":7,"held_nanos":336,"max_output_tokens":100}"#,
         "";
     SystemPrompt: Event::SystemPrompt { text: "Be brief.".to_owned() },
         r#"{"text":"Be brief.","sha256":"213c22ed7234eb11116e1e88f314c73cb3a019b5c87fe224b6ce5665bd9ec50e"}"#,

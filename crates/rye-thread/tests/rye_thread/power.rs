@@ -1,0 +1,230 @@
+//! Threads that go on after the machine lost its power.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
+use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::transcript::{Reading, Record};
+use rye_thread::{Cancel, Nanos, SpendLimit, ThreadId};
+use serde_json::Value;
+
+use crate::doubles::thread_id;
+use crate::world::{EVERY, World, outcome, visible};
+
+/// What was done to the money.
+#[derive(Clone)]
+enum Done {
+    Draw { number: u64, actual: Nanos },
+    Open { cap: SpendLimit },
+    Reserve { amount: Nanos },
+    Settle { number: u64, actual: Nanos },
+}
+
+#[derive(Default)]
+struct Log {
+    done: Vec<Done>,
+    /// How many of them no loss of power can undo.
+    durable: usize,
+    /// How many bytes of the journal likewise.
+    synced: usize,
+    left: usize,
+}
+
+/// A store that remembers what was waited for, and whose power goes after so many uses.
+struct Unsteady {
+    store: MemoryStore,
+    log: Mutex<Log>,
+}
+
+impl Unsteady {
+    fn new(left: usize) -> Self {
+        let log = Mutex::new(Log { left, ..Log::default() });
+        Self { store: MemoryStore::new(), log }
+    }
+
+    fn lives(&self) -> bool {
+        let mut log = self.log.lock().unwrap();
+        let lives = 0 < log.left;
+        log.left = log.left.saturating_sub(1);
+        lives
+    }
+
+    fn journaled<T>(
+        &self,
+        act: impl FnOnce(&MemoryStore) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.lives() {
+            true => act(&self.store),
+            false => Err(StoreError::Database { source: "the power is gone".into() }),
+        }
+    }
+
+    fn paid<T>(
+        &self,
+        done: Done,
+        act: impl FnOnce(&MemoryStore) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        if !self.lives() {
+            return Err(LedgerError::Store { source: "the power is gone".into() });
+        }
+        let value = act(&self.store)?;
+        let mut log = self.log.lock().unwrap();
+        let is_durable = matches!(done, Done::Reserve { .. });
+        log.done.push(done);
+        if is_durable {
+            log.durable = log.done.len();
+        }
+        Ok(value)
+    }
+
+    /// What is found when the power is back: of what was not waited for the last changes to the money and the last bytes of
+    /// the journal are gone.
+    fn found(&self, undone: usize, lost: usize) -> MemoryStore {
+        let log = self.log.lock().unwrap();
+        let (store, mut open) = (MemoryStore::new(), BTreeMap::new());
+        let kept = log.done.len().saturating_sub(undone).max(log.durable);
+        for done in &log.done[..kept] {
+            redo(&store, done, &mut open);
+        }
+        let bytes = self.store.journal(&thread_id()).unwrap();
+        let length = bytes.len().saturating_sub(lost).max(log.synced);
+        let now = rye_thread::Moment::from_unix_millis(0);
+        let lease = store.acquire(&thread_id(), &Claim::new("power", now, now)).unwrap();
+        store.append(&lease, &bytes[..length]).unwrap();
+        store.release(&lease).unwrap();
+        store
+    }
+}
+
+fn redo(store: &MemoryStore, done: &Done, open: &mut BTreeMap<u64, Reservation>) {
+    let left = match done {
+        Done::Open { cap } => return drop(store.open(&thread_id(), *cap)),
+        Done::Reserve { amount } => Some(store.reserve(&thread_id(), *amount).unwrap()),
+        Done::Draw { number, actual } => store.draw(open.remove(number).unwrap(), *actual).unwrap(),
+        Done::Settle { number, actual } => {
+            store.settle(open.remove(number).unwrap(), *actual).unwrap();
+            None
+        }
+    };
+    open.extend(left.map(|left| (left.number(), left)));
+}
+
+impl Store for Unsteady {
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.journaled(|store| store.acquire(thread, claim))
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.journaled(|store| store.release(lease))
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.journaled(|store| store.append(lease, lines))
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.journaled(|store| store.sync(lease))?;
+        let length = self.store.journal(lease.thread())?.len();
+        self.log.lock().unwrap().synced = length;
+        Ok(())
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.journaled(|store| store.cut(lease, length))
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.journaled(|store| store.journal(thread))
+    }
+}
+
+impl Ledger for Unsteady {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.paid(Done::Open { cap }, |store| store.open(thread, cap))
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.paid(Done::Reserve { amount }, |store| store.reserve(thread, amount))
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        let done = Done::Settle { number: reservation.number(), actual };
+        self.paid(done, |store| store.settle(reservation, actual))
+    }
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        let done = Done::Draw { number: reservation.number(), actual };
+        self.paid(done, |store| store.draw(reservation, actual))
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.store.unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.store.open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.store.close_child(child)
+    }
+}
+
+/// The power goes at every use of the store in turn, and takes along more or less of what was not waited for. The thread
+/// goes on to the same end, and the account says what the transcript says: each answer at its price, and each request
+/// without one at its worst.
+#[tokio::test]
+async fn whatever_the_power_takes_along_the_account_is_right() {
+    let whole = World::new();
+    let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let mut uses = 0;
+    loop {
+        let mut before = World::new();
+        before.key = Arc::clone(&whole.key);
+        let unsteady = Arc::new(Unsteady::new(uses));
+        let died = before.begin(Arc::clone(&unsteady) as _, &Cancel::new()).await;
+        if died.is_some_and(|outcome| outcome.failure.is_none()) {
+            break;
+        }
+        for (undone, lost) in [(0, 0), (1, 0), (0, 90), (2, usize::MAX), (usize::MAX, 0)] {
+            let mut world = World::new();
+            world.key = Arc::clone(&whole.key);
+            world.store = Arc::new(unsteady.found(undone, lost));
+            let found = world.resume("Begin.").await;
+            let found = found.unwrap_or_else(|error| panic!("{uses} {undone} {lost}: {error}"));
+            assert_eq!(outcome(&found), outcome(&expected), "{uses} {undone} {lost}");
+            let reading = world.reading();
+            assert_eq!(visible(&reading), visible(&whole.reading()), "{uses} {undone} {lost}");
+            let balance = world.store.open(&thread_id(), world.limits.spend).unwrap();
+            let (sent, due) = due(&reading);
+            assert_eq!(
+                (balance.settled, balance.reserved, balance.overrun),
+                (due, Nanos::ZERO, Nanos::ZERO),
+                "{uses} {undone} {lost}"
+            );
+            let asked =
+                |world: &World| world.model.asked.load(std::sync::atomic::Ordering::Relaxed);
+            assert!(asked(&before) + asked(&world) <= sent, "{uses} {undone} {lost}");
+        }
+        uses += if EVERY { 1 } else { 13 };
+    }
+    assert!(60 < uses, "{uses}");
+}
+
+/// How many requests may have been sent, and what they cost at the most, by the transcript.
+fn due(reading: &Reading) -> (u64, Nanos) {
+    let steps = |record: &&Record| ["step_start", "step_finish"].contains(&record.event.as_str());
+    let steps: Vec<&Record> = reading.records.iter().filter(steps).collect();
+    let (mut sent, mut due) = (0, 0);
+    for (index, step) in steps.iter().enumerate() {
+        let payload: Value = serde_json::from_str(step.payload.get()).unwrap();
+        if step.event == "step_finish" {
+            due += payload["cost_nanos"].as_u64().unwrap();
+            continue;
+        }
+        sent += 1;
+        if steps.get(index + 1).is_none_or(|next| next.event == "step_start") {
+            due += payload["reserved_nanos"].as_u64().unwrap();
+        }
+    }
+    (sent, Nanos::new(due))
+}
