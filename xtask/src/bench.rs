@@ -3,6 +3,7 @@
 //! The two run in turns on the same machine, so that their ratio means something where their times do not.
 
 pub(crate) mod thread;
+mod whole;
 
 use std::{
     fs, io,

@@ -1,12 +1,13 @@
 //! The folder of one thread: everything that a run leaves behind.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_sign::{PublicKey, SigningKey};
 
+use crate::handle::Handle;
 use crate::record::sync_folder;
 use crate::store::{Claim, Store, StoreError};
 use crate::transcript::markdown;
@@ -30,7 +31,8 @@ pub struct Journal {
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
-    markdown: File,
+    /// Closed where too many are open.
+    markdown: Option<Handle>,
     /// What is to be written there.
     text: String,
     registry: Arc<Registry>,
@@ -58,6 +60,7 @@ impl Journal {
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create_new(true).open(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
+        let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
         let place = Some(Place { folder, markdown, text: String::new(), registry });
         let journal = Self { place, transcript, record, key };
         journal.save()?;
@@ -87,6 +90,7 @@ impl Journal {
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create(true).open(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
+        let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
         let place = Some(Place { folder, markdown, text: String::new(), registry });
         Ok((Self { place, transcript, record, key }, reading))
     }
@@ -268,12 +272,24 @@ impl Journal {
 
     fn write_markdown(&mut self) -> Result<(), JournalError> {
         let Some(place) = &mut self.place else { return Ok(()) };
-        let written = place.markdown.write_all(place.text.as_bytes());
-        place.text.clear();
-        written.map_err(|source| JournalError::Markdown {
+        place.write_markdown().map_err(|source| JournalError::Markdown {
             path: place.folder.join("transcript.md"),
             source,
         })
+    }
+}
+
+impl Place {
+    fn write_markdown(&mut self) -> io::Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let open = || OpenOptions::new().append(true).open(self.folder.join("transcript.md"));
+        let markdown = self.markdown.take().map_or_else(|| open().map(Handle::new), Ok)?;
+        let written = (&*markdown).write_all(self.text.as_bytes());
+        self.text.clear();
+        self.markdown = Some(markdown).filter(Handle::may_stay);
+        written
     }
 }
 

@@ -45,6 +45,7 @@ mod clock;
 mod contract;
 mod database;
 mod drive;
+mod handle;
 mod history;
 mod hooks;
 mod id;
@@ -79,7 +80,7 @@ pub use self::contract::{
 pub use self::drive::{
     Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext, Replayed,
     ResumeError, Resumed, drive, first_request, handed_over, pending_approval, replay, resume,
-    spawned_children,
+    settle_left, spawned_children,
 };
 pub use self::history::History;
 pub use self::hooks::{

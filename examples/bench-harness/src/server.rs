@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
-use self::answer::answer;
+use self::answer::{Script, answer};
 use self::http::Connection;
 
 /// A server on a loopback port of its own; it ends when it is dropped.
@@ -31,10 +31,23 @@ impl Server {
     ///
     /// When the system gives no port or no thread.
     pub fn start(turns: u64) -> io::Result<Self> {
+        Self::scripted(Script { turns, tool: None })
+    }
+
+    /// As [`Server::start`], with calls of another tool: its name on the wire, and its arguments as JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`].
+    pub fn calling(turns: u64, name: &str, arguments: &str) -> io::Result<Self> {
+        Self::scripted(Script { turns, tool: Some((name.to_owned(), arguments.to_owned())) })
+    }
+
+    fn scripted(script: Script) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_io().build()?;
         let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0)))?;
         let (address, answered) = (listener.local_addr()?, Arc::new(AtomicU64::new(0)));
-        runtime.spawn(accept(listener, turns, Arc::clone(&answered)));
+        runtime.spawn(accept(listener, Arc::new(script), Arc::clone(&answered)));
         Ok(Self { address, answered, _runtime: runtime })
     }
 
@@ -51,20 +64,20 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, turns: u64, answered: Arc<AtomicU64>) {
+async fn accept(listener: TcpListener, script: Arc<Script>, answered: Arc<AtomicU64>) {
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(serve(stream, turns, Arc::clone(&answered)));
+        tokio::spawn(serve(stream, Arc::clone(&script), Arc::clone(&answered)));
     }
 }
 
 /// One connection, for as many requests as come over it; one that breaks is the client's to notice.
-async fn serve(stream: TcpStream, turns: u64, answered: Arc<AtomicU64>) {
+async fn serve(stream: TcpStream, script: Arc<Script>, answered: Arc<AtomicU64>) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
     let mut connection = Connection::new(stream);
     while let Ok(Some(request)) = connection.request().await {
-        let answer = answer(&request.path, &request.body, turns);
+        let answer = answer(&request.path, &request.body, &script);
         answered.fetch_add(1, Ordering::Relaxed);
         if connection.answer(&answer).await.is_err() {
             return;

@@ -52,6 +52,29 @@ fn responses_streamed() {
     check(Api::Responses, true);
 }
 
+/// Many conversations want more files than a shell lets a program have at first.
+#[cfg(unix)]
+#[test]
+fn many_conversations_have_enough_files() {
+    let server = Server::start(2).expect("because a loopback port is free");
+    let line = format!(
+        "ulimit -Sn 64 && exec '{}' --url {} --api openai --turns 2 --threads 200 --warmup 0",
+        env!("CARGO_BIN_EXE_rye-bench-harness"),
+        server.url(),
+    );
+    let output = shell(&line);
+    let (text, problem) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{problem}");
+    assert!(text.contains(r#""errors":0,"#), "{text}{problem}");
+}
+
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a limit is set in a program of its own")]
+fn shell(line: &str) -> std::process::Output {
+    std::process::Command::new("sh").args(["-c", line]).output().expect("because there is a shell")
+}
+
 /// A server that asks for fewer calls than it was said to, and one that is not there.
 #[test]
 fn what_goes_wrong_is_counted_and_told() {

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use super::whole::{self, Project};
 use crate::process;
 
 const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
@@ -38,6 +39,21 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         let asked = Asked { api: "openai", turns: 10, threads: 1_000, reps: 1, stream: true };
         println!("{}", asked.row(place, &server.measure(&asked, folder)?));
     }
+    whole_processes(root, &programs)
+}
+
+/// Runs of the program, from its start to its end.
+fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
+    process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
+    const TURNS: [u64; 3] = [1, 10, 50];
+    let start =
+        |turns: &u64| Server::calling(root, programs, *turns, &[whole::TOOL.0, whole::TOOL.1]);
+    let servers = TURNS.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+    let names = TURNS.map(|turns| format!("turns-{turns}"));
+    let addresses: Vec<(String, &str)> =
+        names.iter().cloned().zip(servers.iter().map(|server| server.url.as_str())).collect();
+    let spreads = Project::create(root, programs, &addresses)?.measure(&names)?;
+    print!("\n{}", whole::table(&TURNS, &spreads));
     Ok(())
 }
 
@@ -81,10 +97,21 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     fn start(root: &'a Path, programs: &'a Path, turns: u64) -> Result<Self, String> {
+        Self::calling(root, programs, turns, &[])
+    }
+
+    /// A server of calls of another tool than `add`.
+    fn calling(
+        root: &'a Path,
+        programs: &'a Path,
+        turns: u64,
+        tool: &[&str],
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("the server cannot be started: {error}");
         let program = programs.join("rye-bench-server");
         let turns = turns.to_string();
-        let mut command = process::start(root, &program, [turns.as_str()].into_iter());
+        let words = std::iter::once(turns.as_str()).chain(tool.iter().copied());
+        let mut command = process::start(root, &program, words);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.map_err(failed)?;
         let mut url = String::new();

@@ -1,7 +1,6 @@
 //! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
 
 mod hooked;
-mod paid;
 mod wire;
 
 use std::collections::VecDeque;
@@ -9,7 +8,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use self::paid::Paid;
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::batch::Progress;
@@ -65,8 +63,6 @@ pub(super) struct Recovered {
     pub(super) progress: Progress,
     /// What the run had come to and the transcript does not hold yet.
     pub(super) missing: Vec<Event>,
-    /// What requests cost, for the money that is still set aside.
-    pub(super) paid: Paid,
     /// Set when the transcript holds the end of the thread.
     pub(super) ended: Option<ThreadState>,
     /// Whether the thread was handed to the provider's fallback.
@@ -106,7 +102,6 @@ struct Fold {
     opening: VecDeque<Event>,
     changes: Vec<String>,
     progress: Progress,
-    paid: Paid,
     /// Texts that the run added to its history and that are not recorded yet.
     texts_due: VecDeque<String>,
     /// The run's own answers that are not recorded yet.
@@ -131,7 +126,6 @@ impl Fold {
             opening: opening.into(),
             changes: Vec::new(),
             progress: Progress::default(),
-            paid: Paid::default(),
             texts_due: VecDeque::new(),
             own_due: VecDeque::new(),
             elapsed: Duration::ZERO,
@@ -179,14 +173,7 @@ impl Fold {
             }
             Recorded::Opening(payload) => self.begin(&record.event, &payload),
             Recorded::UserMessage { text } => self.user_message(&record.event, &text),
-            Recorded::Resumed => {
-                self.paid.resumed();
-                Ok(())
-            }
-            Recorded::StepStart { reservation, worst, held } => {
-                self.paid.asked(reservation, worst, held);
-                self.step_start()
-            }
+            Recorded::StepStart => self.step_start(),
             Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
             Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
             Recorded::CallResult { result, refusal } => self.call_result(result, refusal),
@@ -232,7 +219,6 @@ impl Fold {
 
     fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
         self.run.model_replied(reply, cost).map_err(text)?;
-        self.paid.answered(cost);
         if let Some(Message::User { text }) = self.run.messages().last() {
             self.texts_due.push_back(text.clone());
         }
@@ -370,7 +356,6 @@ impl Fold {
             run,
             opening,
             progress,
-            paid,
             texts_due,
             own_due,
             ended,
@@ -393,7 +378,6 @@ impl Fold {
             run,
             progress,
             missing,
-            paid,
             ended,
             has_fallen_back,
             due,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::paid::settle_left;
 use super::recover::{Recovered, ResumeError, recover};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
@@ -55,7 +56,7 @@ pub async fn resume(
         driver.context.provider = next;
         driver.info = next.describe();
     }
-    driver.settle_left(&recovered)?;
+    driver.settle_left(&recovered, resumed.reading)?;
     let Recovered {
         mut run,
         progress,
@@ -90,15 +91,11 @@ pub async fn resume(
 }
 
 impl Driver<'_> {
-    /// Settles what the program before this one set aside: what an answered request cost, and for one without an answer
-    /// the worst case, because it may have been charged.
-    fn settle_left(&self, recovered: &Recovered) -> Result<(), ResumeError> {
+    /// Settles what the program before this one set aside.
+    fn settle_left(&self, recovered: &Recovered, reading: &Reading) -> Result<(), ResumeError> {
         let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
         ledger.open(thread, recovered.run.limits().spend)?;
-        for left in ledger.unsettled(thread)? {
-            let cost = recovered.paid.owed(&left);
-            ledger.settle(left, cost)?;
-        }
+        settle_left(thread, reading, ledger)?;
         Ok(())
     }
 

@@ -1,12 +1,13 @@
 //! The journals of a local store: one file for each thread, in the folder of the thread.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::StoreError;
+use crate::handle::Handle;
 use crate::transcript::MAX_BYTES;
 use crate::{ThreadId, read_plain};
 
@@ -14,7 +15,7 @@ use crate::{ThreadId, read_plain};
 #[derive(Debug)]
 pub(super) struct Files {
     threads: PathBuf,
-    open: Mutex<BTreeMap<ThreadId, Arc<File>>>,
+    open: Mutex<BTreeMap<ThreadId, Arc<Handle>>>,
 }
 
 impl Files {
@@ -24,7 +25,7 @@ impl Files {
 
     pub(super) fn append(&self, thread: &ThreadId, lines: &[u8]) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        (&*file).write_all(lines).map_err(|source| self.failed(thread, source))
+        (&**file).write_all(lines).map_err(|source| self.failed(thread, source))
     }
 
     pub(super) fn sync(&self, thread: &ThreadId) -> Result<(), StoreError> {
@@ -51,14 +52,16 @@ impl Files {
         self.open().remove(thread);
     }
 
-    fn file(&self, thread: &ThreadId) -> Result<Arc<File>, StoreError> {
+    fn file(&self, thread: &ThreadId) -> Result<Arc<Handle>, StoreError> {
         if let Some(file) = self.open().get(thread) {
             return Ok(Arc::clone(file));
         }
         let path = self.own_path(thread)?;
         let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = Arc::new(file.map_err(|source| self.failed(thread, source))?);
-        self.open().insert(thread.clone(), Arc::clone(&file));
+        let file = Arc::new(Handle::new(file.map_err(|source| self.failed(thread, source))?));
+        if file.may_stay() {
+            self.open().insert(thread.clone(), Arc::clone(&file));
+        }
         Ok(file)
     }
 
@@ -81,7 +84,7 @@ impl Files {
         StoreError::File { path: self.path(thread), source }
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Arc<File>>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Arc<Handle>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use rye_thread::store::{Claim, Store as _};
 use rye_thread::transcript::Reading;
 use rye_thread::{
     ApprovalRequest, Decision, Journal, JournalError, Moment, ResumeError, ThreadId, ThreadRecord,
-    ThreadState, ThreadSummary, pending_approval,
+    ThreadState, ThreadSummary, pending_approval, settle_left,
 };
 use serde_json::{Map, Value};
 
@@ -337,9 +337,12 @@ impl Rye {
         let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
         store.threads.release(&lease).map_err(JournalError::from)?;
         let is_child = reopened.record.parent.is_some();
-        let (journal, _) = reopened.journal(store, now)?;
+        let (journal, reading) = reopened.journal(store, now)?;
         journal.cancel(now)?;
         if is_child {
+            // What its program had set aside for requests that were never sent is its parent's again.
+            settle_left(thread, &reading, &*store.threads)
+                .map_err(|error| ReopenError::Store(error.into()))?;
             // A child that was killed before it had an account has none to close.
             drop(store.threads.close_child(thread));
         }

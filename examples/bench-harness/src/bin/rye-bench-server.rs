@@ -1,4 +1,4 @@
-//! `rye-bench-server TURNS`: the server that answers without thinking, until it is stopped.
+//! `rye-bench-server TURNS [TOOL ARGUMENTS]`: the server that answers without thinking, until it is stopped.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its terminal")]
 
@@ -9,10 +9,17 @@ use rye_bench_harness::Server;
 
 fn main() -> ExitCode {
     let Some(Ok(turns)) = std::env::args().nth(1).map(|word| word.parse()) else {
-        eprintln!("usage: rye-bench-server TURNS; it serves until its standard input is closed");
+        eprintln!(
+            "usage: rye-bench-server TURNS [TOOL ARGUMENTS]; it serves until its standard input is closed, and asks for calls \
+             of `add`, or of the tool with this name on the wire and these arguments, in JSON"
+        );
         return ExitCode::from(2);
     };
-    match Server::start(turns) {
+    let server = match (std::env::args().nth(2), std::env::args().nth(3)) {
+        (Some(name), Some(arguments)) => Server::calling(turns, &name, &arguments),
+        _ => Server::start(turns),
+    };
+    match server {
         Ok(server) => {
             println!("{}", server.url());
             drop(std::io::stdout().flush());

@@ -5,39 +5,58 @@ use serde_json::{Value, json};
 use super::http::Answer;
 
 /// The answer to a request at this path: a call of `add`, or the text once it holds as many results as there are turns.
-pub(super) fn answer(path: &str, body: &[u8], turns: u64) -> Answer {
+pub(super) fn answer(path: &str, body: &[u8], script: &Script) -> Answer {
     let body = String::from_utf8_lossy(body);
     let is_streamed = body.contains("\"stream\":true") || body.contains("\"stream\": true");
     // In a string the quotes would be escaped, so that these are the conversation's own words.
     let results = |word: &str| u64::try_from(body.matches(word).count()).unwrap_or(u64::MAX);
     match path.trim_start_matches("/v1") {
-        "/chat/completions" => chat(call(results("\"tool_call_id\""), turns), is_streamed),
-        "/messages" => messages(call(results("\"tool_use_id\""), turns), is_streamed),
-        "/responses" => responses(call(results("\"function_call_output\""), turns), is_streamed),
+        "/chat/completions" => chat(script.call(results("\"tool_call_id\"")), is_streamed),
+        "/messages" => messages(script.call(results("\"tool_use_id\"")), is_streamed),
+        "/responses" => responses(script.call(results("\"function_call_output\"")), is_streamed),
         _ => Answer::Whole(404, r#"{"error":{"message":"there is no such path"}}"#.to_owned()),
     }
 }
 
-/// The number of the call to make, unless all were made.
-fn call(results: u64, turns: u64) -> Option<u64> {
-    (results < turns).then_some(results)
+/// What every conversation is asked to do.
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    pub(super) turns: u64,
+    /// The tool, and what it is given; without one it is `add` with two numbers.
+    pub(super) tool: Option<(String, String)>,
 }
 
-fn id(call: u64) -> String {
-    format!("call_{call}")
+/// A call to make.
+struct Call {
+    id: String,
+    /// As the tool stands on the wire.
+    name: String,
+    /// JSON.
+    arguments: Value,
 }
 
-fn arguments(call: u64) -> Value {
-    json!({ "a": call, "b": 1 })
+impl Script {
+    /// The call after so many results, unless all were made.
+    fn call(&self, results: u64) -> Option<Call> {
+        let id = format!("call_{results}");
+        let call = match &self.tool {
+            None => Call { id, name: "add".to_owned(), arguments: json!({ "a": results, "b": 1 }) },
+            Some((name, arguments)) => {
+                let arguments = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                Call { id, name: name.clone(), arguments }
+            }
+        };
+        (results < self.turns).then_some(call)
+    }
 }
 
 const TEXT: &str = "The sum is 1.";
 
-fn chat(call: Option<u64>, is_streamed: bool) -> Answer {
+fn chat(call: Option<Call>, is_streamed: bool) -> Answer {
     let reason = if call.is_some() { "tool_calls" } else { "stop" };
     let calls = call.map(|call| {
-        let function = json!({ "name": "add", "arguments": arguments(call).to_string() });
-        json!([{ "index": 0, "id": id(call), "type": "function", "function": function }])
+        let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+        json!([{ "index": 0, "id": call.id, "type": "function", "function": function }])
     });
     let mut message = json!({ "role": "assistant", "content": calls.is_none().then_some(TEXT) });
     if let Some(calls) = calls {
@@ -65,12 +84,11 @@ fn chat(call: Option<u64>, is_streamed: bool) -> Answer {
     Answer::Events(events)
 }
 
-fn messages(call: Option<u64>, is_streamed: bool) -> Answer {
-    let (reason, block) = match call {
-        Some(call) => (
-            "tool_use",
-            json!({ "type": "tool_use", "id": id(call), "name": "add", "input": arguments(call) }),
-        ),
+fn messages(call: Option<Call>, is_streamed: bool) -> Answer {
+    let (reason, block) = match &call {
+        Some(Call { id, name, arguments }) => {
+            ("tool_use", json!({ "type": "tool_use", "id": id, "name": name, "input": arguments }))
+        }
         None => ("end_turn", json!({ "type": "text", "text": TEXT })),
     };
     let usage = json!({ "input_tokens": 100, "output_tokens": 10 });
@@ -84,9 +102,9 @@ fn messages(call: Option<u64>, is_streamed: bool) -> Answer {
         return Answer::Whole(200, message(json!([block]), Some(reason)).to_string());
     }
     let (start, delta) = match call {
-        Some(call) => {
-            let start = json!({ "type": "tool_use", "id": id(call), "name": "add", "input": {} });
-            let text = arguments(call).to_string();
+        Some(Call { id, name, arguments }) => {
+            let start = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+            let text = arguments.to_string();
             (start, json!({ "type": "input_json_delta", "partial_json": text }))
         }
         None => {
@@ -105,11 +123,11 @@ fn messages(call: Option<u64>, is_streamed: bool) -> Answer {
     ]))
 }
 
-fn responses(call: Option<u64>, is_streamed: bool) -> Answer {
+fn responses(call: Option<Call>, is_streamed: bool) -> Answer {
     let item = match call {
-        Some(call) => json!({
-            "type": "function_call", "id": format!("fc_{call}"), "call_id": id(call),
-            "name": "add", "arguments": arguments(call).to_string(), "status": "completed",
+        Some(Call { id, name, arguments }) => json!({
+            "type": "function_call", "id": format!("fc_{id}"), "call_id": id,
+            "name": name, "arguments": arguments.to_string(), "status": "completed",
         }),
         None => {
             let text = json!({ "type": "output_text", "text": TEXT, "annotations": [] });

@@ -41,19 +41,13 @@ pub(in crate::drive) enum Recorded {
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
-    /// Somebody went on.
-    Resumed,
     /// A child was about to begin.
     Spawned(Spawn),
     StepFinish {
         reply: ReplyDisk,
         cost: Nanos,
     },
-    StepStart {
-        reservation: Option<u64>,
-        worst: Nanos,
-        held: Nanos,
-    },
+    StepStart,
     UserMessage {
         text: String,
     },
@@ -69,11 +63,7 @@ impl Recorded {
             }
             "model_fallback" => Self::Fallback(payload(record)?),
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
-            "step_start" => {
-                let StartWire { reservation, reserved_nanos, held_nanos } = payload(record)?;
-                let worst = Nanos::new(reserved_nanos);
-                Self::StepStart { reservation, worst, held: held_nanos.map_or(worst, Nanos::new) }
-            }
+            "step_start" => Self::StepStart,
             "step_finish" => {
                 let FinishWire { reply, cost_nanos } = payload(record)?;
                 Self::StepFinish { reply, cost: Nanos::new(cost_nanos) }
@@ -99,8 +89,9 @@ impl Recorded {
                 let TextWire { text } = payload(record)?;
                 Self::UserMessage { text }
             }
-            "assistant_reasoning" | "assistant_text" | "checkpoint" => Self::Nothing,
-            "thread_resumed" => Self::Resumed,
+            "assistant_reasoning" | "assistant_text" | "checkpoint" | "thread_resumed" => {
+                Self::Nothing
+            }
             other => return Err(format!("this version knows no event `{other}`")),
         })
     }
@@ -131,14 +122,7 @@ impl Recorded {
 impl Recorded {
     /// Whether it shows that hooks which acted before it have had their turn.
     pub(super) const fn is_after_hooks(&self) -> bool {
-        !matches!(
-            self,
-            Self::Asked { .. }
-                | Self::Decided { .. }
-                | Self::Hook(_)
-                | Self::Nothing
-                | Self::Resumed
-        )
+        !matches!(self, Self::Asked { .. } | Self::Decided { .. } | Self::Hook(_) | Self::Nothing)
     }
 }
 
@@ -269,15 +253,6 @@ struct ResultWire {
     is_error: bool,
     refusal: Option<RefusalDisk>,
     hook: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct StartWire {
-    #[serde(default)]
-    reservation: Option<u64>,
-    reserved_nanos: u64,
-    /// Missing where each request had a reservation of its own.
-    held_nanos: Option<u64>,
 }
 
 #[derive(Deserialize)]

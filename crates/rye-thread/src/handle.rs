@@ -1,0 +1,47 @@
+//! Files that are appended to, and stay open while there are few: many systems let a program have a thousand at once, and a
+//! thousand threads want two each.
+
+use std::fs::File;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many stay open in one program.
+const MOST: usize = 128;
+
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// An open file, and whether it may stay so.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    file: File,
+    may_stay: bool,
+}
+
+impl Handle {
+    pub(crate) fn new(file: File) -> Self {
+        let more = |kept: usize| (kept < MOST).then_some(kept + 1);
+        let may_stay = KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok();
+        Self { file, may_stay }
+    }
+
+    /// Whether whoever opened it may keep it; else it is to be closed, and opened for the next use.
+    pub(crate) fn may_stay(&self) -> bool {
+        self.may_stay
+    }
+}
+
+impl Deref for Handle {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.may_stay {
+            KEPT.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

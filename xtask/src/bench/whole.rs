@@ -1,0 +1,164 @@
+//! `rye run` as a whole process: what its start costs, and what each turn adds, against a server that answers at once.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{Spread, spread};
+use crate::process;
+
+const PROJECT: &str = "target/xtask/bench-run";
+
+/// The tool that the model calls, on the wire, and what it gives it: a short file to read.
+pub(super) const TOOL: (&str, &str) = ("rye_file_system_read", r#"{"path":"notes/one.md"}"#);
+
+/// How often each is run, in turns.
+const ROUNDS: usize = 21;
+
+/// A project of its own, signed by an operator of its own, whose provider is a server of this machine.
+pub(super) struct Project<'a> {
+    root: &'a Path,
+    rye: PathBuf,
+    folder: PathBuf,
+}
+
+impl<'a> Project<'a> {
+    /// `servers` are named, with their addresses.
+    pub(super) fn create(
+        root: &'a Path,
+        programs: &Path,
+        servers: &[(String, &str)],
+    ) -> Result<Self, String> {
+        let folder = root.join(PROJECT);
+        write(&folder, servers)
+            .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
+        let rye = programs.join(format!("rye{}", std::env::consts::EXE_SUFFIX));
+        let project = Self { root, rye, folder };
+        project.took(&["keys", "generate"])?;
+        project.took(&["sign", ".ai"])?;
+        Ok(project)
+    }
+
+    /// How long runs over each server take, from the start of the process to its end.
+    pub(super) fn measure(&self, servers: &[String]) -> Result<Vec<Spread>, String> {
+        let mut times = vec![Vec::new(); servers.len()];
+        for _ in 0..ROUNDS {
+            for (server, times) in servers.iter().zip(&mut times) {
+                times.push(self.took(&["run", "bench/read", "--quiet", "--provider", server])?);
+            }
+        }
+        Ok(times.into_iter().map(spread).collect())
+    }
+
+    fn took(&self, arguments: &[&str]) -> Result<Duration, String> {
+        let (place, operator) =
+            (self.folder.display().to_string(), self.folder.join("operator").display().to_string());
+        let rest = ["--project", &place, "--user-space", &operator];
+        let words = arguments.iter().chain(&rest).copied();
+        let mut command = process::start(self.root, &self.rye, words);
+        command.env_clear().stdout(Stdio::null()).stderr(Stdio::piped());
+        let start = Instant::now();
+        let output = command.output();
+        let took = start.elapsed();
+        let line = arguments.join(" ");
+        match output {
+            Ok(output) if output.status.success() => Ok(took),
+            Ok(output) => {
+                Err(format!("`rye {line}` failed: {}", String::from_utf8_lossy(&output.stderr)))
+            }
+            Err(error) => Err(format!("`{}` cannot be started: {error}", self.rye.display())),
+        }
+    }
+}
+
+/// The rows, and what follows from the first and the last of them: the time of the start, and that of a turn.
+pub(super) fn table(turns: &[u64], spreads: &[Spread]) -> String {
+    let rows: String = turns
+        .iter()
+        .zip(spreads)
+        .map(|(turns, Spread { median, fastest })| {
+            format!("rye run, {turns:>3} tool turns{median:>10.2} ms{fastest:>10.2} ms\n")
+        })
+        .collect();
+    let ends = (turns.first(), turns.last(), spreads.first(), spreads.last());
+    let (Some(few), Some(many), Some(short), Some(long)) = ends else { return rows };
+    let line = |of: fn(&Spread) -> f64| {
+        let each = (of(long) - of(short)) / (many - few).max(1) as f64;
+        (of(short) - each * (few + 1) as f64, each)
+    };
+    let ((start, each), (best, least)) =
+        (line(|spread| spread.median), line(|spread| spread.fastest));
+    format!(
+        "{:<23}{:>13}{:>13}\n{rows}start{start:>28.2} ms{best:>10.2} ms\neach turn{each:>24.2} ms{least:>10.2} ms\n",
+        "whole process", "median", "fastest"
+    )
+}
+
+fn write(folder: &Path, servers: &[(String, &str)]) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    for name in ["operator", "notes", ".ai/directives/bench", PROVIDERS] {
+        fs::create_dir_all(folder.join(name))?;
+    }
+    fs::write(folder.join("notes/one.md"), "Bread for the week\n")?;
+    fs::write(folder.join(".ai/directives/bench/read.md"), DIRECTIVE)?;
+    for (name, address) in servers {
+        let config = format!(
+            "protocol: openai_chat\nbase_url: {address}/v1\nmodels:\n  bench:\n    context_window: 1000000\n    \
+             max_output: 4096\n    prices: {{ input: \"0.1\", output: \"0.2\" }}\n"
+        );
+        fs::write(folder.join(PROVIDERS).join(format!("{name}.yaml")), config)?;
+    }
+    Ok(())
+}
+
+const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
+
+const DIRECTIVE: &str = r#"# read
+
+Reads a note again and again.
+
+```xml
+<directive name="read" version="1.0.0">
+  <metadata>
+    <description>Reads a note again and again.</description>
+    <category>bench</category>
+    <author>xtask</author>
+    <limits turns="100" tokens="100000000" spend="10.00" />
+    <permissions>
+      <execute><tool>rye.file-system.read</tool></execute>
+    </permissions>
+  </metadata>
+</directive>
+```
+
+<process>
+  <step name="work">
+    <description>Read notes/one.md.</description>
+  </step>
+</process>
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_is_what_no_turn_explains() {
+        let row = |median, fastest| Spread { median, fastest };
+        let table = table(&[1, 11], &[row(22.0, 12.0), row(42.0, 17.0)]);
+        assert_eq!(
+            table.lines().collect::<Vec<_>>(),
+            [
+                "whole process                 median      fastest",
+                "rye run,   1 tool turns     22.00 ms     12.00 ms",
+                "rye run,  11 tool turns     42.00 ms     17.00 ms",
+                "start                       18.00 ms     11.00 ms",
+                "each turn                    2.00 ms      0.50 ms",
+            ]
+        );
+    }
+}
