@@ -94,6 +94,7 @@ const PAYLOADS: [(&str, Members); 20] = [
             ("turn", Count),
             ("reserved_nanos", Count),
             ("reservation", OrNull(&Count)),
+            ("held_nanos", Count),
             ("max_output_tokens", Count),
         ],
     ),
