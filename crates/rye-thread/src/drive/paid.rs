@@ -59,7 +59,7 @@ struct Drawn {
 impl Paid {
     fn take(&mut self, record: &Record) {
         match record.event.as_str() {
-            "step_start" => self.asked(payload(record)),
+            "step_start" => self.asked(payload(record).as_ref()),
             "step_finish" => {
                 let cost = payload(record).map(|FinishWire { cost_nanos }| Nanos::new(cost_nanos));
                 if let Some((number, worst)) = self.unanswered.take() {
@@ -70,12 +70,13 @@ impl Paid {
         }
     }
 
-    fn asked(&mut self, wire: Option<StartWire>) {
+    fn asked(&mut self, wire: Option<&StartWire>) {
         // One that is asked again, by whoever went on, may have been charged all the same.
         if let Some((number, worst)) = self.unanswered.take() {
             self.add(number, worst);
         }
-        let Some(StartWire { reservation: Some(number), reserved_nanos, held_nanos }) = wire else {
+        let Some(&StartWire { reservation: Some(number), reserved_nanos, held_nanos }) = wire
+        else {
             return;
         };
         let worst = Nanos::new(reserved_nanos);

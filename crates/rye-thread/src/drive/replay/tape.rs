@@ -50,7 +50,7 @@ impl Tape {
         let mut reel = Reel::default();
         for (place, record) in reading.records.iter().enumerate() {
             match Recorded::read(record) {
-                Ok(Recorded::StepStart { .. }) => reel.is_asked = true,
+                Ok(Recorded::StepStart) => reel.is_asked = true,
                 Ok(Recorded::StepFinish { reply, .. }) => reel.replied(reply.into_reply()),
                 Ok(Recorded::Hook(Entry::Triggered(frame))) => {
                     if let (Some(failure), true) = (&frame.failure, frame.is_final) {
