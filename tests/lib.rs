@@ -208,7 +208,7 @@ impl Scratch {
     /// The ones of [`Rye::cancel`].
     pub fn cancel(&self, thread: &ThreadId, clock: &dyn Clock) -> Result<(), ReopenError> {
         let cancel = Cancel::new();
-        self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) })
+        self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) }).map(drop)
     }
 
     /// Changes the record of a thread as its operator could, who has the key that it is signed with.

@@ -67,6 +67,12 @@ pub trait Observer: Send + Sync {
     fn output(&self, piece: OutputPiece<'_>) {
         let _not_looked_at = piece;
     }
+
+    /// Called with each event of a thread that was started below the one that is watched: `depth` is 1 for its children, and
+    /// events of threads that run beside each other come as they happen.
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        let _not_looked_at = (thread, depth, event);
+    }
 }
 
 /// A piece of the output of a call that is under way.

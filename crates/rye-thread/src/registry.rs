@@ -61,7 +61,7 @@ impl Registry {
     pub fn list(&self) -> Result<Vec<ThreadSummary>, RegistryError> {
         let database = self.database();
         let mut statement = database.read().prepare(&format!(
-            "SELECT {COLUMNS} FROM thread ORDER BY created_millis DESC, id DESC"
+            "SELECT {COLUMNS} FROM thread ORDER BY created_millis DESC, rowid DESC"
         ))?;
         let rows = statement.query_map([], RowDisk::read)?;
         rows.map(|row| row?.into_summary()).collect()

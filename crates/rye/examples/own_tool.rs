@@ -26,11 +26,19 @@ impl Clock for Now {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let [url, model] = [1, 2].map(|word| std::env::args().nth(word).unwrap_or_default());
-    let models = json!({ &*model: { "context_window": 32_768, "max_output": 4_096 } });
+    let mut words = std::env::args().skip(1);
+    let (url, model) = words.next().zip(words.next()).ok_or("usage: own_tool URL MODEL")?;
+    println!("{}", ask(&url, &model, Path::new("threads")).await?);
+    Ok(())
+}
+
+/// Has the model answer, with the record of its thread in this folder.
+pub(crate) async fn ask(url: &str, model: &str, folder: &Path) -> Result<String, Box<dyn Error>> {
+    // No price is known of the model, so that no limit on money could hold; `limits.spend` below says so.
+    let models = json!({ model: { "context_window": 32_768, "max_output": 4_096 } });
     let config = json!({ "protocol": "openai_chat", "base_url": url, "models": models });
     let config = ProviderConfig::from_value(&config)?;
-    let choice = config.choose(&ModelWish { id: Some(&model), ..ModelWish::default() })?;
+    let choice = config.choose(&ModelWish { id: Some(model), ..ModelWish::default() })?;
     let provider = connect(&config, &choice, None, Arc::new(|| 0))?;
 
     let length = |arguments: Value| {
@@ -53,11 +61,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     limits.spend = SpendLimit::Unlimited;
     let run = Run::new(opening, palette.specs(&contract), contract, limits, choice.max_output);
 
-    let threads = Threads::open(Path::new("threads"), rye::sign::SigningKey::generate()?)?;
+    let threads = Threads::open(folder, rye::sign::SigningKey::generate()?)?;
     let thread = ThreadId::new("letters", &uuid::Uuid::now_v7().to_string())?;
     let (provider, palette, clock) = (&*provider, &palette, &Now(Instant::now()));
     let setting = Setting { provider, palette, authority: &authority, clock };
     let outcome = threads.drive(&thread, "letters", run, setting).await?;
-    println!("{}", outcome.failure.map_or(outcome.text, |failure| failure.message));
-    Ok(())
+    outcome.failure.map_or(Ok(outcome.text), |failure| Err(failure.message.into()))
 }

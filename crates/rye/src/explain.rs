@@ -3,6 +3,7 @@
 mod gather;
 mod item;
 mod json;
+mod starts;
 mod text;
 
 use rye_caps::{Grant, LayerName};
@@ -11,6 +12,7 @@ use rye_resolve::ItemId;
 use rye_sign::Digest;
 
 pub use self::item::{ItemFacts, Signer};
+pub use self::starts::{LostFacts, StartFacts};
 use crate::Rye;
 use crate::session::{LimitSource, PlanRequest, PrepareError};
 
@@ -41,6 +43,8 @@ pub struct Explained {
     pub tools: Vec<ToolFacts>,
     /// Why tools that are granted are not offered.
     pub withheld: Vec<String>,
+    /// The directives that a thread may start; `None` where nobody looked, as [`Rye::starts`] does.
+    pub starts: Option<Vec<StartFacts>>,
     /// What bounds a thread.
     pub limits: Vec<LimitFacts>,
     /// Who answers; the reason as a sentence, when nobody can.

@@ -50,8 +50,8 @@ pub use self::check::{Checked, Finding, Severity, check, check_bytes, github, sa
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};
 pub use self::explain::{
-    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
-    Signer, SkippedFacts, ToolFacts,
+    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, LostFacts, ModelFacts,
+    PortFacts, Signer, SkippedFacts, StartFacts, ToolFacts,
 };
 pub use self::first_request::FirstRequest;
 pub use self::hidden::hidden_characters;

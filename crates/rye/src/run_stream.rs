@@ -177,7 +177,7 @@ const AROUND: [(&str, Members); 5] = [
 ];
 
 /// What several lines share.
-const SHARED: [(&str, Members); 11] = [
+const SHARED: [(&str, Members); 12] = [
     ("call", &[("id", Text), ("name", Text), ("arguments", Object)]),
     (
         "error",
@@ -204,6 +204,7 @@ const SHARED: [(&str, Members); 11] = [
         "refusal",
         &[("capability", Text), ("layer", Text), ("pattern", OrNull(&Text)), ("message", Text)],
     ),
+    ("parent", &[("thread", Text), ("state", Text)]),
     (
         "reply",
         &[
@@ -230,6 +231,7 @@ const SHARED: [(&str, Members); 11] = [
             ("failure", OrNull(&A("failure"))),
             ("warnings", Anything),
             ("continues?", Anything),
+            ("parent?", A("parent")),
         ],
     ),
     ("target", &[("item_id", Text), ("capability", Text), ("effect", Text)]),
@@ -258,7 +260,9 @@ pub(crate) fn run_stream_schema() -> Schema {
     let around = AROUND.iter().map(|(event, members)| tagged(object(members), event));
     let shared = SHARED.iter().map(|(name, members)| ((*name).to_owned(), object(members)));
     let mut shared: Map<String, Value> = shared.collect();
-    shared.insert("waits_for".to_owned(), object(WAITS_FOR));
+    let mut waits_for = object(WAITS_FOR);
+    put(&mut waits_for, "thread", Text.schema());
+    shared.insert("waits_for".to_owned(), waits_for);
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": RUN_STREAM,

@@ -37,7 +37,7 @@ use rye_sign::SigningKey;
 use rye_thread::store::LocalStore;
 use rye_thread::{
     Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, ResumeError, Run,
-    ThreadId, ThreadRecord,
+    ThreadId, ThreadRecord, ThreadSummary,
 };
 use tokio::sync::Semaphore;
 
@@ -81,6 +81,8 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// What the operator should know although the run went on.
     pub warnings: Vec<String>,
+    /// The thread that started it, as it stands, where one was gone on with alone that another one had started.
+    pub parent: Option<ThreadSummary>,
     /// The threads whose conversation this one went on with, in order; each was continued by the next.
     pub continues: Vec<ThreadId>,
 }
@@ -169,7 +171,7 @@ impl Rye {
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
-        Ok(RunReport { thread, folder, outcome, warnings, continues: Vec::new() })
+        Ok(RunReport { thread, folder, outcome, warnings, parent: None, continues: Vec::new() })
     }
 
     /// Drives a thread and all that is started below it; what to warn of comes with the outcome.

@@ -142,16 +142,17 @@ impl Driver<'_> {
     /// Parts with the children before the end is recorded: a thread that did its work waits for them, one that failed or
     /// was cancelled takes them along.
     pub(super) async fn part(&mut self, end: &End) -> Result<(), Stop> {
-        let ending = match end {
+        let mut ending = match end {
             End::Completed { .. } | End::Continued => Ending::Await,
             End::Cancelled | End::Failed(_) => Ending::Cancel,
         };
-        if 0 < self.spawned {
-            // They may take their time, and another program may be asked meanwhile what has happened.
-            self.write()?;
+        // They may take their time, and another program may be asked meanwhile what has happened. What cannot be written is
+        // found once more by the end itself; who was taken over waits for nobody.
+        if 0 < self.spawned && self.write().is_err() && ending == Ending::Await {
+            ending = Ending::Interrupt;
         }
         match (self.end_children(ending).await, ending) {
-            (Ended::All, _) | (_, Ending::Cancel) => Ok(()),
+            (Ended::All, _) | (_, Ending::Cancel | Ending::Interrupt) => Ok(()),
             (Ended::Interrupted, _) => Err(Stop::Interrupted),
             (Ended::Suspended(request), _) => Err(Stop::Suspended(request)),
         }

@@ -47,6 +47,29 @@ impl LocalStore {
         })
     }
 
+    /// Who drives the thread at this time, as a refusal would name it; nobody, where its last lease was given back, has
+    /// lapsed, or was a program's that has died.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub fn driver(&self, thread: &ThreadId, now: Moment) -> Result<Option<String>, StoreError> {
+        let row = row(self.database().read(), thread)?;
+        Ok(row.filter(|row| self.is_in_the_way(row, now)).map(|row| row.owner))
+    }
+
+    /// What the thread and all below it have cost by now, as far as it is settled; nothing, for a thread without an account.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, StoreError> {
+        let database = self.database();
+        let mut statement = database.read().prepare_cached(SPENT)?;
+        let spent: Option<i64> = statement.query_row([thread.as_str()], |row| row.get(0))?;
+        Ok(spent.map(|nanos| Nanos::new(nanos.unsigned_abs())))
+    }
+
     /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
     fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
@@ -177,6 +200,18 @@ impl Ledger for LocalStore {
         self.ledger.close_child(child)
     }
 }
+
+/// A child that was closed is settled in the account above it.
+const SPENT: &str = "
+WITH RECURSIVE tree (thread) AS (
+    SELECT ?1
+    UNION
+    SELECT child.thread FROM child
+    JOIN tree ON child.parent = tree.thread
+    JOIN reservation ON reservation.number = child.reservation
+    WHERE reservation.actual_nanos IS NULL
+)
+SELECT SUM(settled_nanos + overrun_nanos) FROM account JOIN tree USING (thread)";
 
 struct Row {
     owner: String,

@@ -40,6 +40,7 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
         risks: plan.findings.iter().map(ToString::to_string).collect(),
         tools: tools(&plan),
         withheld: plan.offer.withheld.clone(),
+        starts: None,
         limits: limits(&plan),
         model: answerer.as_ref().map(model).map_err(|error| with_causes(error)),
         inputs: inputs(leaf.content.value()),

@@ -4,7 +4,8 @@ use rye_caps::Pattern;
 use serde_json::{Value, json};
 
 use super::{
-    ContextFacts, Explained, ItemFacts, LimitFacts, ModelFacts, PortFacts, Signer, ToolFacts,
+    ContextFacts, Explained, ItemFacts, LimitFacts, ModelFacts, PortFacts, Signer, StartFacts,
+    ToolFacts,
 };
 use crate::session::LimitSource;
 
@@ -12,6 +13,14 @@ impl Explained {
     /// The same facts as JSON; the two texts are told by their digest alone, because rendering prints them.
     #[must_use]
     pub fn to_json(&self) -> Value {
+        let mut facts = self.facts();
+        if let Some(starts) = &self.starts {
+            facts["starts"] = starts.iter().map(start).collect();
+        }
+        facts
+    }
+
+    fn facts(&self) -> Value {
         json!({
             "id": self.id.as_str(),
             "chain": self.chain.iter().map(item).collect::<Value>(),
@@ -36,6 +45,17 @@ impl Explained {
             "warnings": self.warnings,
         })
     }
+}
+
+fn start(start: &StartFacts) -> Value {
+    let lost = start.lost.iter();
+    let lost =
+        lost.map(|lost| json!({ "pattern": lost.pattern.as_str(), "denied_by": lost.denied_by }));
+    json!({
+        "id": start.id.as_str(),
+        "refused": start.refused,
+        "lost": lost.collect::<Value>(),
+    })
 }
 
 fn item(item: &ItemFacts) -> Value {

@@ -4,7 +4,9 @@ use std::fmt;
 
 use rye_resolve::Location;
 
-use super::{ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, ToolFacts};
+use super::{
+    ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,
+};
 use crate::session::LimitSource;
 
 impl fmt::Display for Explained {
@@ -34,6 +36,11 @@ impl fmt::Display for Explained {
             f,
             "granted and not offered",
             self.withheld.iter().map(|reason| vec![reason.clone()]),
+        )?;
+        section(
+            f,
+            "may start, as threads below its own",
+            self.starts.iter().flatten().flat_map(start),
         )?;
         section(
             f,
@@ -157,6 +164,20 @@ fn tool(tool: &ToolFacts) -> Vec<String> {
         Some(item) => [vec![tool.name.clone(), item.id.to_string()], origin(item)].concat(),
         None => vec![tool.name.clone(), "of every thread".to_owned()],
     }
+}
+
+fn start(start: &StartFacts) -> Vec<Vec<String>> {
+    let id = start.id.to_string();
+    let told = match &start.refused {
+        Some(reason) => format!("would be refused: {reason}"),
+        None if start.lost.is_empty() => "with all that it declares".to_owned(),
+        None => String::new(),
+    };
+    let lost = start.lost.iter().map(|lost| {
+        format!("without all of `{}`, which {} does not allow", lost.pattern, lost.denied_by)
+    });
+    let rows = std::iter::once(told).filter(|told| !told.is_empty()).chain(lost);
+    rows.map(|row| vec![id.clone(), row]).collect()
 }
 
 fn set_by(source: &LimitSource) -> String {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rye_thread::transcript::Event;
-use rye_thread::{Delta, Observer, OutputPiece, read_plain};
+use rye_thread::{Delta, Observer, OutputPiece, ThreadId, read_plain};
 
 /// The file beside the transcript; its first line is the answer's number, the rest is its text.
 ///
@@ -116,6 +116,10 @@ impl Observer for Live<'_> {
 
     fn output(&self, piece: OutputPiece<'_>) {
         self.observer.output(piece);
+    }
+
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        self.observer.below(thread, depth, event);
     }
 }
 

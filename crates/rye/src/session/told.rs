@@ -11,6 +11,12 @@ impl RunReport {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut told = self.last_to_json();
+        if let Some(parent) = &self.parent {
+            told["parent"] = json!({
+                "thread": parent.thread.as_str(),
+                "state": parent.state.as_str(),
+            });
+        }
         if !self.continues.is_empty() {
             told["continues"] = self.continues.iter().map(ThreadId::as_str).collect();
         }
@@ -29,6 +35,7 @@ impl RunReport {
             "tokens": outcome.usage.total(),
             "cost_nanos": outcome.cost.get(),
             "waits_for": outcome.asked.as_ref().map(|request| json!({
+                "thread": request.thread.as_str(),
                 "call_id": request.call_id,
                 "item_id": request.item_id,
                 "arguments": request.arguments,

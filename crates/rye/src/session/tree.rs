@@ -6,6 +6,7 @@ mod handle;
 mod nursery;
 mod report;
 mod tools;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -221,6 +222,13 @@ impl Tree {
         let nodes = self.nodes();
         let parent = |thread: &ThreadId| nodes.get(thread).and_then(|node| node.parent.clone());
         std::iter::successors(parent(thread), parent).any(|above| above == *from)
+    }
+
+    /// How many threads stand above it.
+    fn depth(&self, thread: &ThreadId) -> usize {
+        let nodes = self.nodes();
+        let parent = |thread: &ThreadId| nodes.get(thread).and_then(|node| node.parent.clone());
+        std::iter::successors(parent(thread), parent).count()
     }
 
     fn directive(&self, thread: &ThreadId) -> String {

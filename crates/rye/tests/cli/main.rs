@@ -4,8 +4,10 @@
 
 mod authoring;
 mod capabilities;
+mod children;
 mod commands;
 mod doctor;
+mod embedding;
 mod guide;
 mod hooking;
 mod hostile;

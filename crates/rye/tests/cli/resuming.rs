@@ -216,7 +216,7 @@ fn a_changed_transcript_is_not_replayed() {
 }
 
 /// Digests are over texts that a release changes.
-fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     let is_digest = |word: &str| word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit());
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
     words

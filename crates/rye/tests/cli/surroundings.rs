@@ -176,7 +176,7 @@ fn a_signal_leaves_a_thread_that_can_go_on() {
         let shown = String::from_utf8(output.stdout).unwrap();
         assert!(shown.contains("\"state\": \"running\""), "{signal}: {shown}");
         assert_eq!(output.status.code(), Some(1));
-        assert!(session.rye("threads show").contains("state      running"));
+        assert!(session.rye("threads show").contains("state      stopped"));
         assert!(session.rye("threads verify").starts_with("$ rye threads verify\nok "));
     }
 }

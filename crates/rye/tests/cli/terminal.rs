@@ -20,7 +20,7 @@ fn asking() -> Session {
 }
 
 /// Both ends of a terminal.
-fn terminal() -> (File, File) {
+pub(crate) fn terminal() -> (File, File) {
     let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&near).unwrap();
     unlockpt(&near).unwrap();

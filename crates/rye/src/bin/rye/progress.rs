@@ -1,10 +1,12 @@
 //! What happens, as it happens, on standard error.
 
+mod below;
+
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
 use rye::thread::transcript::Event;
-use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece};
+use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
@@ -65,11 +67,24 @@ impl Progress {
         }
     }
 
-    /// What a run has come to by now: money and time.
+    /// What an answer came to, and with it the run.
+    fn step(&self, cost: Nanos, tokens: u64) -> String {
+        format!("  {tokens} tokens, {cost}; {}", self.so_far(cost))
+    }
+
+    /// What a run has come to by now, with the threads below it: money and time.
     fn so_far(&self, cost: Nanos) -> String {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         *spent = spent.saturating_add(cost);
         format!("{spent}, {:.1} s so far", self.clock.elapsed().as_secs_f64())
+    }
+
+    /// Ends the line of an answer under way, so that another thread's stands on its own.
+    fn end_line(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut told.is_open) {
+            eprint!("\n");
+        }
     }
 
     fn say(&self, text: &str) {
@@ -87,8 +102,7 @@ impl Observer for Progress {
             return;
         }
         if let Event::StepFinish { cost, reply, .. } = event {
-            let so_far = self.so_far(*cost);
-            self.say(&format!("  {} tokens, {cost}; {so_far}", reply.usage.total()));
+            self.say(&self.step(*cost, reply.usage.total()));
         } else if let Some(text) = line(event) {
             self.say(&text);
         }
@@ -97,6 +111,22 @@ impl Observer for Progress {
     fn output(&self, piece: OutputPiece<'_>) {
         if self.is_shown {
             self.show_more(piece.text);
+        }
+    }
+
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        if !self.is_shown {
+            return;
+        }
+        let text = match event {
+            Event::StepFinish { cost, reply, .. } => {
+                Some(below::named(thread, depth, &self.step(*cost, reply.usage.total())))
+            }
+            event => below::line(thread, depth, event),
+        };
+        if let Some(text) = text {
+            self.end_line();
+            self.say(&text);
         }
     }
 
@@ -139,7 +169,9 @@ fn line(event: &Event) -> Option<String> {
             let name = target.as_ref().map_or(name, |target| &target.item_id);
             Some(format!("  {name} {}", short(arguments)))
         }
-        Event::SpawnChild(spawn) => Some(format!("  thread {}", spawn.child)),
+        Event::SpawnChild(spawn) => {
+            Some(format!("  starts {} as thread {}", spawn.directive, spawn.child))
+        }
         Event::ToolCallResult { result, refusal: None } if result.is_error => {
             Some(format!("  ! {}", short(&result.content)))
         }

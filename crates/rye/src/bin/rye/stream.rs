@@ -87,6 +87,11 @@ impl Observer for Watch {
         }
     }
 
+    /// Programs find what happens below in the records of these threads, which `spawn_child` names.
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        self.people.below(thread, depth, event);
+    }
+
     fn delta(&self, delta: Delta<'_>) {
         self.people.delta(delta);
         let Some(stream) = &self.programs else { return };

@@ -144,5 +144,13 @@ async fn wait(own: &ThreadId, tree: &Tree, arguments: Value) -> Done {
         let standing = tree.standing(thread)?;
         Some(report::whole(thread, &tree.directive(thread), &standing))
     });
-    Ok(ToolOutput::ok(json!({ "threads": rows.collect::<Vec<_>>(), "timed_out": is_late })))
+    let rows: Vec<Value> = rows.collect();
+    let mut told = json!({ "threads": rows, "timed_out": is_late });
+    if is_late {
+        let running = threads
+            .iter()
+            .filter(|thread| matches!(tree.standing(thread), Some(Standing::Running)));
+        told["still_running"] = running.map(ThreadId::as_str).collect();
+    }
+    Ok(ToolOutput::ok(told))
 }

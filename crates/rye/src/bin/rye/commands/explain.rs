@@ -12,7 +12,8 @@ use crate::output;
 /// Show where each part of a directive comes from, and who put it there
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Needs no inputs, and tells of a directive that may not run why not. `sha256` is over system message, a zero \
+    after_help = "Needs no inputs, and tells of a directive that may not run why not; the directives that it may start are \
+                  prepared as its children would be. `sha256` is over system message, a zero \
                   byte and first user message, with placeholders as written.\n\n\
                   Examples:\n  rye explain notes/index\n  rye explain .ai/directives/notes/index.md\n  \
                   rye explain notes/index --json"
@@ -25,7 +26,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let id = named(&arguments.directive, &rye, environment)?;
-    let explained = rye.explain(&PlanRequest::new(id))?;
+    let request = PlanRequest::new(id);
+    let mut explained = rye.explain(&request)?;
+    explained.starts = Some(rye.starts(&request)?);
     if environment.json() {
         output::json(&explained.to_json());
     } else {

@@ -89,7 +89,9 @@ fn decide(
     environment.project()?;
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
-    let request = environment.rye()?.decide(thread, decision, &host)?;
+    let rye = environment.rye()?;
+    let request = rye.decide(thread, decision, &host)?;
+    let first = rye.first_of_tree(thread)?;
     if environment.json() {
         output::json(&json!({
             "thread": thread.as_str(),
@@ -98,11 +100,12 @@ fn decide(
             "item_id": request.item_id,
             "arguments": request.arguments,
             "arguments_sha256": request.sha256,
+            "resume": first.as_str(),
         }));
     } else {
         let arguments = output::text(&request.arguments);
         println!("{decision}: `{}` with {arguments}", request.item_id);
-        eprintln!("go on with `rye resume {thread}`");
+        eprintln!("go on with `rye resume {first}`");
     }
     Ok(Exit::Fine)
 }
@@ -111,11 +114,17 @@ pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit,
     environment.project()?;
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
-    environment.rye()?.cancel(&arguments.thread, &host)?;
+    let below = environment.rye()?.cancel(&arguments.thread, &host)?;
     if environment.json() {
-        output::json(&json!({ "thread": arguments.thread.as_str(), "state": "cancelled" }));
+        let below: Vec<&str> = below.iter().map(ThreadId::as_str).collect();
+        output::json(&json!({
+            "thread": arguments.thread.as_str(),
+            "state": "cancelled",
+            "cancelled_below": below,
+        }));
     } else {
         eprintln!("thread {} cancelled", arguments.thread);
+        below.iter().for_each(|thread| eprintln!("  and {thread} below it"));
     }
     Ok(Exit::Fine)
 }

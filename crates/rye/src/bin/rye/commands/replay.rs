@@ -1,8 +1,8 @@
 //! `rye replay`.
 
 use clap::Args;
-use rye::divergence_diff;
-use rye::thread::{Divergence, Replayed, ThreadId};
+use rye::thread::{Divergence, Replayed, ThreadId, spawned_children};
+use rye::{Rye, divergence_diff};
 use serde_json::json;
 
 use crate::environment::Environment;
@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         tell_programs(&arguments.thread, &replayed);
     } else {
         tell_people(&arguments.thread, &replayed);
+        tell_of_family(&arguments.thread, &rye)?;
     }
     Ok(if replayed.divergence.is_none() { Exit::Fine } else { Exit::Failed })
 }
@@ -51,6 +52,22 @@ fn tell_programs(thread: &ThreadId, replayed: &Replayed) {
         "replayed_sha256": replayed.replayed,
         "divergence": divergence,
     }));
+}
+
+/// A replay is of one thread; what it means for those around it.
+fn tell_of_family(thread: &ThreadId, rye: &Rye) -> Result<(), Failure> {
+    let Some(threads) = rye.threads() else { return Ok(()) };
+    let reading =
+        rye.thread(&threads, thread).map_err(|error| Failure::of(&error, Exit::Failed))?;
+    if let Some(parent) = &reading.record.parent {
+        eprintln!("it may do what thread {parent}, which started it, may do by now, and no more");
+    }
+    let children = spawned_children(&reading.transcript).unwrap_or_default();
+    for spawn in children {
+        let child = spawn.child;
+        eprintln!("thread {child} answered from its receipt; `rye replay {child}` replays it");
+    }
+    Ok(())
 }
 
 fn tell_people(thread: &ThreadId, replayed: &Replayed) {

@@ -256,6 +256,9 @@ pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
         if let Some(next) = next(report) {
             eprintln!("{next}");
         }
+        if let Some(above) = above(report) {
+            eprintln!("{above}");
+        }
     }
     exit(report)
 }
@@ -275,6 +278,19 @@ fn next(report: &RunReport) -> Option<String> {
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
         _ => None,
     }
+}
+
+/// What becomes of a thread that went on alone although another one started it.
+fn above(report: &RunReport) -> Option<String> {
+    let parent = report.parent.as_ref()?;
+    let (thread, has_ended) = (&parent.thread, report.outcome.state.is_final());
+    Some(match (has_ended, parent.state.is_final()) {
+        (true, false) => format!(
+            "thread {thread}, which started it, takes its result when it goes on: `rye resume {thread}`"
+        ),
+        (false, false) => format!("thread {thread}, which started it, waits for it"),
+        (_, true) => format!("thread {thread}, which started it, has ended without its result"),
+    })
 }
 
 fn exit(report: &RunReport) -> Exit {

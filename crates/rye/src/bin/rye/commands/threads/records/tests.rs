@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rye::sign::SigningKey;
 use rye::thread::store::{Claim, MemoryStore, Store as _};
 use rye::thread::transcript::{Event, Transcript, read};
-use rye::thread::{Limits, Moment, ProviderInfo};
+use rye::thread::{Limits, Moment, ProviderInfo, ThreadId};
 
 use super::*;
 

@@ -1,0 +1,36 @@
+//! The records of a transcript, as lines for people and as data.
+
+use rye::thread::transcript::Record;
+use serde_json::{Value, json};
+
+pub(super) fn line(record: &Record) -> String {
+    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+    let about = match record.event.as_str() {
+        "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
+        "approval_decided" => payload["decision"].as_str().map(str::to_owned),
+        "spawn_child" => payload["thread"].as_str().map(str::to_owned),
+        "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
+        "tool_call_start" => {
+            payload["target"]["item_id"].as_str().or(payload["name"].as_str()).map(str::to_owned)
+        }
+        "tool_call_result" if !payload["refusal"].is_null() => Some("refused".to_owned()),
+        "tool_call_result" => {
+            payload["is_error"].as_bool().map(|error| if error { "error" } else { "ok" }.to_owned())
+        }
+        "context_injected" => payload["item_id"].as_str().map(str::to_owned),
+        "hook_triggered" => payload["hook"].as_str().map(str::to_owned),
+        "thread_continued" => payload["next"].as_str().map(str::to_owned),
+        _ => None,
+    };
+    format!("{:>4}  {}  {:<18} {}", record.seq, record.at, record.event, about.unwrap_or_default())
+        .trim_end()
+        .to_owned()
+}
+
+pub(super) fn event(record: &Record) -> Value {
+    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+    json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.event, "payload": payload })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! `rye threads show`.
+
+use rye::ThreadReading;
+use rye::thread::{Spawn, ThreadId, ThreadSummary, pending_approval, spawned_children};
+use serde_json::{Value, json};
+
+use super::records::{event, line};
+use super::{Known, Show, read};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) fn show(
+    arguments: &Show,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let thread = known.named_or_newest(arguments)?;
+    let reading = read(thread, &known.threads, environment)?;
+    let children = children(known, &reading)?;
+    if environment.json() {
+        let mut whole = whole(&reading);
+        whole["children"] = children.iter().map(child_json).collect();
+        output::json(&whole);
+    } else {
+        print(&reading, known.standing(thread, reading.record.state)?, &children);
+    }
+    Ok(Exit::Fine)
+}
+
+/// A thread that this one started, and how it stands by the registry.
+type Child<'a> = (Spawn, Option<&'a ThreadSummary>, &'static str);
+
+/// Those that the verified transcript names; one that was killed before it had a record is not known.
+fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Result<Vec<Child<'a>>, Failure> {
+    let spawned = spawned_children(&reading.transcript).unwrap_or_default();
+    let children = spawned.into_iter().map(|spawn| {
+        let summary = known.find(&spawn.child);
+        let state = match summary {
+            Some(summary) => known.standing(&spawn.child, summary.state)?,
+            None => "never began",
+        };
+        Ok((spawn, summary, state))
+    });
+    children.collect()
+}
+
+fn child_json((spawn, summary, _): &Child<'_>) -> Value {
+    json!({
+        "thread": spawn.child.as_str(),
+        "directive": spawn.directive,
+        "state": summary.map(|summary| summary.state.as_str()),
+        "cost_nanos": summary.map(|summary| summary.cost.get()),
+    })
+}
+
+fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
+    let record = &reading.record;
+    let model =
+        [record.provider.as_deref(), record.model.as_deref()].map(Option::unwrap_or_default);
+    println!("thread     {}", record.thread);
+    if let Some(parent) = &record.parent {
+        println!("parent     {parent}");
+    }
+    println!("directive  {}", record.directive);
+    println!("state      {state}");
+    for (name, thread) in [("continues", &record.continues), ("next", &record.continued_by)] {
+        if let Some(thread) = thread {
+            println!("{name:<10} {thread}");
+        }
+    }
+    println!("model      {}", model.join(" "));
+    println!("turns      {} of {}", record.turns, record.limits.turns);
+    println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
+    println!("cost       {}", record.cost);
+    println!("signed by  {}", reading.vouched_by.as_str());
+    println!("folder     {}", reading.folder.display());
+    for (name, value) in record.outputs.iter().flatten() {
+        println!("output     {name}: {}", output::text(value));
+    }
+    if let Some(failure) = &record.failure {
+        println!("failure    {failure}");
+    }
+    for (spawn, summary, state) in children {
+        let cost = summary.map_or(String::new(), |summary| format!("  {}", summary.cost));
+        println!("child      {}  {state}{cost}", spawn.child);
+    }
+    if let Some(request) = pending_approval(&reading.transcript) {
+        println!("waits for  approval of `{}`", request.item_id);
+    }
+    println!(
+        "\n{} records, {} under a checkpoint",
+        reading.transcript.records.len(),
+        reading.transcript.signed
+    );
+    if let Some(torn) = &reading.transcript.torn {
+        println!(
+            "the last {} bytes are half a record, which a program that was killed leaves; they are left out",
+            torn.len()
+        );
+    }
+    reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
+}
+
+fn whole(reading: &ThreadReading) -> Value {
+    let mut whole = own(reading);
+    let record = &reading.record;
+    for (name, thread) in [("continues", &record.continues), ("continued_by", &record.continued_by)]
+    {
+        if let Some(thread) = thread {
+            whole[name] = thread.as_str().into();
+        }
+    }
+    whole
+}
+
+fn own(reading: &ThreadReading) -> Value {
+    let record = &reading.record;
+    json!({
+        "thread": record.thread.as_str(),
+        "parent": record.parent.as_ref().map(ThreadId::as_str),
+        "directive": record.directive,
+        "state": record.state.as_str(),
+        "provider": record.provider,
+        "model": record.model,
+        "turns": record.turns,
+        "tokens": record.usage.total(),
+        "cost_nanos": record.cost.get(),
+        "outputs": record.outputs,
+        "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
+        "facts": record.facts,
+        "vouched_by": reading.vouched_by.as_str(),
+        "signed_records": reading.transcript.signed,
+        "torn_bytes": reading.transcript.torn.as_ref().map_or(0, std::ops::Range::len),
+        "records": reading.transcript.records.iter().map(event).collect::<Value>(),
+    })
+}

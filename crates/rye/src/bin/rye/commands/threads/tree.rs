@@ -1,0 +1,94 @@
+//! `rye threads tree`.
+
+use std::collections::BTreeMap;
+
+use rye::thread::{ThreadId, ThreadState, ThreadSummary};
+use serde_json::Value;
+
+use super::list::row;
+use super::{Known, Tree, read};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) fn tree(
+    arguments: &Tree,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let tops = tops(arguments, known)?;
+    let below = Below { known, goes_on: goes_on(known, environment)? };
+    if environment.json() {
+        let branches = tops.into_iter().map(|top| below.json(top, 0));
+        output::json(&branches.collect::<Result<Value, _>>()?);
+    } else {
+        tops.into_iter().try_for_each(|top| below.print(top, 0))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn tops<'a>(arguments: &Tree, known: &'a Known) -> Result<Vec<&'a ThreadSummary>, Failure> {
+    match &arguments.thread {
+        None => Ok(known.summaries.iter().filter(|thread| known.is_first(thread)).collect()),
+        Some(thread) => known.find(thread).map(|top| vec![top]).ok_or_else(|| {
+            Failure::failed(format!("no thread `{thread}` here; `rye threads list` has all"))
+        }),
+    }
+}
+
+/// Which thread goes on with which; only the signed record says so.
+fn goes_on(
+    known: &Known,
+    environment: &Environment,
+) -> Result<BTreeMap<ThreadId, ThreadId>, Failure> {
+    let mut goes_on = BTreeMap::new();
+    for summary in known.summaries.iter().filter(|it| it.state == ThreadState::Continued) {
+        let reading = read(&summary.thread, &known.threads, environment)?;
+        goes_on.extend(reading.record.continued_by.map(|next| (summary.thread.clone(), next)));
+    }
+    Ok(goes_on)
+}
+
+struct Below<'a> {
+    known: &'a Known,
+    goes_on: BTreeMap<ThreadId, ThreadId>,
+}
+
+impl<'a> Below<'a> {
+    /// In the order in which they were started.
+    ///
+    /// A row of the registry is nobody's word: one that names itself as its parent must not lead in circles.
+    fn children(
+        &self,
+        thread: &'a ThreadSummary,
+        depth: usize,
+    ) -> impl Iterator<Item = &'a ThreadSummary> + use<'a> {
+        let is_child = move |it: &&ThreadSummary| {
+            depth < MOST_LEVELS && it.parent.as_ref() == Some(&thread.thread)
+        };
+        self.known.summaries.iter().rev().filter(is_child)
+    }
+
+    fn print(&self, thread: &'a ThreadSummary, depth: usize) -> Result<(), Failure> {
+        let lead = "  ".repeat(depth);
+        let state = self.known.standing(&thread.thread, thread.state)?;
+        let next = self.goes_on.get(&thread.thread);
+        let next = next.map_or(String::new(), |next| format!("  as {next}"));
+        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.spent(thread)?);
+        self.children(thread, depth).try_for_each(|child| self.print(child, depth + 1))
+    }
+
+    fn json(&self, thread: &'a ThreadSummary, depth: usize) -> Result<Value, Failure> {
+        let mut branch = row(self.known, thread)?;
+        if let Some(next) = self.goes_on.get(&thread.thread) {
+            branch["continued_by"] = next.as_str().into();
+        }
+        branch["total_nanos"] = self.known.spent(thread)?.get().into();
+        let children = self.children(thread, depth).map(|child| self.json(child, depth + 1));
+        branch["children"] = children.collect::<Result<Vec<_>, _>>()?.into();
+        Ok(branch)
+    }
+}
+
+const MOST_LEVELS: usize = 16;

@@ -1,0 +1,68 @@
+//! `rye threads verify`.
+
+use rye::thread::ThreadId;
+use rye::{ThreadReadError, ThreadReading};
+use serde_json::{Value, json};
+
+use super::{Known, Verify};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) fn verify(
+    arguments: &Verify,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let rye = environment.rye()?;
+    let all = known.summaries.iter().map(|summary| &summary.thread);
+    let asked = arguments.thread.as_ref();
+    let (mut rows, mut exit) = (Vec::new(), Exit::Fine);
+    for thread in all.filter(|_| asked.is_none()).chain(asked) {
+        let verified = rye.thread(&known.threads, thread);
+        if let Err(error) = &verified {
+            let is_worse = error.is_tampering();
+            exit = if is_worse || exit == Exit::Refused { Exit::Refused } else { Exit::Failed };
+        }
+        rows.push((thread, verified));
+    }
+    if environment.json() {
+        output::json(&rows.iter().map(|(thread, verified)| verdict(thread, verified)).collect());
+    } else {
+        rows.iter().for_each(|(thread, verified)| println!("{}", sentence(thread, verified)));
+    }
+    Ok(exit)
+}
+
+type Verified = Result<ThreadReading, ThreadReadError>;
+
+fn verdict(thread: &ThreadId, verified: &Verified) -> Value {
+    match verified {
+        Ok(reading) => json!({
+            "thread": thread.as_str(),
+            "verified": true,
+            "vouched_by": reading.vouched_by.as_str(),
+            "records": reading.transcript.records.len(),
+            "signed_records": reading.transcript.signed,
+            "torn_bytes": reading.transcript.torn.as_ref().map_or(0, std::ops::Range::len),
+        }),
+        Err(error) => json!({
+            "thread": thread.as_str(),
+            "verified": false,
+            "problem": Failure::of(error, Exit::Failed).to_string(),
+        }),
+    }
+}
+
+fn sentence(thread: &ThreadId, verified: &Verified) -> String {
+    match verified {
+        Ok(reading) => format!(
+            "ok       {thread}: {} records, {} under a checkpoint, signed by {}",
+            reading.transcript.records.len(),
+            reading.transcript.signed,
+            reading.vouched_by.as_str()
+        ),
+        Err(error) => format!("REFUSED  {thread}: {}", Failure::of(error, Exit::Failed)),
+    }
+}

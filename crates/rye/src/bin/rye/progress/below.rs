@@ -1,0 +1,73 @@
+//! Threads below the one that is shown, each line with the name of its thread.
+
+use rye::thread::ThreadId;
+use rye::thread::transcript::Event;
+
+use crate::output;
+
+/// What a person is told of an event of a thread that stands `depth` levels below; nothing of most.
+///
+/// Threads run beside each other, so that no line can do without a name.
+pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<String> {
+    let text = match event {
+        Event::ThreadComplete { turns, cost, .. } => {
+            format!("completed ({}, {cost})", counted(*turns))
+        }
+        Event::ThreadError { state, failure: Some(failure), turns, cost, .. } => {
+            format!("{state}: {failure} ({}, {cost})", counted(*turns))
+        }
+        Event::ThreadError { state, turns, cost, .. } => {
+            format!("{state} ({}, {cost})", counted(*turns))
+        }
+        Event::ApprovalRequested(request) => {
+            format!("waits for approval: `{}`", request.item_id)
+        }
+        event => super::line(event)?,
+    };
+    Some(named(thread, depth, &text))
+}
+
+/// A text of such a thread.
+pub(super) fn named(thread: &ThreadId, depth: usize, text: &str) -> String {
+    let lead = format!("{}{}: ", "    ".repeat(depth), name(thread));
+    text.lines().map(|line| format!("{lead}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn counted(turns: u64) -> String {
+    output::counted(usize::try_from(turns).unwrap_or(usize::MAX), "turn")
+}
+
+/// Long enough to tell the threads of a tree apart, and short enough to stand before every line.
+fn name(thread: &ThreadId) -> String {
+    const UUID: usize = 36;
+    const TOLD: usize = 4;
+    let id = thread.as_str();
+    let directive = id.get(..id.len().saturating_sub(UUID)).unwrap_or_default();
+    let last = id.get(id.len().saturating_sub(TOLD)..).unwrap_or_default();
+    format!("{directive}…{last}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rye::thread::{Nanos, Usage};
+
+    use super::*;
+
+    #[test]
+    fn every_line_has_a_name() {
+        let thread = "notes-019a0000-0000-7000-8000-00000000abcd".parse().unwrap();
+        let said = Event::AssistantText { text: "One\nTwo".to_owned() };
+        let told = "        notes-…abcd:   One\n        notes-…abcd:   Two";
+        assert_eq!(line(&thread, 2, &said).unwrap(), told);
+        let ended = Event::ThreadComplete {
+            outputs: None,
+            text: String::new(),
+            turns: 2,
+            usage: Usage::default(),
+            cost: Nanos::new(5_000_000),
+        };
+        let told = "    notes-…abcd: completed (2 turns, 0.005 USD)";
+        assert_eq!(line(&thread, 1, &ended).unwrap(), told);
+        assert_eq!(line(&thread, 1, &Event::UserMessage { text: "Hi".to_owned() }), None);
+    }
+}

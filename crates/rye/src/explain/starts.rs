@@ -1,0 +1,106 @@
+//! The directives that a thread may start, each prepared as a child of it would be (SPEC 10.9).
+
+use std::sync::Arc;
+
+use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
+use rye_resolve::{ItemId, ItemKind};
+use rye_thread::{Limits, ThreadId};
+
+use crate::Rye;
+use crate::session::{Lineage, Plan, PlanRequest, PrepareError, plan, with_causes};
+
+/// A directive that the authority allows to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StartFacts {
+    /// The directive.
+    pub id: ItemId,
+    /// Why a thread of it would not begin all the same, as a sentence.
+    pub refused: Option<String>,
+    /// What it declares and would not be allowed as a child of this one.
+    pub lost: Vec<LostFacts>,
+}
+
+/// A permission that a directive declares and that somebody above it does not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostFacts {
+    /// What it declares.
+    pub pattern: Pattern,
+    /// Who does not allow all of that, in words.
+    pub denied_by: String,
+}
+
+impl Rye {
+    /// The directives that a thread of this one may start, sorted by id; each is resolved and verified, and none is begun.
+    ///
+    /// # Errors
+    ///
+    /// When an item of the directive itself cannot be found, verified or read; what stands against another one is told of it.
+    pub fn starts(&self, request: &PlanRequest) -> Result<Vec<StartFacts>, PrepareError> {
+        let parent = plan(self, request)?;
+        if parent.authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
+            return Ok(Vec::new());
+        }
+        let listed = self.library.survey(ItemKind::Directive).items.into_iter();
+        let allowed = listed.map(|listed| listed.id).filter(|id| may_start(&parent, id));
+        Ok(allowed.map(|id| self.start(&parent, id)).collect())
+    }
+
+    fn start(&self, parent: &Plan, id: ItemId) -> StartFacts {
+        let mut request = PlanRequest::new(id.clone());
+        request.lineage = Some(Arc::new(lineage(parent)));
+        let child = plan(self, &request).and_then(|child| child.refusal().map(|()| child));
+        match (child, used_up(&parent.limits.limits)) {
+            (Err(error), _) => {
+                StartFacts { id, refused: Some(with_causes(&error)), lost: Vec::new() }
+            }
+            (Ok(child), refused) => StartFacts { id, refused, lost: lost(&child) },
+        }
+    }
+}
+
+fn may_start(parent: &Plan, id: &ItemId) -> bool {
+    let capability = Capability::new(Primary::Execute, Kind::Directive, id.as_str());
+    capability.is_ok_and(|capability| parent.authority.permit(&capability).is_ok())
+}
+
+/// What a child is narrowed from before anything was used.
+fn lineage(parent: &Plan) -> Lineage {
+    let mut caps = parent.limits.limits.clone();
+    caps.depth = caps.depth.saturating_sub(1);
+    let thread = ThreadId::new("explained", "00000000-0000-7000-8000-000000000000");
+    Lineage {
+        parent: thread.expect("because it is an id"),
+        authority: parent.authority.clone(),
+        tokens: Vec::new(),
+        caps,
+        share: None,
+    }
+}
+
+/// The limit that lets no thread begin below this one.
+fn used_up(limits: &Limits) -> Option<String> {
+    let rows = [("spawns", limits.spawns), ("depth", limits.depth)];
+    let (name, _) = rows.into_iter().find(|(_, limit)| *limit == 0)?;
+    Some(format!("the limit `{name}` of this directive is 0"))
+}
+
+fn lost(child: &Plan) -> Vec<LostFacts> {
+    let Some((own, above)) = child.authority.layers().split_last() else { return Vec::new() };
+    let lost = own.grant().patterns().iter().filter_map(|pattern| {
+        let denies = |layer: &&Layer| {
+            layer.grant().covers(&std::iter::once(pattern.clone()).collect()).is_err()
+        };
+        let layer = above.iter().find(denies)?;
+        Some(LostFacts { pattern: pattern.clone(), denied_by: who(layer.name()) })
+    });
+    lost.collect()
+}
+
+fn who(name: &LayerName) -> String {
+    match name {
+        LayerName::Thread(_) => "this directive".to_owned(),
+        name => name.to_string(),
+    }
+}

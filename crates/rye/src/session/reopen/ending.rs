@@ -1,0 +1,85 @@
+//! A thread ended for good by somebody else than itself, and all that stand below it.
+
+use std::sync::Arc;
+
+use rye_sign::SigningKey;
+use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::store::{Claim, Store as _};
+use rye_thread::{JournalError, Moment, ThreadId, settle_left};
+
+use super::ReopenError;
+use crate::Rye;
+use crate::session::{Host, Store};
+
+impl Rye {
+    /// Ends a thread and those below it, and gives the latter; a thread that another program drives is taken over, and that
+    /// program stops where it next writes.
+    ///
+    /// # Errors
+    ///
+    /// When the thread has ended, or its record was changed.
+    pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Vec<ThreadId>, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let store = self.opened(&threads)?;
+        // The thread first, so that it starts no more while those below it are ended.
+        self.end(thread, host, &store, None)?;
+        let ended = self.end_below(thread, host, &store)?;
+        match store.threads.close_child(thread) {
+            // A thread that nobody started has no account in another one's.
+            Err(LedgerError::UnknownAccount { .. }) => Ok(ended),
+            closed => closed.map(|_| ended).map_err(|error| ReopenError::Store(error.into())),
+        }
+    }
+
+    /// Looks again after each that was ended: until then it may have started another one.
+    fn end_below(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+    ) -> Result<Vec<ThreadId>, ReopenError> {
+        let mut ended = Vec::new();
+        loop {
+            let below = self.below(thread, store)?;
+            let is_new = |thread: &ThreadId| !ended.contains(thread);
+            let next = below.into_iter().find(|row| !row.state.is_final() && is_new(&row.thread));
+            let Some(next) = next else { return Ok(ended) };
+            match self.end(&next.thread, host, store, None) {
+                // One that ended by itself meanwhile has what was wanted of it.
+                Err(ReopenError::Ended { .. }) => {}
+                done => done?,
+            }
+            ended.push(next.thread);
+        }
+    }
+
+    /// Ends one thread, and gives back what it did not spend where another one started it.
+    pub(in crate::session) fn end(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+    ) -> Result<(), ReopenError> {
+        let mut reopened = self.reopened(thread, host)?;
+        if let (Some(key), false) = (key, reopened.is_operators) {
+            reopened.key = Arc::clone(key);
+        }
+        let now = host.clock.now();
+        // Later than any lease lasts.
+        let claim = Claim::new("`rye cancel`", Moment::from_unix_millis(i64::MAX), now);
+        let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
+        store.threads.release(&lease).map_err(JournalError::from)?;
+        let is_child = reopened.record.parent.is_some();
+        let (journal, reading) = reopened.journal(store, now)?;
+        journal.cancel(now)?;
+        if is_child {
+            // What its program had set aside for requests that were never sent is its parent's again.
+            settle_left(thread, &reading, &*store.threads)
+                .map_err(|error| ReopenError::Store(error.into()))?;
+            // A child that was killed before it had an account has none to close.
+            drop(store.threads.close_child(thread));
+        }
+        Ok(())
+    }
+}

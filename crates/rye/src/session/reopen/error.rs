@@ -1,0 +1,139 @@
+//! Why a thread is not opened again.
+
+use rye_thread::{JournalError, ResumeError, ThreadId, ThreadState};
+
+use crate::ThreadReadError;
+use crate::outcome::Class;
+use crate::session::{LinkedThreads, PrepareError, RunError};
+
+/// Why a thread was not opened again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReopenError {
+    /// What the thread rests on is not what it was.
+    #[error("thread `{thread}` does not go on: {} changed since it began; undo that, or start the directive again", changes.join(", "))]
+    Changed {
+        /// The thread.
+        thread: ThreadId,
+        /// What changed, in words.
+        changes: Vec<String>,
+    },
+    /// The thread has ended.
+    #[error(
+        "thread `{thread}` is `{state}`, and nothing more happens in it; start the directive again"
+    )]
+    Ended {
+        /// The thread.
+        thread: ThreadId,
+        /// How.
+        state: ThreadState,
+    },
+    /// It waits for calls of threads below it, and not for one of its own.
+    #[error(
+        "no call of thread `{thread}` itself waits for a decision, but {}; then `rye resume {thread}` goes on",
+        waiting_calls(below)
+    )]
+    AskedBelow {
+        /// The thread.
+        thread: ThreadId,
+        /// The threads below it whose calls wait, each with the item that it calls.
+        below: Vec<(ThreadId, String)>,
+    },
+    /// Its journal cannot be used, or another program drives it.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The thread's record would be written through a link.
+    #[error(transparent)]
+    Linked(#[from] LinkedThreads),
+    /// There is no project.
+    #[error("no project here: no folder above has an `.ai` folder")]
+    NoProject,
+    /// It was continued, and the next thread cannot be begun.
+    #[error(transparent)]
+    Continue(#[from] RunError),
+    /// No call waits for a decision.
+    #[error("no call of thread `{thread}` waits for a decision; it is `{state}`")]
+    NothingAsked {
+        /// The thread.
+        thread: ThreadId,
+        /// How it stands.
+        state: ThreadState,
+    },
+    /// The operator's key signed the record, and is not at hand.
+    #[error(
+        "the record of thread `{thread}` was signed with the key `{key_id}`; go on with that key"
+    )]
+    OtherKey {
+        /// The thread.
+        thread: ThreadId,
+        /// The key that signed it.
+        key_id: String,
+    },
+    /// The operator has a key, and it is not what vouches for the record.
+    #[error(
+        "the record of thread `{thread}` is signed with a key of its own and not with yours, so whoever could write its folder could have written it; run its directive anew"
+    )]
+    SelfVouched {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// The directive can no longer be prepared.
+    #[error("the directive of thread `{thread}` cannot be prepared any more")]
+    Prepare {
+        /// The thread.
+        thread: ThreadId,
+        /// What stands in the way.
+        source: Box<PrepareError>,
+    },
+    /// The record cannot be read, or is not as a run wrote it.
+    #[error(transparent)]
+    Read(#[from] ThreadReadError),
+    /// The run cannot be led through what was recorded.
+    #[error("thread `{thread}` does not go on")]
+    Resume {
+        /// The thread.
+        thread: ThreadId,
+        /// What stands in the way.
+        source: Box<ResumeError>,
+    },
+    /// The store of threads cannot be used.
+    #[error("the record of the thread cannot be written")]
+    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The record does not say how the thread was started.
+    #[error("the record of thread `{thread}` does not say how it was started: {problem}")]
+    Unrepeatable {
+        /// The thread.
+        thread: ThreadId,
+        /// What is missing.
+        problem: String,
+    },
+}
+
+impl ReopenError {
+    /// Which exit code it comes to.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Changed { .. }
+            | Self::Linked(_)
+            | Self::OtherKey { .. }
+            | Self::SelfVouched { .. } => Class::Refused,
+            Self::Continue(error) => error.class(),
+            Self::Prepare { source, .. } => source.class(),
+            Self::Read(error) if error.is_tampering() => Class::Refused,
+            Self::Resume { source, .. } if matches!(**source, ResumeError::Changed { .. }) => {
+                Class::Refused
+            }
+            Self::NoProject => Class::Usage,
+            _ => Class::Failed,
+        }
+    }
+}
+
+/// The calls that wait, each with the commands that decide on it.
+fn waiting_calls(below: &[(ThreadId, String)]) -> String {
+    let call = |(thread, item): &(ThreadId, String)| {
+        format!("`{item}` of thread `{thread}` does: `rye approve {thread}` or `rye deny {thread}`")
+    };
+    below.iter().map(call).collect::<Vec<_>>().join("; ")
+}

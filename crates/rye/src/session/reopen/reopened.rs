@@ -1,0 +1,138 @@
+//! A thread that somebody may go on with, read and verified.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rye_sign::token::Token;
+use rye_sign::{PublicKey, SigningKey};
+use rye_thread::transcript::Reading;
+use rye_thread::{ApprovalRequest, Journal, Moment, ThreadId, ThreadRecord, pending_approval};
+use serde_json::Value;
+
+use super::ReopenError;
+use super::changes::changes;
+use crate::Rye;
+use crate::session::facts::{self, SIGNED_BY};
+use crate::session::prepare::{Prepared, prepare};
+use crate::session::recorded::recorded_request;
+use crate::session::{Host, Lineage, Store, refuse_linked_threads};
+use crate::thread_reading::{Found, Voucher};
+
+/// A thread that somebody may go on with.
+pub(super) struct Reopened {
+    pub(super) threads: PathBuf,
+    pub(super) record: ThreadRecord,
+    /// What the thread began with, verified.
+    token: Option<Token>,
+    /// Whose checkpoints its transcript may hold.
+    keys: Vec<PublicKey>,
+    /// The call that it waits with.
+    pub(super) asked: Option<ApprovalRequest>,
+    /// What signs from now on.
+    pub(super) key: Arc<SigningKey>,
+    pub(super) is_operators: bool,
+}
+
+impl Reopened {
+    /// A cloned repository may bring a thread along, and with it what the model is made to believe that it said.
+    ///
+    /// Where the operator has a key, threads that were run here are signed with it.
+    pub(super) fn refuse_foreign(&self, host: &Host<'_>) -> Result<(), ReopenError> {
+        if self.is_operators || host.signing_key.is_none() {
+            return Ok(());
+        }
+        Err(ReopenError::SelfVouched { thread: self.record.thread.clone() })
+    }
+
+    /// Takes the right to drive it, with this opening's key on record beside those before it.
+    pub(super) fn journal(
+        mut self,
+        store: &Store,
+        now: Moment,
+    ) -> Result<(Journal, Reading), ReopenError> {
+        if !self.is_operators {
+            let mut signed_by = facts::signed_by(&self.key, false);
+            signed_by["earlier"] = self.keys.iter().map(|key| Value::from(key.to_pem())).collect();
+            self.record.facts.insert(SIGNED_BY.to_owned(), signed_by);
+        }
+        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
+        let (journal, reading) = Journal::open(
+            &self.threads,
+            self.record,
+            &self.keys,
+            self.key,
+            registry,
+            threads,
+            now,
+        )?;
+        Ok((journal, reading))
+    }
+}
+
+impl Rye {
+    /// Reads and verifies a thread that somebody may still go on with.
+    pub(super) fn reopened(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<Reopened, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        refuse_linked_threads(&threads)?;
+        let Found { reading, keys } = self.found(&threads, thread)?;
+        let record = reading.record;
+        if record.state.is_final() {
+            return Err(ReopenError::Ended { thread: thread.clone(), state: record.state });
+        }
+        let key = match reading.vouched_by {
+            Voucher::Thread => Arc::new(
+                SigningKey::generate().map_err(|error| ReopenError::Store(Box::new(error)))?,
+            ),
+            Voucher::TrustedKey => operators_key(&record, host)?,
+        };
+        let is_operators = reading.vouched_by == Voucher::TrustedKey;
+        let asked = pending_approval(&reading.transcript);
+        Ok(Reopened { threads, record, token: reading.token, keys, asked, key, is_operators })
+    }
+
+    /// What a run that is started now, as the thread was then, would begin with.
+    pub(super) fn prepared(
+        &self,
+        reopened: &Reopened,
+        host: &Host<'_>,
+        lineage: Option<Arc<Lineage>>,
+    ) -> Result<Prepared, ReopenError> {
+        let record = &reopened.record;
+        let thread = record.thread.clone();
+        let mut request = recorded_request(record)
+            .map_err(|problem| ReopenError::Unrepeatable { thread: thread.clone(), problem })?;
+        request.lineage = lineage;
+        prepare(self, &request, host, &reopened.key)
+            .map_err(|source| ReopenError::Prepare { thread, source: Box::new(source) })
+    }
+
+    pub(super) fn unchanged(
+        &self,
+        reopened: &Reopened,
+        prepared: &Prepared,
+    ) -> Result<(), ReopenError> {
+        let (then, now) = (&reopened.record.facts, &prepared.record.facts);
+        let changes = changes(then, now, reopened.token.as_ref());
+        if changes.is_empty() {
+            return Ok(());
+        }
+        Err(ReopenError::Changed { thread: reopened.record.thread.clone(), changes })
+    }
+}
+
+fn operators_key(record: &ThreadRecord, host: &Host<'_>) -> Result<Arc<SigningKey>, ReopenError> {
+    let signed_by =
+        record.facts.get(SIGNED_BY).and_then(|it| it.get("key_id")).and_then(Value::as_str);
+    let own = host.signing_key.as_ref();
+    match own.filter(|key| Some(key.public().key_id().as_str()) == signed_by) {
+        Some(key) => Ok(Arc::clone(key)),
+        None => Err(ReopenError::OtherKey {
+            thread: record.thread.clone(),
+            key_id: signed_by.unwrap_or("of another operator").to_owned(),
+        }),
+    }
+}

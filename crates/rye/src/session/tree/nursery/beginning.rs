@@ -1,0 +1,156 @@
+//! Children that are prepared, and begun once they are on record.
+
+use std::sync::Arc;
+
+use rye_thread::budget::Ledger as _;
+use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolOutput, Waiting};
+use serde_json::{Value, json};
+
+use super::Nursery;
+use crate::outcome::Class;
+use crate::session::begin::Begun;
+use crate::session::prepare::{Prepared, prepare};
+use crate::session::request::{Host, RunRequest};
+use crate::session::tree::arguments::{Wanted, told, wanted};
+use crate::session::tree::{Lineage, Standing};
+use crate::session::{PrepareError, leave_failed, with_causes};
+
+impl Nursery<'_> {
+    pub(super) fn prepare(
+        &mut self,
+        parent: &ThreadId,
+        request: &SpawnRequest,
+    ) -> Result<Spawn, ToolOutput> {
+        let wanted = wanted(&request.arguments)?;
+        let child = child_id(parent, request.number, &wanted, &self.host)?;
+        let prepared = self.prepared(parent, &child, &wanted, &request.left)?;
+        let limits = prepared.record.limits.clone();
+        let (call_id, directive) = (&request.call_id, wanted.directive.as_str());
+        let spawn = Spawn::new(call_id, child.clone(), directive, wanted.waiting, limits);
+        self.prepared.insert(child, prepared);
+        Ok(spawn)
+    }
+
+    /// A child prepared as every run is, under what its parent may do and has left.
+    fn prepared(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        wanted: &Wanted,
+        left: &Limits,
+    ) -> Result<Prepared, ToolOutput> {
+        let gone = || told("the thread that wants a child is not driven here");
+        let heritage = self.tree.heritage(parent).ok_or_else(gone)?;
+        let mut request = RunRequest::new(wanted.directive.clone(), child.clone());
+        request.inputs.clone_from(&wanted.inputs);
+        request.provider = heritage.provider.clone();
+        request.model.clone_from(&heritage.model);
+        request.returns = heritage.returns;
+        (request.limits.turns, request.limits.tokens) = (wanted.turns, wanted.tokens);
+        (request.limits.spend, request.limits.duration_seconds) =
+            (wanted.spend, wanted.duration_seconds);
+        request.lineage = Some(Arc::new(Lineage {
+            parent: parent.clone(),
+            authority: heritage.authority.clone(),
+            tokens: heritage.tokens.clone(),
+            caps: caps(left, wanted),
+            share: share(left, wanted.waiting),
+        }));
+        prepare(self.rye, &request, &self.host, &self.key)
+            .map_err(|error| self.unprepared(&error, &request))
+    }
+
+    /// What the model is told, and a record of the thread that could not begin (SPEC 10.1).
+    fn unprepared(&self, error: &PrepareError, request: &RunRequest) -> ToolOutput {
+        let reason = with_causes(error);
+        if let Some(threads) = self.rye.threads() {
+            // The transcript of the parent holds the reason, whatever becomes of this record.
+            let key = Arc::clone(&self.key);
+            drop(leave_failed(&self.store, &threads, request, &self.host, key, &reason));
+        }
+        let content =
+            json!({ "error": format!("directive `{}` cannot run: {reason}", request.directive) });
+        match error.class() {
+            Class::Refused => ToolOutput::refused(content),
+            _ => ToolOutput::error(content),
+        }
+    }
+
+    /// Begins a child, goes on with it, or finds that it has ended.
+    pub(super) fn start(
+        &mut self,
+        parent: &ThreadId,
+        spawn: &Spawn,
+        arguments: &Value,
+    ) -> Result<(), ToolOutput> {
+        let child = &spawn.child;
+        match self.tree.standing(child) {
+            Some(Standing::Running | Standing::Ended(_)) => return Ok(()),
+            Some(Standing::Suspended(_) | Standing::Interrupted) | None => {}
+        }
+        let failed = |error: &dyn std::error::Error| told(&with_causes(error));
+        if self.store.has(child) {
+            self.go_on_or_wait(parent, spawn);
+            return Ok(());
+        }
+        let prepared = match self.prepared.remove(child) {
+            Some(prepared) => prepared,
+            None => self.prepared(parent, child, &wanted(arguments)?, &spawn.limits)?,
+        };
+        self.store.forget_unbegun(child).map_err(|error| failed(&error))?;
+        let spend = prepared.record.limits.spend;
+        let key = Arc::clone(&self.key);
+        let begun = Begun::new(prepared, &self.store, key).map_err(|error| failed(&error))?;
+        if let Err(error) = self.store.threads.open_child(parent, child, spend) {
+            let reason = with_causes(&error);
+            drop(begun.journal.fail(&reason, self.host.clock.now()));
+            return Err(told(&reason));
+        }
+        if self.has_ended(parent) {
+            drop(begun.journal.cancel(self.host.clock.now()));
+            return Err(told(&format!("thread `{parent}` was ended, and starts no more")));
+        }
+        self.drive(parent, spawn, begun);
+        Ok(())
+    }
+
+    /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and the child is listed
+    /// before this is asked, so that one of the two finds it.
+    fn has_ended(&self, parent: &ThreadId) -> bool {
+        let listed = self.store.registry.show(parent).ok().flatten();
+        listed.is_some_and(|row| row.state.is_final())
+    }
+}
+
+fn caps(left: &Limits, wanted: &Wanted) -> Limits {
+    let mut caps = left.clone();
+    caps.spawns = wanted.spawns.map_or(left.spawns, |spawns| spawns.min(left.spawns));
+    caps.depth = wanted.depth.map_or(left.depth, |depth| depth.min(left.depth));
+    caps
+}
+
+/// The most money for a child for which nobody says how much: half of what is left where the parent goes on beside it,
+/// which needs some itself.
+fn share(left: &Limits, waiting: Waiting) -> Option<Nanos> {
+    match (waiting, left.spend) {
+        (Waiting::ForNothing, SpendLimit::AtMost(left)) => Some(Nanos::new(left.get() / 2)),
+        _ => None,
+    }
+}
+
+/// The id of a child: made of its parent and its place among the children, so that it needs no chance.
+fn child_id(
+    parent: &ThreadId,
+    number: u64,
+    wanted: &Wanted,
+    host: &Host<'_>,
+) -> Result<ThreadId, ToolOutput> {
+    let digest = rye_sign::Digest::of(format!("{parent}\n{number}").as_bytes()).to_string();
+    let hex = digest.rsplit(':').next().unwrap_or_default();
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    let millis = host.clock.now().as_unix_millis().max(0) & 0xffff_ffff_ffff;
+    let time = format!("{millis:012x}");
+    let (high, low) = time.split_at(8);
+    let uuid = format!("{high}-{low}-7{}-8{}-{}", part(0, 3), part(3, 6), part(6, 18));
+    ThreadId::new(wanted.directive.as_str(), &uuid).map_err(|error| told(&error.to_string()))
+}

@@ -1,0 +1,159 @@
+//! Children that wait for somebody, and parents that wait for their children.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::family::{CHILD, Family, PARENT};
+use super::model::{Asked, Gate, Model, Says};
+use super::{start, write};
+use crate::resuming::mask;
+
+/// A parent whose child waits for somebody before it writes.
+fn suspended() -> (Family, String) {
+    let model = Model::new(|asked: &Asked| match (asked.follows("parent"), asked.results()) {
+        (true, results) if results.is_empty() => start("test/child"),
+        (true, results) if results[0].contains("\"state\":\"completed\"") => {
+            Says::Text("It wrote.")
+        }
+        (true, _) => Says::Text("It did not write."),
+        (false, results) if results.is_empty() => write("a.txt"),
+        (false, results) if results[0].contains("denied") => Says::Text("I may not."),
+        (false, _) => Says::Text("Written."),
+    });
+    let family = Family::new(&model);
+    family.config(
+        ".ai/config/agent/approval.yaml",
+        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
+    );
+    family.directive("parent", PARENT);
+    family.directive("child", CHILD);
+    let run = family.run("parent", "");
+    (family, run)
+}
+
+#[test]
+fn a_child_that_waits_is_named() {
+    let (family, run) = suspended();
+    insta::assert_snapshot!("waiting_run", run);
+    insta::assert_snapshot!("waiting_tree", family.rye("threads tree"));
+    insta::assert_snapshot!("waiting_show", family.rye("threads show"));
+    insta::assert_snapshot!("waiting_show_child", family.rye("threads show CHILD"));
+    insta::assert_snapshot!("waiting_again", family.rye("resume PARENT"));
+    let data = family.rye("resume PARENT --json --quiet");
+    assert!(data.contains("\"thread\": \"child-<UUID>\""), "{data}");
+}
+
+/// Who decides at the wrong place is shown the right one.
+#[test]
+fn a_decision_belongs_to_the_child() {
+    let (family, _) = suspended();
+    insta::assert_snapshot!("waiting_approve_parent", family.rye("approve PARENT"));
+    insta::assert_snapshot!("waiting_deny_parent", family.rye("deny PARENT --json"));
+    insta::assert_snapshot!("waiting_approve_child", family.rye("approve CHILD"));
+    insta::assert_snapshot!("waiting_resumed", family.rye("resume PARENT"));
+    assert!(family.project().join("a.txt").is_file());
+    insta::assert_snapshot!("waiting_nobody", family.rye("approve PARENT"));
+}
+
+#[test]
+fn a_denied_child_tells_its_parent() {
+    let (family, _) = suspended();
+    insta::assert_snapshot!("waiting_deny_child", family.rye("deny CHILD --json"));
+    insta::assert_snapshot!("waiting_denied", family.rye("resume PARENT"));
+    assert!(!family.project().join("a.txt").exists());
+}
+
+/// A child that goes on alone comes to its end, which its parent takes when it goes on.
+#[test]
+fn a_child_goes_on_alone() {
+    let (family, _) = suspended();
+    insta::assert_snapshot!("alone_waits", family.rye("resume CHILD"));
+    family.rye("approve CHILD");
+    insta::assert_snapshot!("alone_resumed", family.rye("resume CHILD"));
+    assert!(family.project().join("a.txt").is_file());
+    insta::assert_snapshot!("alone_tree", family.rye("threads tree"));
+    insta::assert_snapshot!("alone_again", family.rye("resume CHILD"));
+    let resumed = family.rye("resume PARENT");
+    assert!(resumed.contains("It wrote.") && resumed.ends_with("exit 0\n"), "{resumed}");
+    insta::assert_snapshot!("alone_replay", mask(&family.rye("replay CHILD")));
+}
+
+/// Both children of a parent that waits for neither want something; each is named with its commands.
+#[test]
+fn two_children_that_wait_are_both_named() {
+    let model =
+        Model::new(|asked: &Asked| match (asked.follows("parent"), asked.results().len()) {
+            (true, 0) => beside("test/left"),
+            (true, 1) => beside("test/right"),
+            (true, _) => Says::Text("Started."),
+            (false, 0) if asked.follows("left") => write("a.txt"),
+            (false, 0) => write("b.txt"),
+            (false, _) => Says::Text("Written."),
+        });
+    let family = Family::new(&model);
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    family.config(".ai/config/agent/approval.yaml", ask);
+    family.directive("parent", PARENT);
+    family.directive("left", CHILD);
+    family.directive("right", CHILD);
+    let run = family.run("parent", "");
+    assert!(run.ends_with("--- exit 4\n"), "{run}");
+    insta::assert_snapshot!("both_approve_parent", family.rye("approve PARENT"));
+    family.rye("approve LEFT");
+    let resumed = family.rye("resume PARENT");
+    assert!(resumed.contains("`rye approve right-") && resumed.ends_with("exit 4\n"), "{resumed}");
+    assert!(family.project().join("a.txt").is_file());
+    family.rye("deny RIGHT");
+    let resumed = family.rye("resume PARENT");
+    assert!(resumed.ends_with("exit 0\n"), "{resumed}");
+    assert!(!family.project().join("b.txt").exists());
+}
+
+fn beside(directive: &str) -> Says {
+    let arguments = json!({ "directive": directive, "async": true });
+    Says::Calls("rye_agent_threads_thread_directive", arguments)
+}
+
+/// Who waits for a time only is told which threads still run, and may ask for them, but for no other thread.
+#[test]
+fn a_parent_that_waits_for_a_time_is_told_who_still_runs() {
+    let gate = Arc::new(Gate::default());
+    let held = Arc::clone(&gate);
+    let model = Model::new(move |asked: &Asked| {
+        let results = asked.results();
+        match (asked.follows("parent"), results.len()) {
+            (true, 0) => beside("test/child"),
+            (true, 1) => Says::Calls("rye_agent_threads_wait", json!({ "timeout_seconds": 0.01 })),
+            (true, 2) => {
+                let told: serde_json::Value = serde_json::from_str(results[1]).unwrap();
+                assert_eq!(told["timed_out"], true, "{told}");
+                assert_eq!(told["still_running"][0], told["threads"][0]["thread"], "{told}");
+                assert_eq!(told["threads"][0]["state"], "running", "{told}");
+                held.open();
+                Says::Calls("rye_agent_threads_wait", json!({}))
+            }
+            (true, 3) => {
+                let told: serde_json::Value = serde_json::from_str(results[2]).unwrap();
+                assert_eq!(
+                    (&told["timed_out"], &told["still_running"]),
+                    (&json!(false), &json!(null))
+                );
+                assert_eq!(told["threads"][0]["state"], "completed", "{told}");
+                let stranger = "parent-019a0000-0000-7000-8000-000000000000";
+                Says::Calls("rye_agent_threads_status", json!({ "thread": stranger }))
+            }
+            (true, _) => {
+                assert!(results[3].contains("was started by this one or below it"), "{results:?}");
+                Says::Text("Done.")
+            }
+            (false, _) => Says::AfterThat(Arc::clone(&held), Box::new(Says::Text("Late."))),
+        }
+    });
+    let family = Family::new(&model);
+    family.directive("parent", PARENT);
+    family.directive("child", CHILD);
+    let run = family.run("parent", "");
+    assert!(run.contains("Done.") && run.ends_with("--- exit 0\n"), "{run}");
+    insta::assert_snapshot!("waited_tail", family.rye("threads tail"));
+}

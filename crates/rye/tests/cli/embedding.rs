@@ -1,0 +1,49 @@
+//! The example that programs begin with which embed Rye, run against a model's server on this machine.
+
+use rye::thread::{Registry, ThreadState};
+use serde_json::json;
+
+use crate::children::model::{Asked, Model, Says};
+
+#[path = "../../examples/own_tool.rs"]
+#[expect(
+    dead_code,
+    reason = "its `main` reads a command line, and what that calls is what is tested"
+)]
+mod own_tool;
+
+#[tokio::test]
+async fn a_tool_of_ones_own_answers_a_model() {
+    let model = Model::new(|asked: &Asked| match asked.results().first() {
+        None => Says::Calls("length", json!({ "word": "Donaudampfschiff" })),
+        Some(&"16") => Says::Text("It has 16 letters."),
+        Some(other) => panic!("{other}"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let answer = own_tool::ask(&model.url(), "m", folder.path()).await.unwrap();
+    assert_eq!((answer.as_str(), model.asked()), ("It has 16 letters.", 2));
+    let registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+    let threads = registry.list().unwrap();
+    assert_eq!(threads.len(), 1);
+    assert_eq!(threads[0].state, ThreadState::Completed);
+}
+
+/// A tool that the model makes up is not one: the model is told, and what it says then is the answer.
+#[tokio::test]
+async fn another_tool_is_refused() {
+    let model = Model::new(|asked: &Asked| match asked.results().first() {
+        None => Says::Calls("rye_bash_bash", json!({ "command": "id" })),
+        Some(_) => Says::Text("There is no shell."),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let answer = own_tool::ask(&model.url(), "m", folder.path()).await.unwrap();
+    assert_eq!(answer, "There is no shell.");
+}
+
+#[tokio::test]
+async fn what_fails_is_an_error() {
+    let nobody =
+        own_tool::ask("http://127.0.0.1:9", "m", tempfile::tempdir().unwrap().path()).await;
+    let error = nobody.unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1:9"), "{error}");
+}
