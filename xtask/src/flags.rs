@@ -16,7 +16,8 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   sdk                 hold every request body that the tests make against the vendors' own SDK types
-  mcp                 call `rye mcp` with clients that nobody here wrote, and with the conformance suite
+  mcp                 call `rye mcp` with clients that nobody here wrote, and with the conformance suite; call servers that
+                      nobody here wrote
   bench               the whole program beside a Python interpreter with a YAML parser
   bench thread        what a thread costs beside its model, against a server that answers at once
   book                build the guide of docs/ into target/book

@@ -1,7 +1,9 @@
-//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite.
+//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite; and
+//! servers that nobody here wrote, called by `rye`.
 //!
 //! The clients are pinned; a newer one is put in here and looked at like any other change.
 
+mod servers;
 mod tools;
 
 use std::{
@@ -33,6 +35,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
     tools.python(root, &variables)?;
     tools.node(root, &variables)?;
+    servers::run(root, &rye, &place, &tools.servers(root)?)?;
     tools.inspect(root, &place.line(&rye, ""), &served.url)?;
     REVISIONS.iter().try_for_each(|revision| tools.conform(root, &served.url, revision))
 }

@@ -5,7 +5,7 @@
 //! work; a link that leads out, or has an absolute target, does not.
 //!
 //! Some areas are kept whatever the path is spelled like, at any depth, through links and on file systems that ignore
-//! case: nothing is written below `.ai/config/keys`, `.ai/threads` (SPEC 5.5) and `.git`, and nothing below
+//! case: nothing is written below `.ai/config/keys`, `.ai/threads` (SPEC 5.5) and `.git`, nor to `.ai/rye.lock`, and nothing below
 //! `.ai/config/keys/signing` is read.
 //!
 //! Whole trees are walked the same way, by open folders and without following links, in the order of the names' bytes:

@@ -25,6 +25,7 @@
 
 mod builtin;
 pub mod fs;
+pub mod mcp;
 mod process;
 mod program;
 pub mod sandbox;
@@ -32,7 +33,9 @@ mod shell;
 mod web;
 
 pub use builtin::{builtin, builtins, effect};
-pub use process::{ENVIRONMENT, Placing, ProcessHost, Processes, Rules, Template, TemplateError};
+pub use process::{
+    ENVIRONMENT, Placing, ProcessHost, Processes, Rules, Template, TemplateError, Variables,
+};
 pub use program::{CommandTool, ScriptTool};
 pub use shell::{BASH, bash};
 pub use web::{

@@ -3,10 +3,19 @@
 mod capture;
 mod host;
 mod job;
+#[cfg(feature = "mcp")]
+mod lasting;
 mod run;
 mod template;
 
-pub use self::host::{ENVIRONMENT, ProcessHost, Processes, Rules};
+#[cfg(feature = "mcp")]
+pub(crate) use self::capture::Captured;
+pub use self::host::{ENVIRONMENT, ProcessHost, Processes, Rules, Variables};
 pub(crate) use self::job::{Ended, Job, Script, failure, limit_of};
 pub(crate) use self::template::command_line;
 pub use self::template::{Placing, Template, TemplateError};
+#[cfg(feature = "mcp")]
+pub(crate) use self::{
+    job::StartError,
+    lasting::{Lasting, Pipes},
+};

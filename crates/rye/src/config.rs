@@ -9,6 +9,7 @@ mod read;
 mod resilience;
 mod risk;
 mod schema;
+mod servers;
 mod trust;
 mod web;
 
@@ -22,5 +23,6 @@ pub(crate) use self::resilience::{requests_at_once, thread_limits};
 pub(crate) use self::risk::risk_table;
 pub(crate) use self::schema::of_file;
 pub use self::schema::{SCHEMAS, Schema, schema};
+pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};
 pub(crate) use self::trust::{policy_layers, trust_policy};
 pub(crate) use self::web::{FILE as WEB_FILE, web_rules};

@@ -21,6 +21,8 @@ mod render;
 mod risks;
 mod run_stream;
 mod rye;
+#[cfg(feature = "mcp")]
+mod server_tools;
 mod session;
 mod shipped;
 mod signing;
@@ -69,6 +71,10 @@ pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::risks::Risks;
 pub use self::rye::{OpenError, Rye, Setup};
+#[cfg(feature = "mcp")]
+pub use self::server_tools::{
+    NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile,
+};
 pub use self::session::{
     Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads, Placing,
     PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest,

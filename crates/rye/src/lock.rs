@@ -9,12 +9,13 @@ use std::str::FromStr;
 
 use rye_resolve::{ItemId, Space};
 use rye_sign::Digest;
+use rye_tools::mcp::ToolSet;
 
 pub use self::compare::{LockFinding, LockReport};
 use crate::explain::{Explained, ItemFacts, ToolFacts};
 
 /// The content of `.ai/rye.lock`: for each directive its items, its configuration, its tools and the exact texts that its
-/// thread begins with, placeholders as written.
+/// thread begins with, placeholders as written; and what MCP servers offer.
 ///
 /// A lock is text that is reviewed: sorted, and equal for equal directives. It says nothing of configuration in the user
 /// space and in extra system roots, which differs from machine to machine, nor of when something was signed.
@@ -23,6 +24,8 @@ pub struct Lock {
     /// Whether a directive of the project that is not locked is a finding.
     is_of_project: bool,
     directives: BTreeMap<ItemId, Locked>,
+    /// What MCP servers offer, by their names in configuration.
+    servers: BTreeMap<String, ToolSet>,
 }
 
 /// One directive as it was.
@@ -57,6 +60,29 @@ impl Lock {
     #[must_use]
     pub fn of_project() -> Self {
         Self { is_of_project: true, ..Self::default() }
+    }
+
+    /// What the MCP server of this name offered when somebody accepted it.
+    #[must_use]
+    pub fn server(&self, name: &str) -> Option<&ToolSet> {
+        self.servers.get(name)
+    }
+
+    /// The MCP servers that are locked, sorted.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &ToolSet)> {
+        self.servers.iter().map(|(name, set)| (name.as_str(), set))
+    }
+
+    /// Takes down what an MCP server offers, in place of what was known of it.
+    pub fn insert_server(&mut self, name: &str, set: ToolSet) {
+        self.servers.insert(name.to_owned(), set);
+    }
+
+    /// The same lock with the servers of another one, which no look at directives finds out.
+    #[must_use]
+    pub fn with_servers_of(mut self, other: Self) -> Self {
+        self.servers = other.servers;
+        self
     }
 
     /// Those of the project's directives that it should hold and does not.
@@ -193,6 +219,14 @@ pub enum LockError {
     Unreadable {
         /// What is wrong with the text.
         problem: String,
+    },
+    /// What a server offers was changed by hand.
+    #[error(
+        "what server `{server}` offers does not have the digest that the lock states; write it again with `rye lock --server {server}`"
+    )]
+    EditedServer {
+        /// The server.
+        server: String,
     },
     /// The texts of a directive were changed by hand.
     #[error(

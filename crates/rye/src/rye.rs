@@ -60,6 +60,9 @@ pub struct Rye {
     notes: Vec<TrustNote>,
     /// What the threads that are driven now keep their records in.
     pub(crate) store: Mutex<Weak<Store>>,
+    /// The MCP servers that the threads which are driven now have been connected to.
+    #[cfg(feature = "mcp")]
+    pub(crate) connections: Mutex<Weak<rye_tools::mcp::Connections>>,
 }
 
 impl Rye {
@@ -80,9 +83,19 @@ impl Rye {
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
         }
-        let (now, store) = (setup.now, Mutex::default());
         let (processes, names) = (setup.processes.clone(), setup.names.clone());
-        Ok(Self { library, policy, now, trust_config, processes, names, notes, store })
+        Ok(Self {
+            library,
+            policy,
+            now: setup.now,
+            trust_config,
+            processes,
+            names,
+            notes,
+            store: Mutex::default(),
+            #[cfg(feature = "mcp")]
+            connections: Mutex::default(),
+        })
     }
 
     /// The same spaces with the same trust, for somebody who drives no threads.
@@ -96,6 +109,8 @@ impl Rye {
             names: self.names.clone(),
             notes: Vec::new(),
             store: Mutex::default(),
+            #[cfg(feature = "mcp")]
+            connections: Mutex::default(),
         }
     }
 

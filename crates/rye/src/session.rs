@@ -23,6 +23,8 @@ mod recorded;
 mod reopen;
 mod replay;
 mod request;
+#[cfg(feature = "mcp")]
+mod servers;
 mod told;
 mod tools;
 mod tree;

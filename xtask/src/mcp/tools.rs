@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::servers::Reference;
 use crate::process;
 
 const VENV: &str = "target/xtask/mcp/venv";
@@ -59,6 +60,20 @@ impl Tools {
         fs::copy(root.join(from), root.join(&to))
             .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
         process::run(root, &borrowed(variables), &format!("{} {to}", self.node))
+    }
+
+    /// Servers that are made with both SDKs.
+    pub(super) fn servers(&self, root: &Path) -> Result<[Reference; 2], String> {
+        // Imports are looked for beside the file that has them.
+        let (from, to) = ("xtask/src/mcp/server.mjs", root.join(NODE).join("server.mjs"));
+        fs::copy(root.join(from), &to)
+            .map_err(|error| format!("`{}` cannot be written: {error}", to.display()))?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
+        Ok([
+            Reference { name: "python", words: python.map(text) },
+            Reference { name: "node", words: [self.node.clone(), text(to)] },
+        ])
     }
 
     /// The inspector, over both transports.

@@ -23,6 +23,8 @@ pub enum Area {
     Keys,
     /// `.ai/threads`: not written.
     Threads,
+    /// `.ai/rye.lock`: not written.
+    Lock,
     /// `.git`, a folder or a file: not written.
     Git,
 }
@@ -33,6 +35,7 @@ impl Area {
             Self::SigningKeys => &[".ai", "config", "keys", "signing"],
             Self::Keys => &[".ai", "config", "keys"],
             Self::Threads => &[".ai", "threads"],
+            Self::Lock => &[".ai", "rye.lock"],
             Self::Git => &[".git"],
         }
     }
@@ -40,7 +43,7 @@ impl Area {
     fn closed_to(access: Access) -> &'static [Self] {
         match access {
             Access::Read => &[Self::SigningKeys],
-            Access::Write => &[Self::SigningKeys, Self::Keys, Self::Threads, Self::Git],
+            Access::Write => &[Self::SigningKeys, Self::Keys, Self::Threads, Self::Lock, Self::Git],
         }
     }
 }
@@ -55,6 +58,7 @@ impl fmt::Display for Area {
             Self::Threads => {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
             }
+            Self::Lock => "`.ai/rye.lock` says what somebody accepted, so tools do not write it",
             // Hooks and settings there are run by the next `git` of whoever works in the project, outside of any sandbox.
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
         })

@@ -1,6 +1,7 @@
 //! What programs are started with, and by whose rules.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -40,6 +41,8 @@ pub struct ProcessHost {
     pub bubblewrap: Vec<PathBuf>,
     /// What programs find in their environment; of it, only what [`ENVIRONMENT`] lists is handed on.
     pub environment: BTreeMap<String, String>,
+    /// Finds other variables of the operator's environment, by name, for programs whose configuration asks for them.
+    pub variables: Variables,
     /// Where the folder of each call is made, outside of the project.
     pub temporary: PathBuf,
     /// The operator's home folder, whose keys and passwords are hidden.
@@ -61,11 +64,44 @@ impl ProcessHost {
                 .map(PathBuf::from)
                 .into(),
             environment: BTreeMap::new(),
+            variables: Variables::none(),
             temporary: temporary.to_owned(),
             home: None,
             hidden: Vec::new(),
             found: Arc::default(),
         }
+    }
+}
+
+/// Looks a variable of the operator's environment up, at the moment when it is needed: none is kept.
+#[derive(Clone)]
+pub struct Variables(Arc<Lookup>);
+
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Variables {
+    /// Looks them up by this function.
+    #[must_use]
+    pub fn by(found: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(found))
+    }
+
+    /// The variable, where it is set.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<String> {
+        (self.0)(name)
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::by(|_| None)
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variables").finish_non_exhaustive()
     }
 }
 
@@ -105,6 +141,12 @@ impl Processes {
     #[must_use]
     pub fn runtime(&self, extension: &str) -> Option<&[String]> {
         self.rules.runtimes.get(extension).map(Vec::as_slice)
+    }
+
+    /// The variable of the operator's environment, where it is set.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.host.variables.find(name)
     }
 
     /// Which sandbox programs get: tried out at the first call, and known from then on.

@@ -26,10 +26,11 @@ const ERROR: usize = 16 * 1024;
 /// The most processes and threads of one call.
 const PROCESSES: u64 = 1024;
 
-/// What of the project stays as it is: who is trusted, what was done, and what the next `git` outside would run.
+/// What of the project stays as it is: who is trusted, what was done, what was accepted, and what the next `git` outside would
+/// run.
 ///
 /// All of `.git` is, because many files in it say what `git` runs, and a name in it may be given to a new one.
-const GUARDED: [&str; 3] = [".ai/config/keys", ".ai/threads", ".git"];
+const GUARDED: [&str; 4] = [".ai/config/keys", ".ai/rye.lock", ".ai/threads", ".git"];
 
 /// The largest file that a program writes, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
@@ -68,7 +69,7 @@ impl Processes {
     }
 
     /// What programs are started in, or why none is.
-    fn mode(&self) -> Result<Mode, StartError> {
+    pub(super) fn mode(&self) -> Result<Mode, StartError> {
         let report = self.sandbox();
         if report.may_start() {
             return Ok(report.mode());
@@ -79,7 +80,7 @@ impl Processes {
     }
 
     /// What is guarded is guarded where it is: a link would lead what is written to another place.
-    fn refuse_links(&self) -> Result<(), StartError> {
+    pub(super) fn refuse_links(&self) -> Result<(), StartError> {
         let mut places = GUARDED.into_iter().chain([".ai/config/keys/signing"]);
         let linked = places.find_map(|path| self.link_in(path));
         linked.map_or(Ok(()), |path| {
@@ -88,19 +89,24 @@ impl Processes {
         })
     }
 
-    fn launcher(&self) -> Option<&Path> {
+    pub(super) fn launcher(&self) -> Option<&Path> {
         self.host.launcher.as_deref().filter(|_| cfg!(target_os = "linux"))
     }
 
     /// A new folder that only this user can enter.
-    fn scratch(&self) -> Result<TempDir, StartError> {
+    pub(super) fn scratch(&self) -> Result<TempDir, StartError> {
         let made = tempfile::Builder::new().prefix("rye-").tempdir_in(&self.host.temporary);
         let made = made.map_err(io("make a folder for the call"))?;
         fs::create_dir(made.path().join("tmp")).map_err(io("make a folder for the call"))?;
         Ok(made)
     }
 
-    fn plan(&self, mode: Mode, scratch: &TempDir, job: &Job) -> Result<Plan, StartError> {
+    pub(super) fn plan(
+        &self,
+        mode: Mode,
+        scratch: &TempDir,
+        job: &Job,
+    ) -> Result<Plan, StartError> {
         let scratch = scratch.path().canonicalize().map_err(io("find the folder of the call"))?;
         let in_project = |path: &str| {
             let path = self.project.join(path);
@@ -140,7 +146,7 @@ impl Processes {
 
     /// The launcher with the plan, or the program itself where there is none.
     #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
-    fn command(&self, plan: &Plan, words: &[OsString]) -> Result<Command, StartError> {
+    pub(super) fn command(&self, plan: &Plan, words: &[OsString]) -> Result<Command, StartError> {
         let mut all = Vec::new();
         if let Some(launcher) = self.launcher() {
             let plan = serde_json::to_string(plan).map_err(io::Error::other);
@@ -256,7 +262,7 @@ impl Processes {
     }
 }
 
-fn io(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
+pub(super) fn io(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
     move |source| StartError::Io { action, source }
 }
 
@@ -274,14 +280,15 @@ fn written(script: &Script, scratch: &Path) -> Result<PathBuf, StartError> {
 }
 
 /// Ends a program with everything that it started, should nobody wait for it any more.
-struct Guard {
+#[derive(Debug)]
+pub(super) struct Guard {
     pid: Option<Pid>,
     has_launcher: bool,
     is_done: bool,
 }
 
 impl Guard {
-    fn over(child: &Child, has_launcher: bool) -> Self {
+    pub(super) fn over(child: &Child, has_launcher: bool) -> Self {
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         Self { pid, has_launcher, is_done: false }
     }

@@ -59,6 +59,7 @@ impl Arena {
             ("project/src/a.txt", "a\n"),
             ("project/.git/config", "[core]\n"),
             ("project/.ai/threads/t/transcript.jsonl", "{}\n"),
+            ("project/.ai/rye.lock", "version = 1\n"),
             ("project/.ai/config/keys/trusted/k.toml", "owner"),
             ("project/.ai/config/keys/signing/private_key.pem", CANARY),
             ("home/.ssh/id_rsa", CANARY),

@@ -160,6 +160,7 @@ const WRITING: &[Row] = &[
         "kko-",
         "(echo x > .ai/threads/t/new) 2>/dev/null && echo OUT; rm -f .ai/threads/t/new",
     ),
+    ("what was accepted", "kko-", "(echo >> .ai/rye.lock) 2>/dev/null && echo OUT"),
     (
         "a trusted key",
         "kko-",

@@ -6,4 +6,6 @@ mod arena;
 mod ending;
 mod escapes;
 mod results;
+#[cfg(feature = "mcp")]
+mod servers;
 mod users;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{approval, hooks, processes, provider, resilience, risk, trust, web};
+use super::{approval, hooks, processes, provider, resilience, risk, servers, trust, web};
 use crate::run_stream;
 
 /// The schema of one sort of file, or of what the program prints.
@@ -38,6 +38,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             schemars::schema_for!(risk::CapabilityRisk),
         ),
         row(hooks::HOOKS, "config/agent/hooks.yaml", hooks::hooks_schema()),
+        row(
+            servers::SERVERS,
+            "config/mcp/servers.yaml",
+            schemars::schema_for!(servers::ServersFile),
+        ),
         row(
             processes::PROCESSES,
             "config/agent/processes.yaml",
@@ -75,6 +80,7 @@ pub(crate) fn of_file(name: &str) -> Option<&'static str> {
         approval::FILE => Some(approval::APPROVAL),
         "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
         processes::FILE => Some(processes::PROCESSES),
+        servers::FILE => Some(servers::SERVERS),
         "agent/resilience" => Some(resilience::RESILIENCE),
         "trust" => Some(trust::TRUST),
         web::FILE => Some(web::WEB),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rye_resolve::ItemId;
 use rye_sign::Digest;
+use rye_tools::mcp::ToolSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Lock, LockError, Locked, LockedItem, LockedTool};
@@ -32,6 +33,27 @@ struct File {
     whole_project: bool,
     #[serde(default, rename = "directive", skip_serializing_if = "Vec::is_empty")]
     directives: Vec<DirectiveTable>,
+    #[serde(default, rename = "server", skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<ServerTable>,
+}
+
+/// What an MCP server offers.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerTable {
+    name: String,
+    sha256: String,
+    #[serde(default, rename = "tool")]
+    tools: Vec<ServerToolTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerToolTable {
+    name: String,
+    /// The members that are pinned, as canonical JSON.
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,7 +91,8 @@ struct ToolTable {
 
 pub(super) fn written(lock: &Lock) -> String {
     let directives = lock.directives.iter().map(|(id, locked)| table(id, locked)).collect();
-    let file = File { version: FORMAT, whole_project: lock.is_of_project, directives };
+    let servers = lock.servers.iter().map(|(name, set)| server_table(name, set)).collect();
+    let file = File { version: FORMAT, whole_project: lock.is_of_project, directives, servers };
     let text = toml::to_string_pretty(&file).expect("because names and texts are TOML");
     format!("{HEADER}{text}")
 }
@@ -87,7 +110,43 @@ pub(super) fn read(text: &str) -> Result<Lock, LockError> {
             return Err(unreadable(&format!("it has directive `{id}` twice")));
         }
     }
-    Ok(Lock { is_of_project: file.whole_project, directives })
+    let mut servers = BTreeMap::new();
+    for table in file.servers {
+        let (name, set) = server(table)?;
+        if servers.insert(name.clone(), set).is_some() {
+            return Err(unreadable(&format!("it has server `{name}` twice")));
+        }
+    }
+    Ok(Lock { is_of_project: file.whole_project, directives, servers })
+}
+
+fn server_table(name: &str, set: &ToolSet) -> ServerTable {
+    let tool = |(name, fields): (&str, &BTreeMap<String, String>)| ServerToolTable {
+        name: name.to_owned(),
+        fields: fields.clone(),
+    };
+    ServerTable {
+        name: name.to_owned(),
+        sha256: server_digest(set).to_string(),
+        tools: set.tools().map(tool).collect(),
+    }
+}
+
+fn server(table: ServerTable) -> Result<(String, ToolSet), LockError> {
+    let (server, mut set) = (table.name, ToolSet::default());
+    let stated = sha256(&table.sha256)?;
+    let tools = table.tools.len();
+    for tool in table.tools {
+        set.insert(&tool.name, tool.fields);
+    }
+    if server_digest(&set) != stated || set.tools().count() != tools {
+        return Err(LockError::EditedServer { server });
+    }
+    Ok((server, set))
+}
+
+fn server_digest(set: &ToolSet) -> Digest {
+    Digest::of(set.canonical().as_bytes())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

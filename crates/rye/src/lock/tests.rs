@@ -18,7 +18,17 @@ fn sample() -> Lock {
         system: texts.0,
         first_user_message: texts.1,
     };
-    Lock { is_of_project: true, directives: BTreeMap::from([("a/b".parse().unwrap(), locked)]) }
+    let listed = [serde_json::json!({
+        "name": "read", "description": "Reads \u{200b}\"it\".", "inputSchema": { "type": "object", "a": 1 }
+    })];
+    let mut lock = Lock {
+        is_of_project: true,
+        directives: BTreeMap::from([("a/b".parse().unwrap(), locked)]),
+        servers: BTreeMap::new(),
+    };
+    lock.insert_server("notes", ToolSet::of(&listed).unwrap());
+    lock.insert_server("silent", ToolSet::default());
+    lock
 }
 
 #[track_caller]
@@ -54,10 +64,11 @@ fn a_text_that_was_edited_is_refused() {
 #[test]
 fn a_directive_may_not_occur_twice() {
     let text = sample().to_string();
-    let twice =
-        text.split_once("[[directive]]").map(|(_, table)| format!("{text}\n[[directive]]{table}"));
+    let (header, rest) = text.split_once("[[directive]]").unwrap();
+    let (table, servers) = rest.split_once("[[server]]").unwrap();
+    let twice = format!("{header}[[directive]]{table}[[directive]]{table}[[server]]{servers}");
     refused(
-        &twice.unwrap(),
+        &twice,
         "the lock cannot be read: it has directive `a/b` twice; write it again with `rye lock`",
     );
 }
@@ -67,4 +78,13 @@ fn what_is_not_known_is_refused() {
     let text = sample().to_string().replacen("signer", "singer", 1);
     let error = text.parse::<Lock>().unwrap_err().to_string();
     assert!(error.contains("unknown field `singer`"), "{error}");
+}
+
+#[test]
+fn a_server_that_was_edited_is_refused() {
+    let text = sample().to_string().replacen("Reads", "Writes", 1);
+    refused(
+        &text,
+        "what server `notes` offers does not have the digest that the lock states; write it again with `rye lock --server notes`",
+    );
 }

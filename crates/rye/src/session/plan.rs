@@ -76,7 +76,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let mut offer = offer(library, &policy, &authority, &root, &programs, &reach, &asked)?;
     offer.palette = with_operations(offer.palette, rye, &authority, &asked, &offer.children)?;
     let web = reach.config.filter(|_| offer.reaches_web);
-    let Programs { processes, config } = programs;
+    let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
+    let Programs { processes, config, .. } = programs;
     let (processes, config) =
         if offer.starts_programs { (processes, config) } else { (None, None) };
     let resilience = library.config("agent/resilience")?;
@@ -88,7 +89,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         // Who waits for a child waits for that thread, and its money is set aside for that thread.
         hooks = hooks.never_continuing();
     }
-    let configs = [rye.trust_config.clone(), approval, risk, config, web, resilience, hooks_files];
+    let configs =
+        [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
     Ok(Plan {
         composed,

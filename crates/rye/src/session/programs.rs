@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rye_caps::Layer;
 use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
 use rye_thread::{Effect, Tool};
@@ -11,6 +12,8 @@ use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, bui
 use serde_json::{Map, Value, json};
 
 use super::error::PrepareError;
+#[cfg(feature = "mcp")]
+use super::servers::Servers;
 use crate::Rye;
 use crate::config::{PROCESSES_FILE, process_rules};
 
@@ -21,33 +24,68 @@ pub(crate) use rye_tools::BASH;
 pub(crate) struct Programs {
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) config: Option<Config>,
+    #[cfg(feature = "mcp")]
+    pub(crate) servers: Servers,
 }
 
 /// Reads how programs are started; nothing is started.
 pub(crate) fn programs(rye: &Rye) -> Result<Programs, PrepareError> {
+    let (processes, config) = processes(rye)?;
+    Ok(Programs {
+        #[cfg(feature = "mcp")]
+        servers: Servers::of(rye, processes.as_ref())?,
+        processes,
+        config,
+    })
+}
+
+fn processes(rye: &Rye) -> Result<(Option<Arc<Processes>>, Option<Config>), PrepareError> {
     let config = rye.library.config(PROCESSES_FILE)?;
     let rules = process_rules(config.as_ref())?;
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let made = rye.processes.clone().map(|host| Processes::new(host, rules, project));
-    let processes = made.transpose().map_err(PrepareError::Folder)?.map(Arc::new);
-    Ok(Programs { processes, config })
+    Ok((made.transpose().map_err(PrepareError::Folder)?.map(Arc::new), config))
+}
+
+impl Programs {
+    /// The configuration that says which MCP servers there are.
+    pub(crate) fn servers_config(&self) -> Option<&Config> {
+        #[cfg(feature = "mcp")]
+        return self.servers.config.as_ref();
+        #[cfg(not(feature = "mcp"))]
+        None
+    }
 }
 
 /// What runs behind a manifest.
 pub(crate) struct Behind {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) effect: Effect,
-    /// The function whose power it has, which its signer has to be allowed to grant.
-    pub(crate) function: String,
+    /// The function whose power it has, which its signer has to be allowed to grant; none where somebody else answers for that.
+    pub(crate) function: Option<String>,
     pub(crate) starts_programs: bool,
+    /// Whether it sends requests to other machines.
     pub(crate) reaches_web: bool,
+    /// Whether an MCP server answers.
+    pub(crate) uses_servers: bool,
 }
 
 impl Behind {
+    /// A tool that runs within this program.
+    pub(crate) fn within(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
+        let function = Some(function.to_owned());
+        let (starts_programs, reaches_web, uses_servers) = (false, false, false);
+        Self { tool, effect, function, starts_programs, reaches_web, uses_servers }
+    }
+
     /// A tool that sends requests.
     pub(crate) fn reaching(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
-        let function = function.to_owned();
-        Self { tool, effect, function, starts_programs: false, reaches_web: true }
+        Self { reaches_web: true, ..Self::within(tool, effect, function) }
+    }
+
+    /// A tool that starts programs.
+    fn starting(tool: Arc<dyn Tool>) -> Self {
+        Self { starts_programs: true, ..Self::within(tool, Effect::Once, BASH) }
     }
 }
 
@@ -55,25 +93,20 @@ impl Behind {
 pub(crate) fn behind(
     item: &Item<ToolManifest>,
     root: &Root,
-    processes: Option<&Arc<Processes>>,
+    programs: &Programs,
+    policy: &[Layer],
 ) -> Result<Behind, String> {
     let manifest = item.content.value();
-    let starts = |tool| Behind {
-        tool,
-        effect: Effect::Once,
-        function: BASH.to_owned(),
-        starts_programs: true,
-        reaches_web: false,
-    };
-    let able = || processes.ok_or("this program does not start others".to_owned());
+    let starts = Behind::starting;
+    let able =
+        || programs.processes.as_ref().ok_or("this program does not start others".to_owned());
     match &manifest.executor {
         Executor::Builtin { function, .. } if function == BASH => Ok(starts(bash(able()?))),
         Executor::Builtin { function, .. } => {
             let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
                 return Err(format!("this version has no builtin function `{function}`"));
             };
-            let function = function.clone();
-            Ok(Behind { tool, effect, function, starts_programs: false, reaches_web: false })
+            Ok(Behind::within(tool, effect, function))
         }
         Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
         Executor::Script { extension, network, timeout_seconds, .. } => {
@@ -83,8 +116,25 @@ pub(crate) fn behind(
                 format!("no configuration says what runs `.{extension}`; add it to `runtimes` of `{PROCESSES_FILE}` in the user space")
             })
         }
-        _ => Err("this version runs no tools with `executor: mcp`".to_owned()),
+        Executor::Mcp { .. } => of_server(item, programs, policy),
+        _ => Err("this version runs no such tools".to_owned()),
     }
+}
+
+/// Whoever signed the server's configuration answers for the program; what a server says of its tools' effects is not believed.
+#[cfg(feature = "mcp")]
+fn of_server(
+    item: &Item<ToolManifest>,
+    programs: &Programs,
+    policy: &[Layer],
+) -> Result<Behind, String> {
+    let tool = programs.servers.tool(item, policy)?;
+    Ok(Behind { function: None, uses_servers: true, ..Behind::starting(tool) })
+}
+
+#[cfg(not(feature = "mcp"))]
+fn of_server(_: &Item<ToolManifest>, _: &Programs, _: &[Layer]) -> Result<Behind, String> {
+    Err("this build of Rye runs no tools with `executor: mcp`".to_owned())
 }
 
 fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
@@ -156,11 +206,9 @@ impl Rye {
     ///
     /// Without a project, and when the configuration of programs is refused.
     pub fn sandbox(&self) -> Result<Option<Report>, PrepareError> {
-        Ok(programs(self)?.processes.map(|processes| processes.sandbox().clone()))
+        Ok(processes(self)?.0.map(|processes| processes.sandbox().clone()))
     }
-}
 
-impl Rye {
     /// What there is to warn of before tools start programs here; nothing where the sandbox keeps everything in, and for a
     /// host that starts none. It is found out by starting one.
     ///
@@ -168,7 +216,7 @@ impl Rye {
     ///
     /// Without a project, and when the configuration of programs is refused.
     pub fn sandbox_warning(&self) -> Result<Option<String>, PrepareError> {
-        Ok(programs(self)?.processes.as_deref().and_then(sandbox_warning))
+        Ok(processes(self)?.0.as_deref().and_then(sandbox_warning))
     }
 }
 

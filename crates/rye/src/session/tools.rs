@@ -30,6 +30,8 @@ pub(crate) struct Offer {
     pub(crate) starts_programs: bool,
     /// Whether an offered tool reaches other machines.
     pub(crate) reaches_web: bool,
+    /// Whether an offered tool is one of an MCP server.
+    pub(crate) uses_servers: bool,
     /// What the tools know of other threads, once the thread is driven.
     pub(crate) children: Arc<Handle>,
 }
@@ -50,7 +52,7 @@ pub(crate) fn offer(
     asked: &Grant,
 ) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut items, mut starts_programs, mut reaches_web) = (Vec::new(), false, false);
+    let (mut items, mut needed) = (Vec::new(), Needs::default());
     let children = Arc::new(Handle::default());
     for listed in library.list(ItemKind::Tool)? {
         let Some(capability) = covered(&listed.id, authority) else { continue };
@@ -65,8 +67,7 @@ pub(crate) fn offer(
             Ok(item) => {
                 match offered(&item, policy, capability, root, (programs, reach), &children) {
                     Ok((entry, needs)) => {
-                        starts_programs |= needs.programs;
-                        reaches_web |= needs.web;
+                        needed = needed.and(needs);
                         entries.push(entry.asking_for(asked));
                         items.push(item);
                     }
@@ -81,7 +82,17 @@ pub(crate) fn offer(
         Some(error) => Err(error),
         None => {
             let palette = forking(Palette::new(entries)?, authority, asked, &children)?;
-            Ok(Offer { palette, items, withheld, starts_programs, reaches_web, children })
+            let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } =
+                needed;
+            Ok(Offer {
+                palette,
+                items,
+                withheld,
+                starts_programs,
+                reaches_web,
+                uses_servers,
+                children,
+            })
         }
     }
 }
@@ -121,10 +132,21 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
 }
 
 /// What a tool needs beside the project.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Needs {
     programs: bool,
     web: bool,
+    servers: bool,
+}
+
+impl Needs {
+    fn and(self, other: Self) -> Self {
+        Self {
+            programs: self.programs || other.programs,
+            web: self.web || other.web,
+            servers: self.servers || other.servers,
+        }
+    }
 }
 
 /// The tool as it is offered, and what it needs.
@@ -140,25 +162,26 @@ fn offered(
     let own =
         function_of(manifest).filter(|function| format!("rye/{function}") == THREAD_DIRECTIVE);
     if let Some(function) = own {
-        vouch(item, policy, &capability, function)?;
+        vouch(item, policy, &capability, Some(function))?;
         let spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
         let (id, children) = (item.id.as_str(), Arc::clone(children));
         return Ok((PaletteEntry::spawning(id, spec, capability, children), Needs::default()));
     }
     let special = of_threads(manifest, children).map(Ok);
     let special = special.or_else(|| sent(manifest, reach.web.as_ref()));
-    let Behind { tool, effect, function, starts_programs, reaches_web } = match special {
+    let behind = match special {
         Some(special) => special?,
-        None => behind(item, root, programs.processes.as_ref())?,
+        None => behind(item, root, programs, policy)?,
     };
-    vouch(item, policy, &capability, &function)?;
+    let Behind { tool, effect, function, starts_programs, reaches_web, uses_servers } = behind;
+    vouch(item, policy, &capability, function.as_deref())?;
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
         spec = spec.with_output_schema(schema.clone());
     }
     let id = item.id.as_str();
     let entry = PaletteEntry::new(id, spec, capability, effect, tool);
-    let needs = Needs { programs: starts_programs, web: reaches_web };
+    let needs = Needs { programs: starts_programs, web: reaches_web, servers: uses_servers };
     Ok((entry.with_aliases(&aliases(id)), needs))
 }
 
@@ -174,8 +197,7 @@ fn function_of(manifest: &ToolManifest) -> Option<&str> {
 fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Behind> {
     let function = function_of(manifest)?;
     let (tool, effect) = thread_tool(function, children)?;
-    let function = function.to_owned();
-    Some(Behind { tool, effect, function, starts_programs: false, reaches_web: false })
+    Some(Behind::within(tool, effect, function))
 }
 
 /// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and
@@ -185,13 +207,15 @@ fn vouch(
     item: &Item<ToolManifest>,
     policy: &[Layer],
     capability: &Capability,
-    function: &str,
+    function: Option<&str>,
 ) -> Result<(), String> {
     let signer =
         of_signer(policy, item.content.provenance()).map_err(|error| with_causes(&error))?;
-    let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"))
+    let behind = function
+        .map(|function| Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}")))
+        .transpose()
         .map_err(|error| error.to_string())?;
-    for capability in [capability, &behind] {
+    for capability in std::iter::once(capability).chain(&behind) {
         signer.permit(capability).map(drop).map_err(|denied| denied.to_string())?;
     }
     Ok(())

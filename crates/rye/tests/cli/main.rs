@@ -25,6 +25,7 @@ mod resuming;
 mod reviewing;
 mod running;
 mod searching;
+mod servers;
 mod session;
 mod streaming;
 mod surroundings;

@@ -11,6 +11,8 @@ const LOOK: &[&str] = &["read", "ls", "glob", "grep"];
 const CHANGE: &[&str] = &["write", "edit"];
 const WRITE: &[&str] = &["write"];
 
+const LOCK: &str = "`.ai/rye.lock` says what somebody accepted, so tools do not write it";
+
 pub(super) const ROWS: &[Row] = &[
     // By the text of the path.
     (ALL, "../outside/secret.txt", Parent),
@@ -83,6 +85,8 @@ pub(super) const ROWS: &[Row] = &[
     (WRITE, "new-thread", Threads),
     (CHANGE, "notes/sneak/transcript.jsonl", Threads),
     (WRITE, ".ai/threads::$DATA/x", Threads),
+    (CHANGE, ".ai/rye.lock", Because(LOCK)),
+    (WRITE, ".AI/Rye.Lock", Because(LOCK)),
     // `git`, which runs what is there.
     (CHANGE, ".git/config", Git),
     (CHANGE, ".git", Git),

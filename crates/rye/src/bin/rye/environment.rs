@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rye::resolve::{Spaces, project_root};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
-use rye::tools::{ENVIRONMENT, ProcessHost, SystemNames};
+use rye::tools::{ENVIRONMENT, ProcessHost, SystemNames, Variables};
 use rye::{Rye, Setup, shipped};
 
 use crate::args::Global;
@@ -189,6 +189,7 @@ impl Environment {
         host.launcher = env::current_exe().ok();
         let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
+        host.variables = Variables::by(Self::variable);
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let keys = self.user.iter().chain(&self.global.system);
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();

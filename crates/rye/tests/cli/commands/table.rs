@@ -225,6 +225,16 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Trusting, "mcp --allow-origin http://localhost", 2),
         ],
     ),
+    // What it shows of a server is in `servers.rs`, beside the servers.
+    (
+        "mcp discover",
+        &[
+            (Trusting, "mcp discover --help", 0),
+            (Trusting, "mcp discover notes", 3),
+            (Trusting, "mcp discover", 2),
+            (Trusting, "mcp discover notes --into team", 2),
+        ],
+    ),
     (
         "new directive",
         &[

@@ -17,10 +17,10 @@ use crate::{files, output};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Signatures are not looked at; `rye verify` does that. With --locked nothing is checked but that everything \
-                  is as `rye lock` wrote it down.\n\n\
+                  is as `rye lock` wrote it down; no program is started for that, but with --servers.\n\n\
                   Examples:\n  rye check\n  rye check .ai/directives/notes/index.md --json\n  \
                   rye check .ai/directives/notes/index.md --ast\n  rye check --format github\n  \
-                  rye check --format sarif > rye.sarif\n  rye check --locked"
+                  rye check --format sarif > rye.sarif\n  rye check --locked\n  rye check --locked --servers"
 )]
 pub(crate) struct Arguments {
     /// Files, folders or patterns; default: the project's `.ai` folder
@@ -34,6 +34,10 @@ pub(crate) struct Arguments {
     /// Fail when an item, a tool or a text of a locked directive differs from `.ai/rye.lock`
     #[arg(long, conflicts_with = "paths")]
     locked: bool,
+    /// Start each MCP server that is locked instead, and fail when it does not offer what `.ai/rye.lock` says
+    #[cfg(feature = "mcp")]
+    #[arg(long, requires = "locked")]
+    servers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,6 +47,10 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    #[cfg(feature = "mcp")]
+    if arguments.servers {
+        return super::lock::check_servers(environment);
+    }
     if arguments.locked {
         return super::lock::check(environment);
     }

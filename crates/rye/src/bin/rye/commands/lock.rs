@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+#[cfg(feature = "mcp")]
+use rye::ServerChange;
 use rye::resolve::{ItemId, ItemKind, Listed, Space};
 use rye::{Lock, LockReport, PlanRequest, PrepareError, Rye};
 use serde_json::{Value, json};
@@ -21,17 +23,27 @@ use crate::{files, output};
                   thread begins with, placeholders as written. Commit it; a change of it is a change of what a model reads, \
                   and is reviewed as one. With ids, only these are written anew; without, `rye check --locked` also names \
                   directives that the project gained since.\n\n\
-                  Examples:\n  rye lock\n  rye lock notes/index\n  rye check --locked"
+                  With --server, an MCP server is started and all that it offers is written down, after what changed in it is \
+                  shown; a thread calls a server only while it offers just that. Directives are left as they were locked.\n\n\
+                  Examples:\n  rye lock\n  rye lock notes/index\n  rye lock --server notes\n  rye check --locked"
 )]
 pub(crate) struct Arguments {
     /// Directives by id or file; default: every directive of the project, and no other
     directives: Vec<String>,
+    /// Write down what this MCP server offers, and accept it (may be given many times)
+    #[cfg(feature = "mcp")]
+    #[arg(long = "server", value_name = "NAME", conflicts_with = "directives")]
+    servers: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    #[cfg(feature = "mcp")]
+    if !arguments.servers.is_empty() {
+        return lock_servers(&arguments.servers, environment);
+    }
     let (path, rye) = (path(environment)?, environment.rye()?);
     let (mut lock, ids) = match arguments.directives.as_slice() {
-        [] => (Lock::of_project(), own(&rye)?),
+        [] => (Lock::of_project().with_servers_of(servers_of(&path)), own(&rye)?),
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
             (
@@ -53,6 +65,96 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         println!("{} locked in {}", output::counted(ids.len(), "directive"), path.display());
     }
     Ok(Exit::Fine)
+}
+
+/// The lock as far as its servers go. One that cannot be read is what this command mends; then no server is accepted any
+/// more, and that is said.
+fn servers_of(path: &Path) -> Lock {
+    if !path.exists() {
+        return Lock::default();
+    }
+    read(path).unwrap_or_else(|failure| {
+        output::warnings(&[format!("what MCP servers offer is not locked any more: {failure}")]);
+        Lock::default()
+    })
+}
+
+/// The lock, or an empty one where there is none.
+#[cfg(feature = "mcp")]
+pub(crate) fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
+    let path = path(environment)?;
+    if path.exists() { read(&path) } else { Ok(Lock::default()) }
+}
+
+/// Accepts what servers offer, one after the other; what was written for one stays when the next cannot be asked.
+#[cfg(feature = "mcp")]
+fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, Failure> {
+    let (path, rye) = (path(environment)?, environment.rye()?);
+    let mut lock = read_if_any(environment)?;
+    let mut rows = Vec::new();
+    for server in servers {
+        let offered = super::mcp::server_tools(&rye, server)?;
+        let changes = offered.changes(lock.server(server));
+        if !environment.json() {
+            print_changes(&changes);
+            offered.suspicions().iter().for_each(|it| println!("look twice: {}", output::line(it)));
+            let tools = output::counted(offered.tools.len(), "tool");
+            println!("server {server} locked with {tools} in {}", path.display());
+        }
+        let told: Value = changes.iter().map(ServerChange::to_json).collect();
+        rows.push(json!({ "server": server, "tools": offered.tools.len(), "changes": told }));
+        lock.insert_server(server, offered.set);
+        files::write(&path, &lock.to_string())?;
+    }
+    if environment.json() {
+        output::json(&json!({ "path": output::path(&path), "servers": rows }));
+    }
+    Ok(Exit::Fine)
+}
+
+/// What changed in a server, with the texts before and after.
+#[cfg(feature = "mcp")]
+pub(crate) fn print_changes(changes: &[ServerChange]) {
+    for change in changes {
+        println!("  {}", change.change);
+        if let Some(text) = &change.text {
+            print!("{}", output::visible(&text.diff));
+        }
+    }
+}
+
+/// `rye check --locked --servers`: starts the servers that are locked and tells what they do not offer as it was.
+#[cfg(feature = "mcp")]
+pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> {
+    let rye = environment.rye()?;
+    let lock = read_if_any(environment)?;
+    let mut rows = Vec::new();
+    for (server, set) in lock.servers() {
+        let found = super::mcp::server_tools(&rye, server).map(|it| it.changes(Some(set)));
+        if !environment.json() {
+            match &found {
+                Ok(changes) if changes.is_empty() => println!("server {server} as locked"),
+                Ok(changes) => {
+                    println!("server {server} not as locked");
+                    print_changes(changes);
+                }
+                Err(failure) => println!("server {server} not asked: {failure}"),
+            }
+        }
+        rows.push((server, found));
+    }
+    let is_fine = |found: &Result<Vec<_>, _>| found.as_ref().is_ok_and(Vec::is_empty);
+    let all_fine = rows.iter().all(|(_, found)| is_fine(found));
+    if environment.json() {
+        let row = |(server, found): &(&str, Result<Vec<ServerChange>, Failure>)| {
+            let changes =
+                found.as_ref().map(|it| it.iter().map(ServerChange::to_json).collect::<Value>());
+            let error = found.as_ref().err().map(ToString::to_string);
+            json!({ "server": server, "ok": is_fine(found), "changes": changes.ok(), "error": error })
+        };
+        output::json(&rows.iter().map(row).collect());
+    }
+    Ok(if all_fine { Exit::Fine } else { Exit::Failed })
 }
 
 /// `rye check --locked`: tells what is not as it was locked, and nothing else.

@@ -1,14 +1,18 @@
 //! `rye mcp`.
 
+mod discover;
+
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use rye::caps::{Grant, Kind, Pattern, Primary, risk::Acknowledgement};
 use rye::resolve::ItemId;
 use rye::thread::ThreadId;
-use rye::{HttpOptions, McpServer, ProviderChoice, ServeError, ServerHost, reading};
+use rye::{
+    HttpOptions, McpServer, ProviderChoice, Rye, ServeError, ServerHost, ServerTools, reading,
+};
 
 use super::run::{Variables, random, told_to_stop};
 use crate::clock::SystemClock;
@@ -20,6 +24,7 @@ use crate::key_store::signing_key_if_any;
 /// Serve the project's items to MCP clients, over standard input and output or over HTTP
 #[derive(Debug, Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     after_help = "Clients may search and load, and take directives and knowledge into their conversation. Everything else is what\n\
                   you add with `--allow`: tools that they call, directives that they run, items that they sign with your key.\n\
                   A pattern that is too dangerous by `config/agent/capability_risk.yaml` is refused unless you acknowledge it.\n\n\
@@ -29,6 +34,8 @@ use crate::key_store::signing_key_if_any;
                   rye mcp --allow 'rye.execute.directive.notes.*' --http 127.0.0.1:8931"
 )]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Let clients do what this capability pattern covers (may be given many times)
     #[arg(long, value_name = "PATTERN", help_heading = "Clients")]
     allow: Vec<Pattern>,
@@ -45,6 +52,11 @@ pub(crate) struct Arguments {
     /// Let web pages of this origin call the server, such as `http://localhost:6274` (may be given many times)
     #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = "HTTP")]
     allow_origin: Vec<Origin>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Discover(discover::Arguments),
 }
 
 /// `RISK=REASON`.
@@ -84,6 +96,21 @@ impl FromStr for Origin {
 const SHORTEST_TOKEN: usize = 16;
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    match &arguments.action {
+        Some(Action::Discover(arguments)) => discover::run(arguments, environment),
+        None => serve(arguments, environment),
+    }
+}
+
+/// What a server of the configuration offers, for which it is started.
+pub(super) fn server_tools(rye: &Rye, server: &str) -> Result<ServerTools, Failure> {
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let offered = runtime.block_on(rye.server_tools(server));
+    offered.map_err(|error| Failure::of(&error, error.class().into()))
+}
+
+fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let added: Grant = arguments.allow.iter().cloned().collect();
     refuse_risks(&added, &arguments.acknowledge, environment)?;
     let token = Environment::variable("RYE_MCP_TOKEN");

@@ -1,0 +1,96 @@
+//! What a server may ask of us, which is nothing, and what it may tell.
+
+#![expect(
+    deprecated,
+    reason = "older servers ask for what newer revisions left out, and are refused"
+)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorCode, ErrorData,
+    Implementation, ListRootsResult, ProgressNotificationParam, ProgressToken,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use tokio::sync::broadcast;
+
+/// How many pieces of progress wait for a call that is slow to read them; older ones are lost.
+const WAITING: usize = 64;
+
+/// One piece of progress is this many characters at most.
+const PIECE: usize = 500;
+
+/// Progress of some call, as a line.
+#[derive(Debug, Clone)]
+pub(super) struct Progress {
+    pub(super) token: ProgressToken,
+    pub(super) line: String,
+}
+
+/// The client's side of a connection: without a model to sample, roots to list or somebody to ask.
+#[derive(Debug)]
+pub(super) struct Client {
+    progress: broadcast::Sender<Progress>,
+    /// Whether the server said that its tools changed since this was last taken.
+    is_changed: AtomicBool,
+}
+
+impl Client {
+    pub(super) fn new() -> Self {
+        Self { progress: broadcast::Sender::new(WAITING), is_changed: AtomicBool::new(false) }
+    }
+
+    pub(super) fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    pub(super) fn take_change(&self) -> bool {
+        self.is_changed.swap(false, Ordering::Relaxed)
+    }
+}
+
+// To be asked to sample is refused by the library already.
+impl ClientHandler for Client {
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        Err(refused("roots/list"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Err(refused("elicitation/create"))
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let message: String = told.message.unwrap_or_default().chars().take(PIECE).collect();
+        let line = format!("{}{of} {message}", told.progress);
+        // Nobody listens when no call is under way.
+        let _nobody = self
+            .progress
+            .send(Progress { token: told.progress_token, line: line.trim_end().to_owned() + "\n" });
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let own = Implementation::new("rye", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), own)
+    }
+}
+
+fn refused(method: &'static str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}

@@ -1,0 +1,263 @@
+//! Tools of MCP servers: what they get, what they give, and what a server cannot do.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
+use rye_tools::mcp::{Connections, Server, ServerProgram, ToolSet, Wrapper};
+use rye_tools::sandbox::Mode;
+use rye_tools::{Rules, Variables};
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, CANARY, launcher, living, permit};
+
+/// A server of the fixture, in a project.
+struct Place {
+    arena: Arena,
+    connections: Arc<Connections>,
+    server: Server,
+    pinned: Arc<ToolSet>,
+}
+
+/// The fixture, where the sandbox shows it: of the folder for temporary files, a program sees its own alone.
+fn server(arena: &Arena, argument: &str) -> Server {
+    let program = arena.root.join("outside/mcp_server");
+    if !program.exists() {
+        std::fs::copy(launcher().with_file_name("mcp_server"), &program).unwrap();
+    }
+    let mut program = ServerProgram::new(program.to_str().unwrap());
+    program.arguments = vec![argument.to_owned()];
+    let mut server = Server::new("faults", program);
+    server.startup_seconds = Some(60);
+    server
+}
+
+impl Place {
+    async fn new(argument: &str) -> Self {
+        let arena = Arena::new();
+        let connections = Connections::new(&arena.processes(strongest(&arena), Rules::default()));
+        let server = server(&arena, argument);
+        let (set, _) = connections.discover(&server).await.unwrap();
+        Self { arena, connections, server, pinned: Arc::new(set) }
+    }
+
+    fn wrapper(&self, tool: &str) -> Wrapper {
+        Wrapper::new(self.server.clone(), Arc::clone(&self.pinned), tool)
+    }
+
+    fn tool(&self, tool: &str) -> Arc<dyn Tool> {
+        self.wrapper(tool).tool(&json!({ "type": "object" }), &self.connections).unwrap()
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        self.tool(tool).call(&permit(), arguments).await
+    }
+}
+
+fn strongest(arena: &Arena) -> Mode {
+    let modes = Mode::ALL.into_iter().filter(|mode| *mode != Mode::None);
+    modes.into_iter().find(|mode| arena.in_mode(*mode).is_some()).unwrap_or(Mode::None)
+}
+
+fn ok(content: Value) -> ToolOutput {
+    ToolOutput::ok(content)
+}
+
+#[tokio::test]
+async fn arguments_go_and_results_come() {
+    let place = Place::new("").await;
+    assert_eq!(place.call("echo", json!({ "a": [1, "b"] })).await, ok(json!({ "a": [1, "b"] })));
+    let failed = place.call("fails", json!({})).await;
+    assert_eq!(failed, ToolOutput::error(json!({ "error": "there is no such page" })));
+    let refused = place.call("refuses", json!({})).await;
+    let message = "server `faults`: the server answered with an error: not like this";
+    assert_eq!(refused, ToolOutput::error(json!({ "error": message })));
+    let long = place.call("long", json!({})).await.content;
+    assert!(long.as_str().unwrap().contains("[176128 bytes left out]"));
+}
+
+#[tokio::test]
+async fn what_is_fixed_no_caller_changes() {
+    let place = Place::new("").await;
+    let mut wrapper = place.wrapper("echo");
+    wrapper.fixed = json!({ "action": "read" }).as_object().unwrap().clone();
+    wrapper.nested_in = Some("params".to_owned());
+    let nested = wrapper.clone().tool(&json!({}), &place.connections).unwrap();
+    let sent = nested.call(&permit(), json!({ "action": "erase", "tool": "dies" })).await;
+    let params = json!({ "action": "erase", "tool": "dies" });
+    assert_eq!(sent, ok(json!({ "action": "read", "params": params })));
+    wrapper.nested_in = None;
+    let beside = wrapper.tool(&json!({}), &place.connections).unwrap();
+    for arguments in [json!({ "action": "erase" }), json!({ "action": null })] {
+        let refused = beside.call(&permit(), arguments).await;
+        let message = "the argument `action` is fixed; leave it out";
+        assert_eq!(refused, ToolOutput::refused(json!({ "error": message })));
+    }
+    // Names that a caller gives are arguments and nothing else.
+    let sent = beside.call(&permit(), json!({ "name": "dies", "server": "other" })).await;
+    assert_eq!(sent, ok(json!({ "action": "read", "name": "dies", "server": "other" })));
+}
+
+#[tokio::test]
+async fn one_server_serves_all_calls() {
+    let place = Place::new("").await;
+    let mark = format!("one-{}", std::process::id());
+    let mut wrapper = place.wrapper("echo");
+    wrapper.server.program.arguments = vec!["".to_owned(), mark.clone()];
+    let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
+    for n in 0..5 {
+        assert_eq!(tool.call(&permit(), json!({ "n": n })).await, ok(json!({ "n": n })));
+    }
+    let servers = living(&mark).into_iter().filter(|line| !line.contains("--rye-launch")).count();
+    assert_eq!(servers, 1, "{:?}", living(&mark));
+    drop((tool, place));
+    soon("the server ends with the connections", || living(&mark).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_changes_its_tools_is_not_called_any_more() {
+    let place = Place::new("").await;
+    assert_eq!(place.call("change", json!({})).await, ok(json!("changed")));
+    let refused = place.call("echo", json!({})).await;
+    assert_eq!(refused.status, ToolStatus::Refused, "{refused:?}");
+    assert_eq!(refused.content["changes"], json!(["tool `more` is new"]));
+    let mut other = place.wrapper("echo");
+    let mut pinned = ToolSet::default();
+    pinned.insert("echo", std::collections::BTreeMap::new());
+    other.pinned = Arc::new(pinned);
+    let other = other.tool(&json!({}), &place.connections).unwrap();
+    let refused = other.call(&permit(), json!({})).await;
+    assert_eq!(refused.status, ToolStatus::Refused, "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_server_gets_no_keys_and_reads_none() {
+    let arena = Arena::new();
+    let mode = strongest(&arena);
+    let mut host = arena.host();
+    host.modes = vec![mode];
+    host.variables = Variables::by(|name| (name == "HANDED").then(|| "on".to_owned()));
+    let processes = rye_tools::Processes::new(host, Rules::default(), &arena.root.join("project"));
+    let connections = Connections::new(&Arc::new(processes.unwrap()));
+    let mut server = server(&arena, "");
+    server.program.variables = vec!["HANDED".to_owned()];
+    server.program.environment.insert("FIXED".to_owned(), "value".to_owned());
+    let (set, _) = connections.discover(&server).await.unwrap();
+    let tool = Wrapper::new(server.clone(), Arc::new(set.clone()), "env");
+    let tool = tool.tool(&json!({}), &connections).unwrap();
+    let paths = [
+        "home/.ssh/id_rsa",
+        "home/.netrc",
+        "project/key",
+        "project/.ai/config/keys/signing/private_key.pem",
+    ];
+    let paths: Vec<String> =
+        paths.iter().map(|path| arena.root.join(path).display().to_string()).collect();
+    let seen = tool.call(&permit(), json!({ "paths": paths })).await.content;
+    assert!(!seen["variables"].to_string().contains(CANARY), "{seen}");
+    assert_eq!(
+        (&seen["variables"]["FIXED"], &seen["variables"]["HANDED"]),
+        (&json!("value"), &json!("on"))
+    );
+    if mode != Mode::None {
+        assert!(!seen.to_string().contains(CANARY), "{mode}: {seen}");
+    }
+    server.program.variables = vec!["UNSET".to_owned()];
+    let error = connections.discover(&server).await.unwrap_err().to_string();
+    assert_eq!(error, "the variable `UNSET`, which the server is handed, is not set");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_its_client_for_something_gets_nothing() {
+    let place = Place::new("").await;
+    let asked = place.call("asks", json!({})).await;
+    assert_eq!(asked, ok(json!({ "answered": [false, false] })));
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Told(Mutex<String>);
+
+impl OutputSink for Told {
+    fn output(&self, _: OutputStream, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
+}
+
+#[tokio::test]
+async fn progress_is_told_and_who_stops_waiting_says_so() {
+    let place = Place::new("").await;
+    let mut wrapper = place.wrapper("slow");
+    wrapper.timeout_seconds = Some(1);
+    let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
+    let told = Told::default();
+    let late = tool.watched(&permit(), json!({}), &told).await;
+    let message = "server `faults`: the server did not answer within 1 s";
+    assert_eq!(late, ToolOutput::error(json!({ "error": message })));
+    assert_eq!(*told.0.lock().unwrap(), "1 of 2 half\n");
+    let cancelled = place.arena.root.join("project/cancelled");
+    soon("the server is told when time is up", || cancelled.exists()).await;
+    std::fs::remove_file(&cancelled).unwrap();
+    // Dropped in the middle, as by a thread that is cancelled.
+    let slow = place.tool("slow");
+    let told = Told::default();
+    let (permit, begun) = (permit(), Instant::now());
+    let call = slow.watched(&permit, json!({}), &told);
+    let half = async {
+        while told.0.lock().unwrap().is_empty() && begun.elapsed() < Duration::from_secs(20) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! { _ = call => {}, () = half => {} }
+    soon("the server is told when a call is dropped", || cancelled.exists()).await;
+    assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));
+}
+
+/// Waits for what happens by itself, and lets it.
+async fn soon(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again_a_few_times() {
+    let place = Place::new("").await;
+    for _ in 0..3 {
+        let gone = place.call("dies", json!({})).await;
+        let message = "server `faults`: the server is gone: the connection ended";
+        assert_eq!((gone.status, &gone.content["error"]), (ToolStatus::Error, &json!(message)));
+    }
+    let message = "server `faults`: the server was started 3 times and did not last";
+    let refused = place.call("echo", json!({})).await;
+    assert_eq!(refused, ToolOutput::error(json!({ "error": message })));
+}
+
+#[tokio::test]
+async fn a_message_without_end_ends_the_connection() {
+    let place = Place::new("").await;
+    let gone = place.call("monster", json!({})).await;
+    let message = "server `faults`: the server is gone: it sent a message of more than 4 MiB";
+    assert_eq!(gone.content["error"], message);
+    assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));
+}
+
+#[tokio::test]
+async fn what_is_no_protocol_is_passed_over_or_refused() {
+    let place = Place::new("garbage").await;
+    assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));
+    for (argument, expected) in [
+        ("flood", "the server did not begin: it sent a message of more than 4 MiB"),
+        ("early", "the server did not begin: connection closed: "),
+        ("mute", "the server did not answer within 1 s"),
+    ] {
+        let mut server = server(&place.arena, argument);
+        if argument == "mute" {
+            server.startup_seconds = Some(1);
+        }
+        let error = place.connections.discover(&server).await.unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{argument}: {error}");
+    }
+}

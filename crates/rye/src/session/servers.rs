@@ -1,0 +1,117 @@
+//! Tools of MCP servers: which server a wrapper means, who answers for it, and what was locked of it (SPEC 5.1, 9.4).
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+
+use rye_caps::{Capability, Kind, Layer, Primary};
+use rye_parse::{Executor, ToolManifest};
+use rye_resolve::{Config, Item};
+use rye_thread::{Tool, read_plain};
+use rye_tools::mcp::{Connections, Server, ToolSet, Wrapper};
+use rye_tools::{BASH, Processes};
+use serde_json::Value;
+
+use super::authority::of_signer;
+use super::error::PrepareError;
+use super::with_causes;
+use crate::config::{SERVERS_FILE, servers};
+use crate::{Lock, Rye};
+
+/// The servers that wrappers may name.
+pub(crate) struct Servers {
+    pub(crate) config: Option<Config>,
+    connections: Option<Arc<Connections>>,
+    lock: PathBuf,
+    locked: OnceCell<Result<Lock, String>>,
+}
+
+/// The longest lock that is read, in bytes.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+impl Servers {
+    /// Reads which servers there are; none is started.
+    pub(crate) fn of(rye: &Rye, processes: Option<&Arc<Processes>>) -> Result<Self, PrepareError> {
+        let config = rye.library.config(SERVERS_FILE)?;
+        servers(config.as_ref())?;
+        let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
+        let connections = processes.map(|processes| connections(rye, processes));
+        let (lock, locked) = (project.join(".ai/rye.lock"), OnceCell::new());
+        Ok(Self { config, connections, lock, locked })
+    }
+
+    /// The tool of a server that a verified manifest wraps, or why it cannot be offered.
+    pub(super) fn tool(
+        &self,
+        item: &Item<ToolManifest>,
+        policy: &[Layer],
+    ) -> Result<Arc<dyn Tool>, String> {
+        let manifest = item.content.value();
+        let Executor::Mcp { server, tool, fixed_params, params_key, timeout_seconds, .. } =
+            &manifest.executor
+        else {
+            return Err("its executor is no MCP server".to_owned());
+        };
+        let server = self.server(server, policy)?;
+        let connections =
+            self.connections.as_ref().ok_or("this program does not start others".to_owned())?;
+        let pinned = self.pinned(&server.name)?;
+        let mut wrapper = Wrapper::new(server, Arc::new(pinned), tool);
+        wrapper.fixed = fixed_params.clone();
+        wrapper.nested_in = params_key.clone();
+        wrapper.timeout_seconds = *timeout_seconds;
+        wrapper.tool(&manifest.input_schema, connections).map_err(|error| error.to_string())
+    }
+
+    /// The server of that name, if the operator's policy and whoever signed the file that says what it is may start programs.
+    pub(crate) fn server(&self, name: &str, policy: &[Layer]) -> Result<Server, String> {
+        let mut servers = servers(self.config.as_ref()).map_err(|error| with_causes(&error))?;
+        let (server, layer) = servers.remove(name).ok_or_else(|| {
+            format!(
+                "no configuration has a server `{name}`; add it to `servers` of `config/{SERVERS_FILE}.yaml`"
+            )
+        })?;
+        vouch(layer, policy).map_err(|denied| {
+            format!("server `{name}` of `{}` may not be started: {denied}", layer.location)
+        })?;
+        Ok(server)
+    }
+
+    fn pinned(&self, name: &str) -> Result<ToolSet, String> {
+        let lock = self.locked.get_or_init(|| {
+            if !self.lock.exists() {
+                return Ok(Lock::default());
+            }
+            let bytes = read_plain(&self.lock, LONGEST).map_err(|error| error.to_string())?;
+            let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+            text.parse().map_err(|error: crate::LockError| error.to_string())
+        });
+        let lock = lock.as_ref().map_err(|error| {
+            format!("what was locked of server `{name}` cannot be read: {error}")
+        })?;
+        lock.server(name).cloned().ok_or_else(|| {
+            format!(
+                "nobody locked what server `{name}` offers; look at it with `rye mcp discover {name}`, then accept it with \
+                 `rye lock --server {name}`"
+            )
+        })
+    }
+}
+
+fn vouch(layer: &Item<Value>, policy: &[Layer]) -> Result<(), String> {
+    let signer =
+        of_signer(policy, layer.content.provenance()).map_err(|error| with_causes(&error))?;
+    let programs = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{BASH}"))
+        .expect("because the id of a shipped tool is a valid id");
+    signer.permit(&programs).map(drop).map_err(|denied| denied.to_string())
+}
+
+/// Those that threads which are driven now have already, else new ones: a tree has one connection to a server.
+fn connections(rye: &Rye, processes: &Arc<Processes>) -> Arc<Connections> {
+    let mut shared = rye.connections.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let new = Connections::new(processes);
+        *shared = Arc::downgrade(&new);
+        new
+    })
+}

@@ -1,0 +1,108 @@
+//! Servers that are made with the official SDKs, as tools: discovered, locked, called, and refused once they change.
+
+use std::{fs, path::Path};
+
+use super::{Place, text};
+use crate::process::Rye;
+
+/// A server by the name that it gets, with the words that start it.
+pub(super) struct Reference {
+    pub(super) name: &'static str,
+    pub(super) words: [String; 2],
+}
+
+/// Wraps and calls each server, and lets it offer one tool more.
+pub(super) fn run(
+    root: &Path,
+    rye: &Rye<'_>,
+    place: &Place,
+    servers: &[Reference],
+) -> Result<(), String> {
+    // A sandbox has a folder for temporary files of its own, in which nothing of a checkout among temporary files is seen.
+    if root.starts_with(std::env::temp_dir()) {
+        put(&place.home.join(".ai/config/agent/processes.yaml"), "sandbox: off\n")?;
+    }
+    for server in servers {
+        let wrapped = Wrapped { rye, place, server };
+        wrapped.configure("")?;
+        wrapped.rye(&["mcp", "discover", server.name, "--write"])?;
+        wrapped.sign(&format!("tools/mcp/{}", server.name))?;
+        wrapped.rye(&["lock", "--server", server.name])?;
+        wrapped.direct()?;
+        let told = wrapped.run()?;
+        if !told.contains("\"result\": 42") {
+            return Err(format!("`{}` added two numbers to:\n{told}", server.name));
+        }
+        wrapped.configure("    env: { MORE: \"1\" }\n")?;
+        let told = wrapped.run()?;
+        if !told.contains("does not offer what was locked") || !told.contains("`erase` is new") {
+            return Err(format!("`{}` offers more and is called:\n{told}", server.name));
+        }
+        println!("server {}: wrapped, called, and refused once it offers more", server.name);
+    }
+    Ok(())
+}
+
+struct Wrapped<'a> {
+    rye: &'a Rye<'a>,
+    place: &'a Place,
+    server: &'a Reference,
+}
+
+impl Wrapped<'_> {
+    fn configure(&self, more: &str) -> Result<(), String> {
+        let [program, script] = &self.server.words;
+        let name = self.server.name;
+        let text =
+            format!("servers:\n  {name}:\n    command: {program}\n    args: [{script}]\n{more}");
+        put(&self.place.project.join(".ai/config/mcp/servers.yaml"), &text)?;
+        self.sign("config/mcp/servers.yaml")
+    }
+
+    /// Writes a directive that calls the server's tool.
+    fn direct(&self) -> Result<(), String> {
+        let name = self.server.name;
+        let text = format!(
+            "# Adds\n\n```xml\n<directive name=\"adds_{name}\" version=\"1.0.0\">\n  <metadata><description>Adds.</description>\n    \
+             <permissions><execute><tool>mcp.{name}.add</tool></execute><acknowledge risk=\"elevated\">It only \
+             adds.</acknowledge></permissions></metadata>\n  <outputs><output name=\"result\" type=\"integer\" \
+             required=\"true\">The sum</output></outputs>\n</directive>\n```\n\n<process>\n<step name=\"add\"><execute \
+             item_type=\"tool\" item_id=\"mcp/{name}/add\"><param name=\"a\">2</param><param name=\"b\">40</param></execute>\
+             </step>\n</process>\n"
+        );
+        let path = format!("directives/adds_{name}.md");
+        put(&self.place.project.join(".ai").join(&path), &text)?;
+        self.sign(&path)
+    }
+
+    fn sign(&self, path: &str) -> Result<(), String> {
+        self.rye(&["sign", &text(&self.place.project.join(".ai").join(path))])
+    }
+
+    /// What the directive tells, be it a failure.
+    fn run(&self) -> Result<String, String> {
+        let name = format!("adds_{}", self.server.name);
+        let home = text(&self.place.home);
+        let words = ["run", &name, "--provider", "steps", "--json", "--user-space", &home];
+        let ended = self.rye.call(&self.place.project, &words)?;
+        let told = [ended.stdout, ended.stderr].concat();
+        Ok(String::from_utf8_lossy(&told).into_owned())
+    }
+
+    fn rye(&self, words: &[&str]) -> Result<(), String> {
+        let home = text(&self.place.home);
+        let words = [words, &["--user-space", &home]].concat();
+        let ended = self.rye.call(&self.place.project, &words)?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let told = String::from_utf8_lossy(&ended.stderr);
+        Err(format!("`rye {}` failed with {}:\n{told}", words.join(" "), ended.status))
+    }
+}
+
+fn put(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}
