@@ -68,7 +68,7 @@ impl Family {
 
     /// Runs a directive of the family to where it stops.
     pub(crate) fn run(&self, name: &str, options: &str) -> String {
-        self.rye(&format!("run test/{name} --provider small {options}").trim_end())
+        self.rye(format!("run test/{name} --provider small {options}").trim_end())
     }
 
     /// Runs a command, in which a directive's name in capitals stands for the newest thread of it.

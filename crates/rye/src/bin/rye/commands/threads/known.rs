@@ -48,7 +48,7 @@ impl Known {
 
     /// Whether no thread that is known started it.
     pub(super) fn is_first(&self, summary: &ThreadSummary) -> bool {
-        !summary.parent.as_ref().is_some_and(|parent| self.find(parent).is_some())
+        summary.parent.as_ref().is_none_or(|parent| self.find(parent).is_none())
     }
 
     /// Who drives the thread now.
