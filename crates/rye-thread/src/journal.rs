@@ -88,7 +88,7 @@ impl Journal {
         let end = record.transcript.as_ref();
         let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, end)?;
         let path = folder.join("transcript.md");
-        let markdown = OpenOptions::new().append(true).create(true).open(&path);
+        let markdown = open_markdown(&path);
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
         let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
         let place = Some(Place { folder, markdown, text: String::new(), registry });
@@ -284,13 +284,22 @@ impl Place {
         if self.text.is_empty() {
             return Ok(());
         }
-        let open = || OpenOptions::new().append(true).open(self.folder.join("transcript.md"));
+        let open = || open_markdown(&self.folder.join("transcript.md"));
         let markdown = self.markdown.take().map_or_else(|| open().map(Handle::new), Ok)?;
         let written = (&*markdown).write_all(self.text.as_bytes());
         self.text.clear();
         self.markdown = Some(markdown).filter(Handle::may_stay);
         written
     }
+}
+
+/// Opens the readable transcript of a thread that is there. Whoever sent the folder may have put something else in its place,
+/// which would lead what is written elsewhere.
+fn open_markdown(path: &Path) -> io::Result<fs::File> {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is no file of its own; remove it"));
+    }
+    OpenOptions::new().append(true).create(true).open(path)
 }
 
 #[cfg(test)]

@@ -124,7 +124,9 @@ impl Driver<'_> {
                     let Some(more) = more.filter(|_| worst < wanted) else {
                         return Ok(Err(balance));
                     };
-                    wanted = Nanos::new(worst.get() + more / 2);
+                    let less = Nanos::new(worst.get() + more / 2);
+                    // A closed account has money and gives none.
+                    wanted = if less < wanted { less } else { worst };
                 }
                 Err(error) => return Err(error),
             }

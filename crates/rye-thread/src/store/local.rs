@@ -129,7 +129,7 @@ impl Store for LocalStore {
     }
 
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let freed = self.database().write(Durability::Later, |connection| {
+        self.database().write(Durability::Later, |connection| {
             database::execute(
                 connection,
                 "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
@@ -137,9 +137,8 @@ impl Store for LocalStore {
             )
             .map_err(StoreError::from)
         })?;
-        if freed == 1 {
-            self.files.close(lease.thread());
-        }
+        // Who took the thread over opens it again.
+        self.files.close(lease.thread());
         Ok(())
     }
 

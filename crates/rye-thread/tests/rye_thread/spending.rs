@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rye_thread::budget::{Ledger, SqliteLedger};
+use rye_thread::budget::{Ledger, MemoryLedger, SqliteLedger};
 use rye_thread::{
-    Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadState, Usage,
+    Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState, Usage,
 };
 use serde_json::json;
 
@@ -130,4 +130,19 @@ async fn the_ledger_may_be_the_registrys_file() {
     driven.check_consistent();
     let again = SqliteLedger::open_file(&place.path().join("registry.db")).unwrap();
     assert_eq!(again.open(&thread_id(), limits.spend).unwrap().settled, Nanos::new(110_000));
+}
+
+/// As when somebody cancelled the child from elsewhere, while it was about to ask.
+#[tokio::test]
+async fn an_account_that_was_closed_pays_nothing_more() {
+    let mut thread = Thread::new(vec![says("Never asked.")]);
+    let parent = ThreadId::new("test/parent", "019a0000-0000-7000-8000-0000000000ff").unwrap();
+    let (ledger, spend) = (MemoryLedger::new(), thread.limits.spend);
+    ledger.open(&parent, spend).unwrap();
+    ledger.open_child(&parent, &thread_id(), spend).unwrap();
+    ledger.close_child(&thread_id()).unwrap();
+    thread.ledger = Arc::new(ledger);
+    let driven = thread.drive().await;
+    assert!(driven.failure().starts_with("Limit(LimitHit { limit: Spend"), "{}", driven.failure());
+    assert_eq!(driven.requests.len(), 0);
 }
