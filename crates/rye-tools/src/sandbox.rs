@@ -34,6 +34,6 @@ mod system_calls;
 
 pub use self::launch::launch;
 pub(crate) use self::launch::{LAUNCH, PROBE, SUPERVISE};
-pub(crate) use self::plan::{GRACE, Plan};
+pub(crate) use self::plan::{GRACE, Plan, VARIABLES};
 pub(crate) use self::report::Finding;
 pub use self::report::{Mode, Policy, PolicyError, Report};

@@ -17,7 +17,9 @@ use tokio::process::{Child, ChildStdin, Command};
 use super::capture::Captured;
 use super::host::{ENVIRONMENT, Processes};
 use super::job::{Ended, Job, Script, StartError};
-use crate::sandbox::{Finding, GRACE, LAUNCH, Mode, PROBE, Plan, Policy, Report, SUPERVISE};
+use crate::sandbox::{
+    Finding, GRACE, LAUNCH, Mode, PROBE, Plan, Policy, Report, SUPERVISE, VARIABLES,
+};
 
 /// How much of each end of standard output is kept, and how much of standard error.
 const OUTPUT: usize = 64 * 1024;
@@ -166,6 +168,9 @@ impl Processes {
         // The launcher works by the operator's variables alone, and hands those of the tool on to the program.
         if self.launcher().is_none() {
             command.envs(&plan.environment);
+        } else if !plan.environment.is_empty() {
+            let variables = serde_json::to_string(&plan.environment).map_err(io::Error::other);
+            command.env(VARIABLES, variables.map_err(io("describe the program"))?);
         }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)

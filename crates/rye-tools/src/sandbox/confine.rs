@@ -40,7 +40,11 @@ pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Faul
     let (name, arguments) =
         program.split_first().ok_or_else(|| Fault::new("start", "no program"))?;
     let mut command = Command::new(name);
-    command.args(arguments).envs(&plan.environment).current_dir(&plan.cwd);
+    command
+        .args(arguments)
+        .env_remove(super::VARIABLES)
+        .envs(&plan.environment)
+        .current_dir(&plan.cwd);
     Ok(command)
 }
 

@@ -35,12 +35,24 @@ pub fn launch(words: &[OsString]) -> Option<ExitCode> {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the launcher is a program of its own, which is told this there"
+)]
+fn variables() -> Option<OsString> {
+    std::env::var_os(super::VARIABLES)
+}
+
+#[cfg(target_os = "linux")]
 fn run(words: &[OsString]) -> ExitCode {
     use super::{confine, init, probe, supervise};
 
     let parts = |words: &[OsString]| -> Option<(super::Plan, Vec<OsString>)> {
         let (plan, program) = words.split_first()?;
-        let plan = serde_json::from_str(plan.to_str()?).ok()?;
+        let mut plan: super::Plan = serde_json::from_str(plan.to_str()?).ok()?;
+        if let Some(variables) = variables() {
+            plan.environment = serde_json::from_str(variables.to_str()?).ok()?;
+        }
         (!program.is_empty()).then(|| (plan, program.to_vec()))
     };
     let Some((part, rest)) = words.split_first() else { return misused() };

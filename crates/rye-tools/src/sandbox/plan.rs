@@ -1,4 +1,5 @@
-//! What the launcher is told about one program, as JSON on its command line; no secret is in it.
+//! What the launcher is told about one program, as JSON on its command line, which everybody on the machine can read.
+//! The variables of the program, which may be secret, stand in the environment, which nobody else can.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +11,9 @@ use super::Mode;
 
 /// How long a program may take to end after it was asked to.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
+/// The variable in which the launcher finds those of the program, as a JSON object.
+pub(crate) const VARIABLES: &str = "RYE_LAUNCH_ENVIRONMENT";
 
 /// How one program is confined and ended. Paths are absolute and free of links.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +27,7 @@ pub(crate) struct Plan {
     /// Where the program starts, in the project.
     pub(crate) cwd: PathBuf,
     /// What the program finds in its environment beside what the launcher does.
+    #[serde(skip)]
     pub(crate) environment: BTreeMap<String, String>,
     /// The folder of this call, outside of the project, which the program may read.
     pub(crate) scratch: PathBuf,

@@ -109,7 +109,7 @@ fn a_caller_that_dies_takes_its_programs_along() {
     std::fs::create_dir(calls.join("tmp")).unwrap();
     for mode in ["none", "landlock", "namespaces"] {
         let plan = json!({
-            "mode": mode, "network": false, "project": project, "cwd": project, "environment": {},
+            "mode": mode, "network": false, "project": project, "cwd": project,
             "scratch": calls, "temporary": calls.join("tmp"), "hidden": [], "guarded": [],
             "pinned": [], "bubblewrap": null, "deadline_ms": 60_000, "grace_ms": 100,
             "processes": 1024, "file_bytes": 1_000_000,

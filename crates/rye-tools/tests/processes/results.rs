@@ -234,7 +234,7 @@ fn a_manifest_cannot_steer_the_launcher_by_its_environment() {
     tool.arguments = vec![
         text("-c"),
         text(
-            "echo \"$LD_PRELOAD\"; cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c LD_PRELOAD; true",
+            "echo \"$LD_PRELOAD\"; cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c '^LD_PRELOAD='; true",
         ),
     ];
     tool.environment = BTreeMap::from([("LD_PRELOAD".to_owned(), text("/nowhere.so"))]);
