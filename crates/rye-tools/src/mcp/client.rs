@@ -48,6 +48,10 @@ impl Client {
     pub(super) fn take_change(&self) -> bool {
         self.is_changed.swap(false, Ordering::Relaxed)
     }
+
+    pub(super) fn put_change_back(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
 }
 
 // To be asked to sample is refused by the library already.

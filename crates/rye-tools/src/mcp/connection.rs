@@ -45,7 +45,20 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
     /// Everything that the server listed, as it was last asked.
     offered: Mutex<Arc<Offered>>,
+    /// Held by whoever asks anew.
+    relisting: tokio::sync::Mutex<()>,
     ends: Ends,
+}
+
+/// Says again that the tools changed, where whoever took the notice did not come to ask.
+struct Again<'a>(Option<&'a Client>);
+
+impl Drop for Again<'_> {
+    fn drop(&mut self) {
+        if let Some(client) = self.0 {
+            client.put_change_back();
+        }
+    }
 }
 
 /// What a server offers.
@@ -159,7 +172,12 @@ impl Connection {
         let begun = tokio::time::timeout(limit, begun).await;
         let (service, offered) =
             begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))?;
-        Ok(Self { service, offered: Mutex::new(Arc::new(offered)), ends })
+        Ok(Self {
+            service,
+            offered: Mutex::new(Arc::new(offered)),
+            relisting: tokio::sync::Mutex::default(),
+            ends,
+        })
     }
 
     /// Whether it can still be called.
@@ -170,11 +188,16 @@ impl Connection {
 
     /// What it offers; asked for again where it said that this changed.
     pub(super) async fn offered(&self, limit: Duration) -> Result<Arc<Offered>, ConnectError> {
+        // One at a time, so that nobody goes by what was offered before while somebody asks anew.
+        let relisting = tokio::time::timeout(limit, self.relisting.lock()).await;
+        let _one = relisting.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
         if self.service.service().take_change() {
+            let mut again = Again(Some(self.service.service()));
             let listed = tokio::time::timeout(limit, list(self.service.peer())).await;
             let listed = listed.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
             let offered = Arc::new(listed.map_err(|error| self.ends.told(error))?);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = offered;
+            again.0 = None;
         }
         Ok(Arc::clone(&self.offered.lock().unwrap_or_else(PoisonError::into_inner)))
     }

@@ -118,6 +118,7 @@ fn write(
 fn one(tools: &Path, wrapper: &WrapperFile, written: &mut Written) -> Result<(), Failure> {
     let path = tools.join(format!("{}.yaml", wrapper.id));
     if let Some(folder) = path.parent() {
+        refuse_links(tools, folder)?;
         fs::create_dir_all(folder).map_err(|source| Failure::io("make", folder, &source))?;
     }
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
@@ -127,6 +128,21 @@ fn one(tools: &Path, wrapper: &WrapperFile, written: &mut Written) -> Result<(),
         Err(source) => return Err(Failure::io("write", &path, &source)),
     }
     Ok(())
+}
+
+/// The server ran in the project, and may have put links in the way to where its manifests go.
+fn refuse_links(tools: &Path, folder: &Path) -> Result<(), Failure> {
+    let is_link =
+        |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    let within = folder.ancestors().take_while(|path| path.starts_with(tools));
+    match within.into_iter().find(is_link) {
+        Some(link) => Err(Failure::io(
+            "make",
+            link,
+            &std::io::Error::other("it is a link, which would lead the manifests elsewhere"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn tell_written(server: &str, written: &Written) {
