@@ -177,7 +177,10 @@ fn leads_to(method: &Method, response: &Response, from: &Url) -> Result<Option<U
         return Ok(None);
     }
     let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
-    let text = location.to_str().unwrap_or_default();
+    let text = std::str::from_utf8(location.as_bytes()).unwrap_or_default().trim();
+    if text.is_empty() {
+        return Err(WebError::unreadable(from, "redirects to what is no address"));
+    }
     if text.contains('\\') {
         let what = "redirects to an address with a backslash in it";
         return Err(WebError::unreadable(from, what));

@@ -340,12 +340,19 @@ impl Http {
     async fn told(&self, order: Order) -> Result<ToolOutput, WebError> {
         let read = async |answer| received(answer, MAX_RECEIVED).await;
         let received = self.web.exchange(order, self.limit, read).await?;
-        let text = received.text()?;
-        let content = content(&received, text);
+        // What the server did, it did, also where nobody can read what it says of it.
+        let (text, unread) = match received.text() {
+            Ok(text) => (text, None),
+            Err(error) => (String::new(), Some(error.to_string())),
+        };
+        let mut content = content(&received, text);
+        if let Some(why) = unread {
+            content["body"] = Value::Null;
+            content["cut"] = why.into();
+        }
         if received.status.is_success() {
             return Ok(ToolOutput::ok(content));
         }
-        let mut content = content;
         content["error"] = format!("the server answered {}", received.status).into();
         Ok(ToolOutput::error(content))
     }

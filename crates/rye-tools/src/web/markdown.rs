@@ -152,6 +152,10 @@ impl Reader {
             return TokenSinkResult::Continue;
         }
         self.start(tag, name);
+        // In a drawing, what is closed where it opens holds nothing.
+        if tag.self_closing && self.in_svg() {
+            return TokenSinkResult::Continue;
+        }
         // What these hold is no markup.
         match name {
             "script" => TokenSinkResult::RawData(RawKind::ScriptData),

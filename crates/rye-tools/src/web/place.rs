@@ -1,6 +1,6 @@
 //! An address that may be asked, as far as its text tells.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
 use reqwest::Url;
 
@@ -96,24 +96,40 @@ impl Place {
 
     /// Where to connect to: every address of the host, when all of them may be reached.
     pub(super) async fn addresses(&self, names: &dyn Names) -> Result<Vec<IpAddr>, WebError> {
-        if let Some(address) = self.address() {
-            return Ok(vec![address]);
-        }
         let host = self.origin.host();
-        let found = names.addresses(host).await;
         let unknown = |source| WebError::Unknown { host: host.to_owned(), source };
-        let found = found.map_err(unknown)?;
+        let found = match self.address() {
+            Some(address) => vec![address],
+            None => names.addresses(host).await.map_err(unknown)?,
+        };
         if found.is_empty() {
             return Err(unknown(std::io::Error::other("it has no address")));
         }
         for address in &found {
             // One such address is enough: which of them is taken is not ours to say.
-            if let Some(what) = reserved(*address).filter(|_| !self.private) {
+            if self.private {
+                continue;
+            }
+            if let Some(what) = reserved(*address).or_else(|| near(*address)) {
                 return Err(WebError::private(&self.origin, *address, what));
             }
         }
         Ok(found)
     }
+}
+
+/// What is here or next door although its number is one of the public ones: who asks from here passes the firewall that
+/// stands before it. No packet is sent to find that out.
+fn near(address: IpAddr) -> Option<&'static str> {
+    if UdpSocket::bind((address, 0)).is_ok() {
+        return Some("an address of this machine");
+    }
+    let IpAddr::V6(there) = address else { return None };
+    let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((there, PORTS[0])).ok()?;
+    let IpAddr::V6(here) = socket.local_addr().ok()?.ip() else { return None };
+    let network = |address: Ipv6Addr| u128::from(address) >> 64;
+    (network(here) == network(there)).then_some("an address of this machine's network")
 }
 
 /// Names of machines at hand (RFC 6761, RFC 6762, RFC 9476 and what networks use for themselves).

@@ -15,6 +15,8 @@ pub(super) struct Received {
     pub(super) status: StatusCode,
     pub(super) media: Media,
     pub(super) bytes: Vec<u8>,
+    /// How the body was packed, though nobody asked for that; then nothing of it was read.
+    packed: Option<String>,
     /// Whether there was more.
     pub(super) is_cut: bool,
 }
@@ -27,15 +29,14 @@ pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, We
         value.unwrap_or_default().trim().to_ascii_lowercase()
     };
     let encoding = header(CONTENT_ENCODING);
-    if !["", "identity"].contains(&encoding.as_str()) {
-        let what = format!("was sent packed as `{encoding}`, which was not asked for");
-        return Err(WebError::unreadable(&url, &what));
-    }
+    let packed = Some(encoding).filter(|how| !["", "identity"].contains(&how.as_str()));
     let (media, status) = (Media::read(&header(CONTENT_TYPE)), response.status());
     let (mut bytes, mut is_cut) = (Vec::new(), false);
     let host = url.host_str().unwrap_or_default().to_owned();
     let broken = |error| WebError::broken(&host, error);
-    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+    while packed.is_none()
+        && let Some(chunk) = response.chunk().await.map_err(broken)?
+    {
         let left = most - bytes.len();
         bytes.extend_from_slice(chunk.get(..left).unwrap_or(&chunk));
         if chunk.len() > left {
@@ -43,13 +44,16 @@ pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, We
             break;
         }
     }
-    Ok(Received { url, passed, status, media, bytes, is_cut })
+    Ok(Received { url, passed, status, media, bytes, packed, is_cut })
 }
 
 impl Received {
     /// The body as text, or what it is instead.
     pub(super) fn text(&self) -> Result<String, WebError> {
         let not_text = |what: String| WebError::unreadable(&self.url, &what);
+        if let Some(how) = &self.packed {
+            return Err(not_text(format!("was sent packed as `{how}`, which was not asked for")));
+        }
         if self.bytes.is_empty() {
             return Ok(String::new());
         }

@@ -123,8 +123,10 @@ impl Parts {
         arguments: &Map<String, Value>,
     ) -> Result<(), ArgumentFault> {
         let Some(name) = name_of(piece) else { return Ok(()) };
-        let Some(value) = single(piece, arguments, "an address")? else { return Ok(()) };
         let name = || name.to_owned();
+        let Some(value) = single(piece, arguments, "an address")? else {
+            return Err(ArgumentFault::Empty { name: name() });
+        };
         if value.is_empty() {
             return Err(ArgumentFault::Empty { name: name() });
         }

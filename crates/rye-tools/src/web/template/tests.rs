@@ -30,6 +30,11 @@ fn what_is_left_out() {
         json!({ "id": true, "q": null, "n": "" }),
         "https://api.example.org:8443/v1/a-true/x?fixed=1&n=%3C%3E",
     );
+    // A path without the part is the path of something else.
+    let part = Placing::Optional("id".to_owned(), None);
+    let one = vec![Placing::Text("https://api.example.org/items/".to_owned()), part];
+    let none = Address::new(&Template::new(one)).unwrap().url(&Map::new());
+    assert_eq!(none, Err(ArgumentFault::Empty { name: "id".to_owned() }));
     let missing = ArgumentFault::Missing { name: "id".to_owned() };
     assert_eq!(url(json!({})), Err(missing));
     let compound =

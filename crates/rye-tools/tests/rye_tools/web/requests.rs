@@ -48,6 +48,7 @@ fn served() -> (Server, Arc<Web>, String) {
         "/moved" => server::redirect("307 Temporary Redirect", "/json"),
         "/none" => server::answer("204 No Content", &[], b""),
         "/text" => server::ok("text/plain", "plain"),
+        "/made" => server::answer("201 Created", &[("Content-Type", "application/pdf")], b"pdf"),
         "/failed" => server::answer(
             "422 Unprocessable Entity",
             &[("Content-Type", "application/json")],
@@ -188,6 +189,10 @@ fn results() {
     let failed = json!({ "url": at("/failed"), "status": 422, "body": { "why": "x" }, "content_type": "application/json",
         "error": "the server answered 422 Unprocessable Entity" });
     check("GET", "/failed", error, failed);
+    // What was done is told, whatever was sent back.
+    let unread = format!("`{}` is `application/pdf`, which is no text", at("/made"));
+    let made = json!({ "url": at("/made"), "status": 201, "body": null, "content_type": "application/pdf", "cut": unread });
+    check("POST", "/made", ok, made);
     // What is sent twice may be done twice, so that nobody follows.
     let moved = json!({ "url": at("/moved"), "status": 307, "body": "elsewhere", "content_type": "text/plain",
         "error": "the server answered 307 Temporary Redirect" });
