@@ -31,7 +31,8 @@ pub(super) fn with_operations(
     let rye = Arc::new(rye.beside());
     let entry = |operation: Operation| {
         let (rye, authority, tree) = (Arc::clone(&rye), authority.clone(), Arc::clone(tree));
-        entry(Arc::new(InThread { operation, rye, authority, tree })).asking_for(asked)
+        let thread = InThread { operation, rye, authority, asked: asked.clone(), tree };
+        entry(Arc::new(thread)).asking_for(asked)
     };
     let is_open = |entry: &PaletteEntry| {
         let operation = Operation::ALL.into_iter().find(|it| it.name() == entry.item_id);
@@ -54,8 +55,8 @@ fn entry(tool: Arc<InThread>) -> PaletteEntry {
     };
     let spec = ToolSpec::new("", description, operation.input_schema());
     let (effect, asking) = match operation {
-        // Whoever signs what is signed already changes the time alone.
-        Operation::Sign => (Effect::Idempotent, Asking::Always),
+        // What lies there after an interruption may be another text than the one that was approved.
+        Operation::Sign => (Effect::Once, Asking::Always),
         _ => (Effect::ReadOnly, Asking::Never),
     };
     let needs: Arc<dyn Needs> = Arc::clone(&tool) as _;
@@ -67,6 +68,8 @@ struct InThread {
     operation: Operation,
     rye: Arc<Rye>,
     authority: Authority,
+    /// What waits for somebody each time.
+    asked: Grant,
     tree: Arc<Handle>,
 }
 
@@ -108,7 +111,8 @@ impl Tool for InThread {
             }
             Ok(Asked::Sign(request)) => {
                 let key = self.tree.signing_key().await;
-                signing::sign(&self.rye, &request, key, &caller).map(|signed| signed.to_json())
+                signing::sign(&self.rye, &request, key, (&caller, &self.asked))
+                    .map(|signed| signed.to_json())
             }
             Err(error) => Err(error),
         };

@@ -22,16 +22,20 @@ pub(super) fn sign(
     rye: &Rye,
     request: &SignRequest,
     key: Option<(Arc<SigningKey>, Timestamp)>,
-    caller: &Caller,
+    (caller, asked): (&Caller, &Grant),
 ) -> Result<SignedFile, PrimaryError> {
     let (key, at) = key.ok_or(PrimaryError::NoKey)?;
     let located = rye.library().locate(request.kind, &request.id)?;
     if located.winner.space != Space::Project {
         return Err(unsignable(request, "a thread signs items of the project alone"));
     }
+    if !located.shadowed.is_empty() {
+        let reason = "it would stand in the place of an item of another space";
+        return Err(unsignable(request, reason));
+    }
     let extension = located.winner.extension().to_owned();
     sign_checked(rye, request, &key, at, caller, |text| {
-        match lends(request, text, &extension, caller.authority()) {
+        match lends(request, text, &extension, (caller.authority(), asked)) {
             Some(reason) => Err(unsignable(request, &reason)),
             None => Ok(()),
         }
@@ -43,33 +47,44 @@ fn unsignable(request: &SignRequest, reason: &str) -> PrimaryError {
     PrimaryError::NotForThreads { kind, id, reason: reason.to_owned() }
 }
 
-/// What the text would lend to whoever runs it that the thread does not have itself; what cannot be read is refused by the
-/// check behind.
+/// What the text would lend to whoever runs it that the thread does not have itself.
 fn lends(
     request: &SignRequest,
     text: &str,
     extension: &str,
-    authority: &Authority,
+    (authority, asked): (&Authority, &Grant),
 ) -> Option<String> {
     match request.kind {
-        ItemKind::Directive => directive(&rye_parse::directive(text).ok()?, authority),
+        ItemKind::Directive => match rye_parse::directive(text) {
+            Ok(read) => directive(&read, authority),
+            Err(_) => Some(UNREADABLE.to_owned()),
+        },
         ItemKind::Tool if is_provider(&request.id) => {
             Some("it says where prompts and keys go, which is for the operator alone".to_owned())
         }
-        ItemKind::Tool => tool(&rye_parse::tool(text, extension).ok()?, authority),
+        ItemKind::Tool => match rye_parse::tool(text, extension) {
+            Ok(read) => tool(&read, authority, asked),
+            Err(_) => Some(UNREADABLE.to_owned()),
+        },
         ItemKind::Knowledge => None,
         ItemKind::Config => Some("configuration is for the operator alone".to_owned()),
     }
 }
 
+const UNREADABLE: &str = "it cannot be read; `rye check` says where";
+
 fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
+    if !directive.hooks.is_empty() || !directive.context.is_empty() {
+        return Some("directives that extend it take on its hooks and its context, and act on them with what they may do; they are for the operator to sign".to_owned());
+    }
     let Some(permissions) = &directive.permissions else {
         return Some("it declares no `<permissions>`, so that others decide what it may do; declare them, be it empty".to_owned());
     };
     let entries = permissions.value.entries.iter();
     let declared =
         entries.map(|entry| permission_grant(&entry.value)).collect::<Result<Vec<_>, _>>();
-    let declared = declared.ok()?.iter().fold(Grant::nothing(), |all, more| all.union(more));
+    let Ok(declared) = declared else { return Some(UNREADABLE.to_owned()) };
+    let declared = declared.iter().fold(Grant::nothing(), |all, more| all.union(more));
     let returning = rye_caps::Pattern::exactly(&return_capability());
     let lent = authority.layers().iter().find_map(|layer| {
         // Declaring outputs grants returning them to anybody.
@@ -78,16 +93,20 @@ fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
     lent.map(|lent| format!("it asks for more than this thread may do: {lent}"))
 }
 
-fn tool(manifest: &ToolManifest, authority: &Authority) -> Option<String> {
+fn tool(manifest: &ToolManifest, authority: &Authority, asked: &Grant) -> Option<String> {
     let function = match &manifest.executor {
         Executor::Builtin { function, .. } => function.as_str(),
         Executor::Command { network: false, .. } | Executor::Script { network: false, .. } => BASH,
         _ => return Some("it reaches the network, which is for the operator to allow".to_owned()),
     };
     let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"));
-    match behind.map(|behind| authority.permit(&behind)) {
-        Ok(Ok(_)) => None,
-        Ok(Err(denied)) => Some(format!("this thread may not do what is behind it: {denied}")),
-        Err(error) => Some(error.to_string()),
+    let behind = match behind {
+        Ok(behind) => behind,
+        Err(error) => return Some(error.to_string()),
+    };
+    if asked.allows(&behind) {
+        return Some("somebody is asked each time for what is behind it, and would not be for this tool; it is for the operator to sign".to_owned());
     }
+    let denied = authority.permit(&behind).err();
+    denied.map(|denied| format!("this thread may not do what is behind it: {denied}"))
 }
