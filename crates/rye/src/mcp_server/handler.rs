@@ -10,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::call::Call;
 use super::host::ServerHost;
@@ -61,10 +61,21 @@ impl McpServer {
         self.shared.runs.stop().await;
     }
 
+    /// A place among the calls of this conversation, and one among all.
+    fn places(&self) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), PrimaryError> {
+        let taken = |most| move |_| PrimaryError::TooManyCalls { most };
+        let own = self.own.try_acquire().map_err(taken(MOST_OF_ONE))?;
+        Ok((own, self.shared.calls.try_acquire().map_err(taken(MOST_CALLS))?))
+    }
+
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ServerHost) -> Result<T, PrimaryError> + Send + 'static,
     ) -> Result<T, ErrorData> {
+        let told = |error: &PrimaryError| {
+            ErrorData::invalid_request(error.causes().join(": "), Some(error.to_json()))
+        };
+        let _places = self.places().map_err(|error| told(&error))?;
         let host = Arc::clone(&self.shared.host);
         match tokio::task::spawn_blocking(move || work(&host)).await {
             Ok(result) => result.map_err(|error| {
@@ -114,12 +125,9 @@ impl ServerHandler for McpServer {
         })?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let call = Call { host: &self.shared.host, runs: &self.shared.runs, context };
-        let _places = match (self.own.try_acquire(), self.shared.calls.try_acquire()) {
-            (Ok(own), Ok(of_all)) => (own, of_all),
-            (Err(_), _) => {
-                return Ok(failed(&PrimaryError::TooManyCalls { most: MOST_OF_ONE }).into());
-            }
-            _ => return Ok(failed(&PrimaryError::TooManyCalls { most: MOST_CALLS }).into()),
+        let _places = match self.places() {
+            Ok(places) => places,
+            Err(error) => return Ok(failed(&error).into()),
         };
         Ok(call.answered(offered, arguments).await.into())
     }

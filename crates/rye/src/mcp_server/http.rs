@@ -10,6 +10,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER as RETRY, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -206,18 +207,15 @@ impl Door {
             response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
             return response;
         }
-        if begins_session(&request) && self.is_full().await {
-            let text = "as many clients are served as may be; try again later\n";
-            let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, text);
-            response.headers_mut().insert(RETRY, HeaderValue::from_static(RETRY_AFTER));
-            return response;
-        }
         let (head, body) = request.into_parts();
         let whole = Limited::new(body, MOST_BYTES).collect();
         match tokio::time::timeout(self.options.body_within, whole).await {
             Ok(Ok(body)) => {
-                let body = Full::new(body.to_bytes());
-                self.service.handle(Request::from_parts(head, body)).await
+                let body = body.to_bytes();
+                if begins_session(&head, &body) && self.is_full().await {
+                    return full();
+                }
+                self.service.handle(Request::from_parts(head, Full::new(body))).await
             }
             Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "a request may hold 4 MiB\n"),
             Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request did not come in time\n"),
@@ -239,16 +237,25 @@ impl Door {
     }
 }
 
-/// Whether it may be the first request of a conversation, of which something is kept. Those of the newest revision name it and
-/// stand alone.
-fn begins_session(request: &Request<Incoming>) -> bool {
-    let has = |name: &str| request.headers().contains_key(name);
-    let is_new = request.headers().get("mcp-protocol-version").is_some_and(|it| it == NEWEST);
-    request.method() == Method::POST && !has("mcp-session-id") && !is_new
+/// Whether it may be the first request of a conversation, of which something is kept, whatever revision it names. What cannot be
+/// read may be one.
+fn begins_session(head: &Parts, body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        #[serde(default)]
+        method: Option<String>,
+    }
+    let opens = serde_json::from_slice::<Named>(body)
+        .map_or(true, |named| named.method.as_deref() == Some("initialize"));
+    head.method == Method::POST && !head.headers.contains_key("mcp-session-id") && opens
 }
 
-/// The revision without conversations.
-const NEWEST: &str = "2026-07-28";
+fn full() -> Response<Body> {
+    let text = "as many clients are served as may be; try again later\n";
+    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, text);
+    response.headers_mut().insert(RETRY, HeaderValue::from_static(RETRY_AFTER));
+    response
+}
 
 fn digest(token: &str) -> Digest {
     Digest::of(token.as_bytes())
