@@ -22,38 +22,51 @@ impl Rye {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
         // The thread first, so that it starts no more while those below it are ended.
-        self.end(thread, host, &store, None)?;
+        let first = match self.end(thread, host, &store, None) {
+            // Whoever ended it may have been stopped before those below it were ended.
+            Err(error @ ReopenError::Ended { .. }) => Some(error),
+            done => done.map(|()| None)?,
+        };
         let ended = self.end_below(thread, host, &store)?;
-        match store.threads.close_child(thread) {
-            // A thread that nobody started has no account in another one's.
-            Err(LedgerError::UnknownAccount { .. }) => Ok(ended),
-            closed => closed.map(|_| ended).map_err(|error| ReopenError::Store(error.into())),
+        if let (Some(error), true) = (first, ended.is_empty()) {
+            return Err(error);
         }
+        // The lowest first: what an account below has still set aside when one is closed counts as spent.
+        for each in ended.iter().rev().chain([thread]) {
+            match store.threads.close_child(each) {
+                // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
+                Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
+                Err(error) => return Err(ReopenError::Store(error.into())),
+            }
+        }
+        Ok(ended)
     }
 
-    /// Looks again after each that was ended: until then it may have started another one.
+    /// Looks again after each that was ended: until then it may have started another one. One that cannot be ended keeps no other
+    /// from it, and is told in the end.
     fn end_below(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
         store: &Arc<Store>,
     ) -> Result<Vec<ThreadId>, ReopenError> {
-        let mut ended = Vec::new();
+        let (mut ended, mut failed) = (Vec::new(), None);
         loop {
             let below = self.below(thread, store)?;
             let is_new = |thread: &ThreadId| !ended.contains(thread);
             let next = below.into_iter().find(|row| !row.state.is_final() && is_new(&row.thread));
-            let Some(next) = next else { return Ok(ended) };
+            let Some(next) = next else { return failed.map_or(Ok(ended), Err) };
             match self.end(&next.thread, host, store, None) {
                 // One that ended by itself meanwhile has what was wanted of it.
-                Err(ReopenError::Ended { .. }) => {}
-                done => done?,
+                Ok(()) | Err(ReopenError::Ended { .. }) => {}
+                Err(error) => failed = failed.or(Some(error)),
             }
             ended.push(next.thread);
         }
     }
 
-    /// Ends one thread, and gives back what it did not spend where another one started it.
+    /// Ends one thread. What its program had set aside for requests that were never sent is free in its own account; that account
+    /// is closed by whoever has ended all below it.
     pub(in crate::session) fn end(
         &self,
         thread: &ThreadId,
@@ -74,11 +87,8 @@ impl Rye {
         let (journal, reading) = reopened.journal(store, now)?;
         journal.cancel(now)?;
         if is_child {
-            // What its program had set aside for requests that were never sent is its parent's again.
             settle_left(thread, &reading, &*store.threads)
                 .map_err(|error| ReopenError::Store(error.into()))?;
-            // A child that was killed before it had an account has none to close.
-            drop(store.threads.close_child(thread));
         }
         Ok(())
     }
