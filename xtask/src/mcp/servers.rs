@@ -83,7 +83,8 @@ impl Wrapped<'_> {
     fn run(&self) -> Result<String, String> {
         let name = format!("adds_{}", self.server.name);
         let home = text(&self.place.home);
-        let words = ["run", &name, "--provider", "steps", "--json", "--user-space", &home];
+        let words =
+            ["run", &name, "--provider", "steps", "--json", "--quiet", "--user-space", &home];
         let ended = self.rye.call(&self.place.project, &words)?;
         let told = [ended.stdout, ended.stderr].concat();
         Ok(String::from_utf8_lossy(&told).into_owned())

@@ -50,7 +50,10 @@ impl<'a> Project<'a> {
 
     /// What the program prints as JSON, and how it exits.
     pub(super) fn json(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
-        let output = self.call(&[arguments, &["--json"]].concat())?;
+        // Of a run, the result alone.
+        let is_run = matches!(arguments.first(), Some(&("run" | "resume")));
+        let form: &[&str] = if is_run { &["--json", "--quiet"] } else { &["--json"] };
+        let output = self.call(&[arguments, form].concat())?;
         let exit = output.status.code().ok_or("the program was killed")?;
         serde_json::from_slice(&output.stdout).map(|value| (exit, value)).map_err(|error| {
             let stderr = String::from_utf8_lossy(&output.stderr);
