@@ -111,7 +111,8 @@ fn answer(listener: &TcpListener, call: &Value) -> Value {
     body
 }
 
-fn request(connection: &mut TcpStream) -> Value {
+/// The body of the request that comes next.
+pub(crate) fn request(connection: &mut TcpStream) -> Value {
     let mut reader = BufReader::new(connection);
     let mut length = 0;
     loop {

@@ -1,12 +1,14 @@
 //! A model's server on this machine, which answers each conversation by a function of its own.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::hooking::request;
 
 /// What the model does next.
 pub(crate) enum Says {
@@ -110,24 +112,6 @@ impl Model {
             self.address
         )
     }
-}
-
-fn request(connection: &mut TcpStream) -> Value {
-    let mut reader = BufReader::new(connection);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    serde_json::from_slice(&body).unwrap()
 }
 
 fn answer(connection: &mut TcpStream, number: usize, says: Says) {
