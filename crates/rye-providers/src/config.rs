@@ -32,7 +32,7 @@ use crate::{anthropic, gemini, openai_chat, openai_responses};
 /// `openai_chat`.
 #[derive(Clone)]
 pub struct ProviderConfig {
-    name: String,
+    name: Option<String>,
     protocol: Protocol,
     base_url: String,
     auth: Option<Auth>,
@@ -66,7 +66,14 @@ impl ProviderConfig {
 
     /// The config's `name`, or its protocol's: what messages call this provider.
     pub fn name(&self) -> &str {
-        &self.name
+        self.name.as_deref().unwrap_or(self.protocol.as_str())
+    }
+
+    /// The same, called by this name where its file gives it none: whoever finds a config by a name knows it by that one.
+    #[must_use]
+    pub fn or_called(mut self, name: &str) -> Self {
+        self.name.get_or_insert_with(|| name.to_owned());
+        self
     }
 
     /// The wire format that is spoken.
@@ -142,7 +149,7 @@ impl ProviderConfig {
 impl fmt::Debug for ProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProviderConfig")
-            .field("name", &self.name)
+            .field("name", &self.name())
             .field("protocol", &self.protocol)
             .field("base_url", &self.base_url)
             .field("auth", &self.auth)
@@ -266,7 +273,6 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     let timeout = root.seconds("timeout_seconds").unwrap_or(DEFAULT_TIMEOUT);
     let idle = root.seconds("idle_seconds").unwrap_or(DEFAULT_IDLE);
     let (protocol, base_url) = (protocol?, base_url?);
-    let name = name.unwrap_or_else(|| protocol.as_str().to_owned());
     Some(ProviderConfig {
         name,
         protocol,

@@ -53,6 +53,17 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn a_config_is_called_by_its_own_name_first() {
+    let mut value = whole();
+    let config = ProviderConfig::from_value(&value).unwrap();
+    assert_eq!(config.or_called("mine").name(), "anthropic");
+    value.as_object_mut().unwrap().remove("name");
+    let config = ProviderConfig::from_value(&value).unwrap();
+    assert_eq!(config.name(), "anthropic_messages");
+    assert_eq!(config.or_called("mine").name(), "mine");
+}
+
+#[test]
 fn a_config_needs_little() {
     let config = ProviderConfig::from_value(&json!({
         "protocol": "anthropic_messages",

@@ -1,5 +1,6 @@
 //! A response's body, in one piece or as it comes.
 
+use std::error::Error;
 use std::time::Duration;
 
 use reqwest::Response;
@@ -131,7 +132,12 @@ fn broken(error: reqwest::Error, reporter: &Reporter) -> Failure {
     } else {
         Failure::unanswered(ProviderErrorClass::Network, reporter.broken())
     };
-    failure.because(error.without_url().into())
+    failure.because(reporter.shown(&innermost(&error.without_url())).into())
+}
+
+/// What happened, without the layers of the client that it came up through.
+fn innermost(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), innermost)
 }
 
 #[cfg(test)]

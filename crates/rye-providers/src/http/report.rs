@@ -74,8 +74,9 @@ impl Reporter {
     }
 
     pub(super) fn ended(&self, refusal: &Refusal, class: ProviderErrorClass) -> String {
-        let (kind, message) = (self.shown(&refusal.kind), self.shown(&refusal.message));
-        format!("`{}` ended its answer (`{kind}`): {message}{}", self.name, self.advice(200, class))
+        let said = self.said(refusal);
+        let advice = self.advice(200, class, Some(refusal));
+        format!("`{}` ended its answer{said}{advice}", self.name)
     }
 
     pub(super) fn broken(&self) -> String {
@@ -107,20 +108,32 @@ impl Reporter {
         class: ProviderErrorClass,
         refusal: Option<&Refusal>,
     ) -> String {
-        let said = match refusal {
-            Some(refusal) => {
-                format!(" (`{}`): {}", self.shown(&refusal.kind), self.shown(&refusal.message))
-            }
-            None => String::new(),
-        };
-        format!("`{}` answered {status}{said}{}", self.name, self.advice(status, class))
+        let said = refusal.map(|refusal| self.said(refusal)).unwrap_or_default();
+        let advice = self.advice(status, class, refusal);
+        format!("`{}` answered {status}{said}{advice}", self.name)
     }
 
-    fn advice(&self, status: u16, class: ProviderErrorClass) -> String {
+    /// The provider's own words; what follows them goes on with the sentence.
+    fn said(&self, refusal: &Refusal) -> String {
+        let message = self.shown(&refusal.message);
+        let sentence = message.strip_suffix('.').filter(|text| !text.ends_with('.'));
+        format!(" (`{}`): {}", self.shown(&refusal.kind), sentence.unwrap_or(&message))
+    }
+
+    fn advice(&self, status: u16, class: ProviderErrorClass, refusal: Option<&Refusal>) -> String {
         match (class, &self.env) {
             (ProviderErrorClass::Auth, Some(env)) => format!("; check the key in `{env}`"),
+            (ProviderErrorClass::Auth, None) if status == 401 => {
+                "; it wants a key: add `auth` to its file".to_owned()
+            }
             (ProviderErrorClass::SpendLimit, _) => {
                 "; raise the limit or add credit at the provider".to_owned()
+            }
+            _ if refusal.is_some_and(|refusal| refusal.lacks_model) => {
+                "; name another model, or mend its name in the file".to_owned()
+            }
+            _ if status == 404 => {
+                format!("; nothing is there: check `base_url`, which is `{}`", self.base_url)
             }
             _ if (300..400).contains(&status) => {
                 ", a redirect, which is not followed; set `base_url` to where it leads".to_owned()

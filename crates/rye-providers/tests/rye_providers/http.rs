@@ -133,9 +133,9 @@ fn what_another_attempt_cannot_mend_is_not_tried_again() {
         1,
         message,
     );
-    let message = "`vendor` answered 404 (`not_found_error`): model: m";
+    let message = "`vendor` answered 404 (`not_found_error`): model: m; name another model, or mend its name in the file";
     check(
-        vec![error(404, "not_found_error", "model: m")],
+        vec![error(404, "not_found_error", "model: m.")],
         ProviderErrorClass::InvalidRequest,
         1,
         message,
@@ -164,6 +164,28 @@ fn a_page_is_told_from_an_answer() {
         3,
         "`vendor` answered 502; gave up after 3 attempts",
     );
+}
+
+/// A wrong address and a wrong model are the first mistakes that everybody makes.
+#[tokio::test]
+async fn what_is_not_there_is_told_with_where_it_was_looked_for() {
+    let page = || ResponseTemplate::new(404).set_body_raw("<html>Not found</html>", "text/html");
+    let vendor = Vendor::answering(vec![page()]).await;
+    let config = vendor.config();
+    let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
+    let address = config["base_url"].as_str().unwrap();
+    let told = "`vendor` answered 404; nothing is there: check `base_url`, which is";
+    assert_eq!(error.to_string(), format!("{told} `{address}`"));
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_key_where_none_is_configured() {
+    let vendor = Vendor::answering(vec![error(401, "authentication_error", "no key.")]).await;
+    let mut config = vendor.config();
+    config.as_object_mut().unwrap().remove("auth");
+    let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
+    let message = "`vendor` answered 401 (`authentication_error`): no key; it wants a key: add `auth` to its file";
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
@@ -219,6 +241,9 @@ async fn nobody_at_the_address_is_tried_again_and_said() {
     assert_eq!((error.class, error.to_string()), (ProviderErrorClass::Network, message));
     assert_eq!(error.usage, Some(Usage::default()), "what nobody received costs nothing");
     assert!(!format!("{:?}", error.source()).contains(KEY));
+    let cause = error.source().unwrap();
+    assert!(cause.source().is_none(), "the layers of the client are left out: {cause}");
+    assert!(cause.to_string().starts_with("Connection refused"), "{cause}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub(crate) fn provider_config(
     })?;
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
-    Ok((item, config))
+    Ok((item, config.or_called(name)))
 }
 
 /// Whoever writes a provider's configuration chooses where prompts and keys of the environment go, so a limit on the

@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use serde_json::json;
+
+use crate::children::model::{Asked, Model, Says};
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -64,10 +67,15 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// Somebody who follows a chapter in folders of their own.
-struct Reader {
+pub(crate) struct Reader {
     folder: tempfile::TempDir,
     here: PathBuf,
+    /// What answers at [`LOCAL`].
+    model: Model,
 }
+
+/// Where a chapter says that a model's server of the reader's own is.
+const LOCAL: &str = "base_url: http://localhost:8080";
 
 /// One command of a chapter, and what it says about it.
 struct Told {
@@ -77,15 +85,15 @@ struct Told {
 }
 
 impl Reader {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().join("work");
         fs::create_dir(folder.path().join("home")).unwrap();
         fs::create_dir(&here).unwrap();
-        Self { folder, here }
+        Self { folder, here, model: Model::new(reads_aloud) }
     }
 
-    fn follow(mut self, page: &str) -> Result<(), String> {
+    pub(crate) fn follow(mut self, page: &str) -> Result<(), String> {
         for line in page.lines() {
             let setup = line.strip_prefix("<!-- setup: ").and_then(|it| it.strip_suffix(" -->"));
             let done = setup.map(|command| self.type_in(command));
@@ -111,6 +119,7 @@ impl Reader {
     /// Exit code, and standard output with standard error, as a terminal shows them.
     fn type_in(&mut self, command: &str) -> (i32, String) {
         let place = self.folder.path().join("place");
+        let command = command.replace(LOCAL, &format!("base_url: {}", self.model.url()));
         let program = Path::new(env!("CARGO_BIN_EXE_rye")).parent().unwrap();
         let output = Command::new("sh")
             .arg("-c")
@@ -129,8 +138,20 @@ impl Reader {
     }
 }
 
+/// A model that does what a reader's own directive asks of it: it reads the file and returns what it says.
+fn reads_aloud(asked: &Asked) -> Says {
+    match asked.results().first() {
+        None => Says::Calls("rye_file_system_read", json!({ "path": "HELLO.md" })),
+        Some(read) => {
+            assert!(read.contains("Hello, world."), "{read}");
+            let outputs = json!({ "content": "Hello, world." });
+            Says::Calls("rye_agent_threads_directive_return", outputs)
+        }
+    }
+}
+
 /// What stands between fences of this language.
-fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+pub(crate) fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     let opening = format!("\n```{language}\n");
     let after = page.split(opening.as_str()).skip(1);
     after.map(|rest| &rest[..=rest.find("\n```").unwrap()]).collect()

@@ -19,6 +19,7 @@ mod loading;
 mod mcp;
 mod outcomes;
 mod programs;
+mod readme;
 mod refused;
 mod repository;
 mod resuming;

@@ -170,3 +170,15 @@ fn threads_are_not_written_out_of_the_space() {
     }
     assert!(!session.home().join("db").exists());
 }
+
+/// A key that was copied with something in its middle is there, and is no key.
+#[test]
+fn a_variable_that_holds_no_key_is_told() {
+    let session = Session::new();
+    let variables = [("ANTHROPIC_API_KEY", "sk-se cret")];
+    let told = session.rye_with("run notes/index --trust TRUST", &variables);
+    let warning = "warning: `ANTHROPIC_API_KEY` is set to something that is no key: the key has a character that is not \
+                   visible ASCII; copy it again\n";
+    assert!(told.contains(warning) && !told.contains("cret"), "{told}");
+    assert!(!session.rye("run notes/index --trust TRUST").contains("warning"));
+}

@@ -6,7 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
+use crate::children::model::{Model, Says};
 use crate::session::Session;
+use crate::watching::DIRECTIVE;
 
 /// The quick start, whose file is written only when somebody says so.
 fn asking() -> Session {
@@ -35,17 +37,27 @@ fn run(session: &Session, options: &[&str], answer: &[u8]) -> (String, Output) {
 }
 
 /// The same with further variables in the environment.
-#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn run_with(
     session: &Session,
     options: &[&str],
     variables: &[(&str, &str)],
     answer: &[u8],
 ) -> (String, Output) {
+    let trust = session.trust();
+    let words = ["run", "notes/index", "--provider", "steps", "--trust", &trust];
+    typed(session, &[&words, options].concat(), variables, answer)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn typed(
+    session: &Session,
+    words: &[&str],
+    variables: &[(&str, &str)],
+    answer: &[u8],
+) -> (String, Output) {
     let (mut near, far) = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
-    command.args(["run", "notes/index", "--provider", "steps", "--trust", &session.trust()]);
-    command.args(options).current_dir(session.project()).env_clear().env("HOME", session.home());
+    command.args(words).current_dir(session.project()).env_clear().env("HOME", session.home());
     command.envs(variables.iter().copied());
     command.stdin(far.try_clone().unwrap()).stdout(Stdio::piped()).stderr(far);
     let child = command.spawn().unwrap();
@@ -168,4 +180,24 @@ fn who_wants_silence_sees_how_it_ended() {
 fn lines_for_programs_leave_the_terminal_to_people() {
     let shown = watched(&["--json"], &[("NO_COLOR", "1")]);
     assert!(shown.contains("turn 1\n") && !shown.contains("\"event\""), "{shown}");
+}
+
+/// An answer that comes in pieces is painted like any other, and what a model puts into it stays text.
+#[test]
+fn pieces_are_painted_and_give_no_commands() {
+    let session = Session::new();
+    let model = Model::new(|_| Says::Text("It is\n\u{1b}[31mred."));
+    session.put(
+        ".ai/tools/rye/agent/providers/pieces.yaml",
+        &model.provider().replace("stream: false", "stream: true"),
+    );
+    session.put(".ai/directives/notes/talk.md", DIRECTIVE);
+    let words = ["run", "notes/talk", "--provider", "pieces", "--allow-unsigned"];
+    let (shown, output) = typed(&session, &words, &[], b"");
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let painted = "\u{1b}[2m  It is\n  \\u{1b}[31mred.\u{1b}[0m\n";
+    assert!(shown.contains(painted), "{shown:?}");
+    let (shown, _) = typed(&session, &words, &[("NO_COLOR", "1")], b"");
+    assert!(shown.contains("turn 1\n  It is\n  \\u{1b}[31mred.\n"), "{shown:?}");
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
 }

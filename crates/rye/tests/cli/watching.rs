@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::session::Session;
 use crate::streaming::fitting;
 
-const DIRECTIVE: &str = "# Talk\n\n```xml\n<directive name=\"talk\" version=\"1.0.0\">\n  <metadata>\n    \
+pub(crate) const DIRECTIVE: &str = "# Talk\n\n```xml\n<directive name=\"talk\" version=\"1.0.0\">\n  <metadata>\n    \
     <description>Talks.</description>\n    <category>notes</category>\n    <author>rye</author>\n    \
     <limits turns=\"2\" tokens=\"100000\"/>\n  </metadata>\n</directive>\n```\n\n<process>\n  <step name=\"s\">\n    \
     <description>Say hello.</description>\n  </step>\n</process>\n";

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 
 /// Every file that `paths` name, absolute, each once and in order; folders stand for the item files below them.
 ///
-/// A path that is not there, and a pattern that matches nothing, are failures: nothing is passed over in silence.
+/// A path that is not there, a pattern that matches nothing, and a folder without an item are failures: nothing is passed
+/// over in silence, and nobody takes it for a success that nothing was looked at.
 pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
     found(paths, environment, Collecting::items())
 }
@@ -36,15 +37,31 @@ fn found(
     mut collecting: Collecting,
 ) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
-        let path = environment.absolute(path);
+        // Without `.` in its middle, which says nothing.
+        let path: PathBuf = environment.absolute(path).components().collect();
         for path in expanded(&path)? {
-            if path.is_dir() { collecting.folder(&path)? } else { collecting.files.push(path) }
+            if !path.is_dir() {
+                collecting.files.push(path);
+                continue;
+            }
+            let before = collecting.files.len();
+            collecting.folder(&path)?;
+            if collecting.files.len() == before {
+                return Err(empty(&path));
+            }
         }
     }
     let mut files = collecting.files;
     files.sort_unstable();
     files.dedup();
     Ok(files)
+}
+
+fn empty(folder: &Path) -> Failure {
+    Failure::usage(format!(
+        "no items below `{}`; an item is a file such as `.ai/directives/NAME.md`, and `rye new` begins one",
+        folder.display()
+    ))
 }
 
 /// Writes `text` in place of `old`, whole or not at all, and keeps the file's mode (SPEC 2.12). Other names of the same

@@ -43,10 +43,11 @@ impl Progress {
     /// Shows more of the answer, from where it was left.
     fn show_more(&self, piece: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is somebody else's in it is visible by now, so that the paint may go out as it is.
         let piece = continued(&mut told, piece);
         match self.colors {
-            true => eprint!("\x1b[2m{piece}\x1b[0m"),
-            false => eprint!("{piece}"),
+            true => painted_error(&format!("\x1b[2m{piece}\x1b[0m")),
+            false => painted_error(&piece),
         }
     }
 

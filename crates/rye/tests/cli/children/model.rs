@@ -1,7 +1,7 @@
 //! A model's server on this machine, which answers each conversation by a function of its own.
 
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -66,6 +66,29 @@ impl Asked {
         let results = messages.filter(|message| message["role"] == "tool");
         results.map(|message| message["content"].as_str().unwrap()).collect()
     }
+
+    /// The response with this message, in pieces where they were asked for.
+    fn answer(&self, (message, why): &(Value, &str)) -> String {
+        let is_streamed = self.0["stream"] == true;
+        let mut body = json!({
+            "id": "1", "object": "chat.completion", "created": 0, "model": "m",
+            "choices": [{ "index": 0, "message": message, "finish_reason": why }],
+            "usage": { "prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000 },
+        });
+        let (kind, text) = match is_streamed {
+            false => ("application/json", body.to_string()),
+            true => {
+                let choice = body["choices"][0].as_object_mut().unwrap();
+                let delta = choice.remove("message").unwrap();
+                choice.insert("delta".to_owned(), delta);
+                ("text/event-stream", format!("data: {body}\n\ndata: [DONE]\n\n"))
+            }
+        };
+        let length = text.len();
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
+        )
+    }
 }
 
 /// The server; it answers for as long as the test's process lives.
@@ -87,7 +110,9 @@ impl Model {
                     let mut connection = connection.unwrap();
                     let asked = Asked(request(&mut connection));
                     let number = counted.fetch_add(1, Ordering::SeqCst);
-                    answer(&mut connection, number, says(&asked));
+                    let message = message(number, says(&asked));
+                    // Whoever asked may be gone by now.
+                    drop(connection.write_all(asked.answer(&message).as_bytes()));
                 });
             }
         });
@@ -114,30 +139,19 @@ impl Model {
     }
 }
 
-fn answer(connection: &mut TcpStream, number: usize, says: Says) {
-    let (message, why) = match says {
+/// The message, and why it ends.
+fn message(number: usize, says: Says) -> (Value, &'static str) {
+    match says {
         Says::AfterThat(gate, says) => {
             gate.pass();
-            return answer(connection, number, *says);
+            message(number, *says)
         }
         Says::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
         Says::Calls(name, arguments) => {
             let function = json!({ "name": name, "arguments": arguments.to_string() });
-            let call =
-                json!({ "id": format!("call_{number}"), "type": "function", "function": function });
+            let id = format!("call_{number}");
+            let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
             (json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls")
         }
-    };
-    let body = json!({
-        "id": "1", "object": "chat.completion", "created": 0, "model": "m",
-        "choices": [{ "index": 0, "message": message, "finish_reason": why }],
-        "usage": { "prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000 },
-    })
-    .to_string();
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    // Whoever asked may be gone by now.
-    drop(connection.write_all(format!("{head}{body}").as_bytes()));
+    }
 }

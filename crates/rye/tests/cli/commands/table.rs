@@ -1,8 +1,8 @@
 //! What is tried of each command: where, with which words, and with which exit code.
 
 use super::world::World::{
-    self, Approved, Broken, Changed, Damaged, Keyed, Locked, New, Nowhere, Ran, Tampered, Trusting,
-    Waiting,
+    self, Approved, Broken, Changed, Damaged, Empty, Keyed, Locked, New, Nowhere, Ran, Tampered,
+    Trusting, Waiting,
 };
 
 pub(super) type Row = (World, &'static str, u8);
@@ -63,6 +63,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "check", 0),
             (Broken, "check", 1),
             (New, "check .ai/nowhere.md", 2),
+            (Empty, "check", 2),
             (Locked, "check --locked", 1),
             (Trusting, "check --locked", 1),
             (New, "check --format html", 2),
@@ -332,6 +333,8 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "sign .ai/directives/notes/index.md", 2),
             (Broken, "sign .ai/directives/notes/twice.md", 1),
             (Keyed, "sign .ai/nowhere.md", 2),
+            (Empty, "sign .ai", 2),
+            (Broken, "sign ./garbage.txt", 1),
             (Broken, "sign garbage.txt", 1),
             (Keyed, "sign", 2),
         ],
@@ -436,6 +439,8 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "verify .ai/directives", 3),
             (Broken, "verify .ai/knowledge/notes/unsigned.md", 3),
             (New, "verify .ai/nowhere.md", 2),
+            (Empty, "verify", 2),
+            (Empty, "verify .ai/directives --json", 2),
             (Nowhere, "verify", 2),
         ],
     ),

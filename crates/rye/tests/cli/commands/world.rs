@@ -27,6 +27,8 @@ pub(super) enum World {
     Broken,
     /// A signing key that is none.
     Damaged,
+    /// A project without an item, whose operator has a key.
+    Empty,
     /// No project at all.
     Nowhere,
 }
@@ -65,6 +67,11 @@ impl World {
             Self::Broken => broken(&session),
             Self::Damaged => {
                 session.put("../home/.ai/config/keys/signing/private_key.pem", "This is no key.\n");
+            }
+            Self::Empty => {
+                session.rye("keys import KEY --owner example");
+                std::fs::remove_dir_all(session.project().join(".ai")).unwrap();
+                std::fs::create_dir_all(session.project().join(".ai/directives")).unwrap();
             }
             Self::Nowhere => std::fs::remove_dir_all(session.project().join(".ai")).unwrap(),
         }

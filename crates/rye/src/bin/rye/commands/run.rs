@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use clap::Args;
 use rye::prompt::ReturnStyle;
-use rye::providers::ApiKey;
+use rye::providers::{ApiKey, ApiKeyError};
 use rye::resolve::ItemId;
 use rye::thread::{
     ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, SpendLimit, ThreadId,
@@ -138,7 +138,11 @@ pub(super) struct Variables;
 
 impl Secrets for Variables {
     fn api_key(&self, name: &str) -> Option<ApiKey> {
-        Environment::variable(name)?.parse().ok()
+        let key = Environment::variable(name)?.parse();
+        if let Err(error @ ApiKeyError::NotAscii) = &key {
+            output::warnings(&[format!("`{name}` is set to something that is no key: {error}")]);
+        }
+        key.ok()
     }
 }
 
