@@ -12,6 +12,7 @@ mod hooks;
 mod output;
 mod paid;
 mod pending;
+mod purse;
 mod recover;
 mod replay;
 mod resume;
@@ -31,11 +32,12 @@ pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
 pub use self::paid::settle_left;
 pub use self::pending::{pending_approval, spawned_children};
+use self::purse::Purse;
 pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
-use crate::budget::{Balance, Ledger, LedgerError, Reservation};
+use crate::budget::{Balance, Ledger, LedgerError};
 use crate::cancel::Halt;
 use crate::children::Ending;
 use crate::transcript::{Event, Injected};
@@ -227,9 +229,7 @@ struct Driver<'a> {
     waited: Duration,
     progress: Progress,
     /// What is set aside for the requests of this thread.
-    purse: Option<Reservation>,
-    /// What the last answer cost, to be taken from there once the answer is written.
-    owed: Nanos,
+    purse: Purse,
     /// How many children were begun.
     spawned: u64,
     /// What calls came to before, in a replay.
@@ -255,8 +255,7 @@ impl<'a> Driver<'a> {
             before,
             waited: Duration::ZERO,
             progress,
-            purse: None,
-            owed: Nanos::ZERO,
+            purse: Purse::default(),
             spawned: 0,
             tape: None,
             due: Due::default(),
@@ -417,23 +416,11 @@ impl<'a> Driver<'a> {
         Ok(synced?)
     }
 
-    /// Settles what the last answer cost, now that the answer is written, and whatever became of that; the rest stays set
-    /// aside.
-    fn pay(&mut self) -> Result<(), LedgerError> {
-        let owed = std::mem::take(&mut self.owed);
-        if let Some(purse) = self.purse.take_if(|_| owed != Nanos::ZERO) {
-            self.purse = self.context.ledger.draw(purse, owed)?;
-        }
-        Ok(())
-    }
-
-    /// Settles what the last answer cost, and sets nothing aside any more: the thread stops, or somebody else may use it.
-    fn empty_purse(&mut self) -> Result<(), LedgerError> {
-        let owed = std::mem::take(&mut self.owed);
-        match self.purse.take() {
-            Some(purse) => self.context.ledger.settle(purse, owed).map(drop),
-            None => Ok(()),
-        }
+    /// As [`Driver::sync`], before a request.
+    fn sync_for_a_request(&mut self) -> Result<(), Stop> {
+        let synced = self.context.journal.sync();
+        self.pay_now_and_then()?;
+        Ok(synced?)
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {

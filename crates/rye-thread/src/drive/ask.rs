@@ -5,18 +5,13 @@ use std::sync::Arc;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::first::affordable;
 use super::{Driver, Stop, telemetry};
-use crate::budget::{Balance, LedgerError, Reservation};
 use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{
     Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos, Observer,
     ProviderError, Reply, Request, Run, Usage,
 };
-
-/// How many requests like the one before them money is set aside for at once: answers mostly cost far less than the worst.
-const REQUESTS_AHEAD: u64 = 8;
 
 /// How a request ended.
 pub(super) enum Answer {
@@ -44,17 +39,10 @@ impl Driver<'_> {
         }
         let reserved = self.reserve(run, &mut request)?;
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
-        let number = self.purse.as_ref().map(Reservation::number);
-        let held = self.purse.as_ref().map_or(Nanos::ZERO, Reservation::amount);
-        self.emit(&Event::StepStart {
-            turn,
-            reserved,
-            reservation: number,
-            held,
-            max_output_tokens,
-        })?;
+        let (reservation, held) = (self.purse.number(), self.purse.left());
+        self.emit(&Event::StepStart { turn, reserved, reservation, held, max_output_tokens })?;
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
-        self.sync()?;
+        self.sync_for_a_request()?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         let answer = self.request(run, &request).instrument(span.clone()).await;
@@ -85,54 +73,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Sees to it that the worst case is set aside, after lowering the length of the answer to what the remaining money can
-    /// pay, and returns it.
-    ///
-    /// Without prices nothing can be reckoned, and spending is known to be unlimited.
-    fn reserve(&mut self, run: &Run, request: &mut Request) -> Result<Nanos, Stop> {
-        let Some(prices) = self.info.prices else { return Ok(Nanos::ZERO) };
-        self.pay()?;
-        let (input, most) = (run.input_bound(), request.max_output_tokens);
-        let worst = prices.worst_case(input, most);
-        if self.purse.as_ref().is_some_and(|purse| worst <= purse.amount()) {
-            return Ok(worst);
-        }
-        self.empty_purse()?;
-        let Err(balance) = self.fill_purse(worst)? else { return Ok(worst) };
-        let output = affordable(&balance, &prices, input, most).map_err(Stop::Failed)?;
-        request.max_output_tokens = output;
-        let worst = prices.worst_case(input, output);
-        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
-        self.purse = Some(ledger.reserve(thread, worst)?);
-        Ok(worst)
-    }
-
-    /// Sets aside what this request may cost, and more for those after it, which then do not wait for the ledger's disk; or
-    /// says how the account stands where there is too little for this one.
-    fn fill_purse(&mut self, worst: Nanos) -> Result<Result<(), Balance>, LedgerError> {
-        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
-        let mut wanted = Nanos::new(worst.get().saturating_mul(REQUESTS_AHEAD));
-        loop {
-            match ledger.reserve(thread, wanted) {
-                Ok(purse) => {
-                    self.purse = Some(purse);
-                    return Ok(Ok(()));
-                }
-                Err(LedgerError::TooLarge) if worst < wanted => wanted = worst,
-                Err(LedgerError::Exhausted { balance, .. }) => {
-                    let more = balance.free().unwrap_or(Nanos::ZERO).get().checked_sub(worst.get());
-                    let Some(more) = more.filter(|_| worst < wanted) else {
-                        return Ok(Err(balance));
-                    };
-                    let less = Nanos::new(worst.get() + more / 2);
-                    // A closed account has money and gives none.
-                    wanted = if less < wanted { less } else { worst };
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     async fn request(&self, run: &Run, request: &Request) -> Answer {
         let deltas = Deltas(self.context.observer);
         let replied = timeout(self.left(run), self.context.provider.stream(request, &deltas));
@@ -150,7 +90,7 @@ impl Driver<'_> {
     /// What it cost is settled once it is written, which it is before anything else is done.
     fn take(&mut self, run: &mut Run, reply: Reply, reserved: Nanos) -> Result<(), Stop> {
         let cost = self.cost_of_reply(&reply, reserved);
-        self.owed = cost;
+        self.purse.owe(cost);
         self.record_reply(run, &reply, cost)?;
         run.model_replied(reply, cost)?;
         self.end_turn(run)
@@ -180,12 +120,6 @@ impl Driver<'_> {
                 self.checkpoint()
             }
         }
-    }
-
-    /// Settles a request that has no answer.
-    fn lose(&mut self, cost: Nanos) -> Result<(), LedgerError> {
-        self.owed = cost;
-        self.empty_purse()
     }
 
     /// Where nobody counted, it may have cost all that was set aside (SPEC 10.6).

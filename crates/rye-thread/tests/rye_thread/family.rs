@@ -228,7 +228,7 @@ impl Home {
         };
         let layer = Layer::new(LayerName::Operator, Grant::everything());
         let context = DriveContext {
-            provider: &Model { turns, asked: AtomicU64::new(0) },
+            provider: &Model { turns, asked: AtomicU64::new(0), slow: None },
             palette: &palette,
             authority: &Authority::new(layer),
             ledger: &*self.store,

@@ -174,11 +174,26 @@ impl Ledger for Unsteady {
 /// without one at its worst.
 #[tokio::test]
 async fn whatever_the_power_takes_along_the_account_is_right() {
-    let whole = World::new();
+    check(World::new).await;
+}
+
+/// As above, with answers so slow that each is settled by itself.
+#[tokio::test]
+async fn whatever_the_power_takes_along_of_slow_answers_the_account_is_right() {
+    check(|| {
+        let mut world = World::new();
+        world.model.slow = Some(Arc::clone(&world.clock));
+        world
+    })
+    .await;
+}
+
+async fn check(world: impl Fn() -> World) {
+    let whole = world();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let mut uses = 0;
     loop {
-        let mut before = World::new();
+        let mut before = world();
         before.key = Arc::clone(&whole.key);
         let unsteady = Arc::new(Unsteady::new(uses));
         let died = before.begin(Arc::clone(&unsteady) as _, &Cancel::new()).await;
@@ -186,7 +201,7 @@ async fn whatever_the_power_takes_along_the_account_is_right() {
             break;
         }
         for (undone, lost) in [(0, 0), (1, 0), (0, 90), (2, usize::MAX), (usize::MAX, 0)] {
-            let mut world = World::new();
+            let mut world = world();
             world.key = Arc::clone(&whole.key);
             world.store = Arc::new(unsteady.found(undone, lost));
             let found = world.resume("Begin.").await;

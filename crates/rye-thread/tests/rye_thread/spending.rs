@@ -1,14 +1,15 @@
 //! Money: nothing is asked that cannot be paid.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use rye_thread::budget::{Ledger, MemoryLedger, SqliteLedger};
+use rye_thread::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation, SqliteLedger};
 use rye_thread::{
-    Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState, Usage,
+    Effect, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState,
+    ToolOutput, Usage,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::doubles::{Thread, Turn, call, calls, fails, says, thread_id};
+use crate::doubles::{Function, Thread, Turn, after, call, calls, fails, says, thread_id, tool};
 
 fn at_most(nanos: u64) -> SpendLimit {
     SpendLimit::AtMost(Nanos::new(nanos))
@@ -145,4 +146,81 @@ async fn an_account_that_was_closed_pays_nothing_more() {
     let driven = thread.drive().await;
     assert!(driven.failure().starts_with("Limit(LimitHit { limit: Spend"), "{}", driven.failure());
     assert_eq!(driven.requests.len(), 0);
+}
+
+/// A ledger that remembers what it was asked.
+#[derive(Default)]
+struct Asked(MemoryLedger, Mutex<Vec<String>>);
+
+impl Asked {
+    fn note(&self, what: &str) {
+        self.1.lock().unwrap().push(what.to_owned());
+    }
+}
+
+impl Ledger for Asked {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.0.open(thread, cap)
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.note("reserve");
+        self.0.reserve(thread, amount)
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.note(&format!("settle {actual}"));
+        self.0.settle(reservation, actual)
+    }
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        self.note(&format!("draw {actual}"));
+        self.0.draw(reservation, actual)
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.0.unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.0.open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.0.close_child(child)
+    }
+}
+
+/// Answers that follow each other at once are settled together at the end; slow ones, and whatever somebody may look at
+/// while a tool runs, one by one.
+#[tokio::test]
+async fn the_account_is_told_when_somebody_may_look() {
+    let together = ["reserve", "settle 0.00044 USD"];
+    let apart = ["draw 0.00011 USD"; 3];
+    let rows = [
+        ("fast and reading", Effect::ReadOnly, 0, together.to_vec()),
+        ("slow", Effect::ReadOnly, 1, [&["reserve"], &apart[..], &["settle 0.00011 USD"]].concat()),
+        ("changing", Effect::Once, 0, [&["reserve"], &apart[..], &["settle 0.00011 USD"]].concat()),
+    ];
+    for (name, effect, seconds, expected) in rows {
+        let mut thread = Thread::new(Vec::new());
+        let clock = Arc::clone(&thread.clock);
+        let slow = |turn| {
+            let clock = Arc::clone(&clock);
+            after(move || clock.advance(seconds), turn)
+        };
+        let turn = |id: &str| slow(calls(vec![call(id, "x", json!({}))]));
+        thread.script = vec![turn("1"), turn("2"), turn("3"), slow(says("Done."))];
+        let function = Function(|_: Value| async { ToolOutput::ok(json!(1)) });
+        let mut thread = thread.with(tool("x", effect, function));
+        let ledger = Arc::new(Asked::default());
+        thread.ledger = Arc::clone(&ledger) as _;
+        let driven = thread.drive().await;
+        driven.check_consistent();
+        assert_eq!(*ledger.1.lock().unwrap(), expected, "{name}");
+        assert_eq!(driven.outcome.cost, Nanos::new(440_000), "{name}");
+    }
 }

@@ -26,6 +26,8 @@ use crate::family::in_memory;
 pub(crate) struct Model {
     pub(crate) turns: Vec<Vec<ToolCall>>,
     pub(crate) asked: AtomicU64,
+    /// A clock that moves on by a second with each answer.
+    pub(crate) slow: Option<Arc<FakeClock>>,
 }
 
 #[async_trait]
@@ -38,6 +40,7 @@ impl Provider for Model {
 
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
+        self.slow.iter().for_each(|clock| clock.advance(1));
         let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
         let turn = request.messages.iter().filter(is_answer).count();
         let calls = self.turns.get(turn).cloned().unwrap_or_default();
@@ -116,7 +119,7 @@ pub(crate) struct World {
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) effects: Effects,
-    pub(crate) clock: FakeClock,
+    pub(crate) clock: Arc<FakeClock>,
     pub(crate) limits: Limits,
     pub(crate) asking: Asking,
     pub(crate) approves: Option<Decision>,
@@ -134,11 +137,11 @@ impl World {
             key: Arc::new(SigningKey::generate().unwrap()),
             store: Arc::default(),
             effects: Effects::default(),
-            clock: FakeClock::default(),
+            clock: Arc::default(),
             limits,
             asking: Asking::Never,
             approves: Some(Decision::Approved),
-            model: Model { turns: turns(), asked: AtomicU64::new(0) },
+            model: Model { turns: turns(), asked: AtomicU64::new(0), slow: None },
             hooks: Hooks::none(),
         }
     }
@@ -224,7 +227,7 @@ impl World {
             authority,
             ledger: store,
             journal,
-            clock: &self.clock,
+            clock: &*self.clock,
             observer: &(),
             approver,
             cancel,
@@ -268,7 +271,7 @@ impl World {
             key: Arc::clone(&self.key),
             asking: self.asking,
             approves: self.approves,
-            model: Model { turns: self.model.turns.clone(), asked: AtomicU64::new(0) },
+            model: Model { turns: self.model.turns.clone(), asked: AtomicU64::new(0), slow: None },
             ..Self::new()
         };
         let lease = cut
