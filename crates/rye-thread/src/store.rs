@@ -24,6 +24,7 @@
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod files;
+mod leases;
 mod local;
 mod memory;
 mod owner;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::files::Files;
+use super::leases::{Leases, take};
 use super::owner::{Owner, lives};
 use super::{Claim, Lease, Store, StoreError};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
@@ -16,15 +17,18 @@ use crate::{Moment, Nanos, SpendLimit, ThreadId};
 
 /// Threads below one folder of one machine, shared by any number of programs there.
 ///
-/// A line is appended while the database is locked against other leases, so that a program which was taken over cannot
-/// write even where it looked just before. The lease of a program that has died is free at once, on systems with file
-/// locks; elsewhere it lapses by its time.
+/// A line is appended under a lock that whoever takes the thread over needs too, so that a program which was taken over cannot
+/// write even where it looked just before: a file of the program, where its leases are taken from it, or the whole database on
+/// systems without file locks. The lease of a program that has died is free at once where there are such locks; elsewhere it
+/// lapses by its time.
 pub struct LocalStore {
     database: Arc<Mutex<Database>>,
     ledger: SqliteLedger,
     files: Files,
-    owner: Owner,
+    leases: Leases,
     threads: PathBuf,
+    /// Last, so that this program counts as alive until the rest is gone.
+    owner: Owner,
 }
 
 impl LocalStore {
@@ -38,12 +42,14 @@ impl LocalStore {
         fs::create_dir_all(threads).map_err(failed)?;
         let database = Database::open(&threads.join("registry.db"))?;
         let database = Arc::new(Mutex::new(database));
+        let owner = Owner::enter(threads).map_err(failed)?;
         Ok(Self {
             ledger: SqliteLedger::new(&database),
             database,
             files: Files::new(threads),
-            owner: Owner::enter(threads).map_err(failed)?,
+            leases: Leases::enter(threads, &owner).map_err(failed)?,
             threads: threads.to_owned(),
+            owner,
         })
     }
 
@@ -81,10 +87,40 @@ impl LocalStore {
         lease: &Lease,
         action: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        if Leases::ARE_LOCKED {
+            let done =
+                self.leases.holding(lease, action).map_err(|source| self.unlocked(source))?;
+            return done.unwrap_or_else(|| Err(stale(lease)));
+        }
         self.database().write(Durability::Later, |connection| {
             check(connection, lease)?;
             action()
         })
+    }
+
+    /// Whether the lease still counts, by now.
+    fn check(&self, lease: &Lease) -> Result<(), StoreError> {
+        if !Leases::ARE_LOCKED {
+            return check(self.database().read(), lease);
+        }
+        match self.leases.has(lease).map_err(|source| self.unlocked(source))? {
+            true => Ok(()),
+            false => Err(stale(lease)),
+        }
+    }
+
+    fn unlocked(&self, source: std::io::Error) -> StoreError {
+        StoreError::File { path: self.leases.path().to_owned(), source }
+    }
+
+    /// Takes the lease from a program that lives, which learns of it before anybody else has the thread.
+    fn take_from(&self, row: &Row, thread: &ThreadId) -> Result<(), StoreError> {
+        let is_ours = row.holder == self.owner.name();
+        if is_ours || !Leases::ARE_LOCKED || !lives(&self.threads, &row.holder) {
+            return Ok(());
+        }
+        take(&self.threads, &row.holder, &Lease::new(thread.clone(), row.epoch))
+            .map_err(|source| StoreError::File { path: self.threads.join(&row.holder), source })
     }
 
     /// Whether the lease keeps others away: its time is not up, and its program lives.
@@ -103,12 +139,13 @@ impl fmt::Debug for LocalStore {
 /// Leases do not wait for the disk: whoever held one does not outlive the machine's power.
 impl Store for LocalStore {
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.database().write(Durability::Later, |connection| {
+        let lease = self.database().write(Durability::Later, |connection| {
             let row = row(connection, thread)?;
             if let Some(row) = row.as_ref().filter(|row| self.is_in_the_way(row, claim.now)) {
                 let (thread, owner, until) = (thread.clone(), row.owner.clone(), row.until);
                 return Err(StoreError::Held { thread, owner, until });
             }
+            row.as_ref().map_or(Ok(()), |row| self.take_from(row, thread))?;
             let epoch = row.map_or(0, |row| row.epoch) + 1;
             database::execute(
                 connection,
@@ -125,10 +162,15 @@ impl Store for LocalStore {
             // A file of an earlier lease may stand for a folder that is gone.
             self.files.close(thread);
             Ok(Lease::new(thread.clone(), epoch))
-        })
+        });
+        lease.inspect(|lease| self.leases.add(lease))
     }
 
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        // Before somebody else can have the thread. Who took it over in this program goes on with the open file.
+        if self.leases.remove(lease) {
+            self.files.close(lease.thread());
+        }
         self.database().write(Durability::Later, |connection| {
             database::execute(
                 connection,
@@ -137,8 +179,6 @@ impl Store for LocalStore {
             )
             .map_err(StoreError::from)
         })?;
-        // Who took the thread over opens it again.
-        self.files.close(lease.thread());
         Ok(())
     }
 
@@ -146,10 +186,12 @@ impl Store for LocalStore {
         self.held(lease, || self.files.append(lease.thread(), lines))
     }
 
-    /// The disk is waited for without the database, which others need meanwhile.
+    /// The disk is waited for without a lock, which others need meanwhile. What comes next is done by who still holds the lease
+    /// then.
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        check(self.database().read(), lease)?;
-        self.files.sync(lease.thread())
+        self.check(lease)?;
+        self.files.sync(lease.thread())?;
+        self.check(lease)
     }
 
     fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
@@ -236,8 +278,12 @@ fn row(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Option<Ro
 fn check(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
     match row(connection, lease.thread())? {
         Some(row) if row.epoch == lease.epoch() && !row.holder.is_empty() => Ok(()),
-        _ => Err(StoreError::Stale { thread: lease.thread().clone() }),
+        _ => Err(stale(lease)),
     }
+}
+
+fn stale(lease: &Lease) -> StoreError {
+    StoreError::Stale { thread: lease.thread().clone() }
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -23,7 +23,7 @@ impl Owner {
             let name = format!("owner-{process}-{number}");
             let path = folder.join(&name);
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
-            if is_locked_by(&file) && is_still(&file, &path) {
+            if lock(&file) && is_still(&file, &path) {
                 return Ok(Self { name, path, _lock: file });
             }
         }
@@ -44,23 +44,42 @@ impl Drop for Owner {
 
 /// Whether the program of this name lives; where the system has no such locks, a lease lapses by its time alone.
 pub(super) fn lives(folder: &Path, name: &str) -> bool {
-    match File::open(folder.join(name)) {
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-        Ok(file) => !cfg!(unix) || !is_locked_by(&file),
-    }
+    // The name was read from a file of the project, which may say anything.
+    is_name(name)
+        && match File::open(folder.join(name)) {
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+            Ok(file) => !cfg!(unix) || !lock(&file),
+        }
+}
+
+/// Whether a program can have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = name.strip_prefix("owner-").and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
 const MOST: u32 = 10_000;
 
+/// Locks the file for as long as it is open or until it is unlocked, unless somebody else has.
 #[cfg(unix)]
-fn is_locked_by(file: &File) -> bool {
+pub(super) fn lock(file: &File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 #[cfg(not(unix))]
-fn is_locked_by(_: &File) -> bool {
+pub(super) fn lock(_: &File) -> bool {
     true
 }
+
+#[cfg(unix)]
+pub(super) fn unlock(file: &File) {
+    // Closing the file does it, too.
+    let _unlocked = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
+}
+
+#[cfg(not(unix))]
+pub(super) fn unlock(_: &File) {}
 
 /// Whether the file has not been removed between its opening and its locking.
 #[cfg(unix)]
@@ -78,6 +97,24 @@ fn is_still(_: &File, _: &Path) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        assert!(is_name("owner-1-0") && is_name("owner-4194304-9999"));
+        for name in [
+            "",
+            "owner-",
+            "owner-1",
+            "owner--1",
+            "owner-1-",
+            "owner-1-0.taken",
+            "../owner-1-0",
+            "owner-1-0/../x",
+            "x",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_name_lives_as_long_as_its_program() {

@@ -1,10 +1,13 @@
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use super::conformance;
 use super::*;
+use crate::budget::{Balance, LedgerError, Reservation};
+use crate::{Nanos, SpendLimit};
 
-fn thread() -> ThreadId {
+fn name() -> ThreadId {
     ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
 }
 
@@ -18,34 +21,164 @@ fn the_store_in_memory_conforms() {
 }
 
 /// Threads of a local store have a folder before they have a journal.
-#[test]
-fn the_local_store_conforms() {
-    let place = tempfile::tempdir().unwrap();
+fn folders(place: &tempfile::TempDir) -> impl Fn() -> std::path::PathBuf {
     let number = std::cell::Cell::new(0);
-    conformance::check(&|| {
+    move || {
         number.set(number.get() + 1);
         let threads = place.path().join(number.get().to_string());
         for uuid in ["01", "02"] {
             let name = format!("check-019a0000-0000-7000-8000-0000000000{uuid}");
             fs::create_dir_all(threads.join(name)).unwrap();
         }
-        Arc::new(LocalStore::open(&threads).unwrap())
+        threads
+    }
+}
+
+#[test]
+fn the_local_store_conforms() {
+    let place = tempfile::tempdir().unwrap();
+    let next = folders(&place);
+    conformance::check(&|| Arc::new(LocalStore::open(&next()).unwrap()));
+}
+
+/// What one program takes over, another one had, which lives on.
+#[test]
+fn two_local_stores_over_one_folder_conform() {
+    let place = tempfile::tempdir().unwrap();
+    let next = folders(&place);
+    conformance::check(&|| {
+        let threads = next();
+        let open = || LocalStore::open(&threads).unwrap();
+        Arc::new(Programs { stores: [open(), open()], leases: Mutex::default() })
     });
+}
+
+/// Two programs, of which each lease is given to the one that did not have the lease before it.
+struct Programs {
+    stores: [LocalStore; 2],
+    /// All leases, with the program that holds them.
+    leases: Mutex<Vec<(Lease, usize)>>,
+}
+
+impl Programs {
+    fn of(&self, lease: &Lease) -> &LocalStore {
+        let leases = self.leases.lock().unwrap();
+        let found = leases.iter().find(|(it, _)| it == lease).unwrap();
+        &self.stores[found.1]
+    }
+}
+
+impl Store for Programs {
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        let last = self.leases.lock().unwrap().last().map_or(1, |(_, number)| *number);
+        let lease = self.stores[1 - last].acquire(thread, claim)?;
+        self.leases.lock().unwrap().push((lease.clone(), 1 - last));
+        Ok(lease)
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.of(lease).release(lease)
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.of(lease).append(lease, lines)
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.of(lease).sync(lease)
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.of(lease).cut(lease, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.stores[0].journal(thread)
+    }
+}
+
+impl Ledger for Programs {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        Ledger::open(&self.stores[0], thread, cap)
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.stores[1].reserve(thread, amount)
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.stores[0].settle(reservation, actual)
+    }
+    fn draw(
+        &self,
+        reservation: Reservation,
+        actual: Nanos,
+    ) -> Result<Option<Reservation>, LedgerError> {
+        self.stores[1].draw(reservation, actual)
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.stores[0].unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.stores[1].open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.stores[0].close_child(child)
+    }
+}
+
+/// Programs take one thread from each other while it is written. Each reads the journal when it has the thread, and nobody
+/// else has written anything there before it is taken from it.
+#[test]
+fn nothing_is_written_beside_a_program_that_took_over() {
+    const PROGRAMS: i64 = 4;
+    const ROUNDS: i64 = 50;
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
+    let worker = |number: i64| {
+        let store = LocalStore::open(place.path()).unwrap();
+        let mut refused = 0;
+        for round in 0..ROUNDS {
+            // Later than every lease before it lasts, as far as one program can know.
+            let now = 10_000 * (round * PROGRAMS + number);
+            let Ok(lease) = store.acquire(&name(), &claim(now)) else { continue };
+            let mut expected = store.journal(&name()).unwrap();
+            for _ in 0..3 {
+                let line = format!("{} {number}\n", lease.epoch());
+                match store.append(&lease, line.as_bytes()) {
+                    Ok(()) => expected.extend_from_slice(line.as_bytes()),
+                    Err(StoreError::Stale { .. }) => refused += 1,
+                    Err(error) => panic!("{error:?}"),
+                }
+                let found = store.journal(&name()).unwrap();
+                assert!(found.starts_with(&expected), "{number} {round}");
+            }
+        }
+        refused
+    };
+    let refused: i64 = thread::scope(|scope| {
+        let workers: Vec<_> = (0..PROGRAMS).map(|it| scope.spawn(move || worker(it))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    let journal = fs::read_to_string(place.path().join(name().as_str()).join("transcript.jsonl"));
+    let journal = journal.unwrap();
+    let epochs: Vec<u64> =
+        journal.lines().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert!(epochs.is_sorted(), "{journal}");
+    assert!(PROGRAMS < refused + i64::try_from(epochs.len()).unwrap());
 }
 
 /// Two stores over one folder are two programs.
 #[test]
 fn the_lease_of_a_program_that_died_is_free_at_once() {
     let place = tempfile::tempdir().unwrap();
-    fs::create_dir_all(place.path().join(thread().as_str())).unwrap();
+    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
     let (first, second) =
         (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
-    let lease = first.acquire(&thread(), &claim(0)).unwrap();
+    let lease = first.acquire(&name(), &claim(0)).unwrap();
     first.append(&lease, b"one\n").unwrap();
-    assert!(matches!(second.acquire(&thread(), &claim(1)), Err(StoreError::Held { .. })));
+    assert!(matches!(second.acquire(&name(), &claim(1)), Err(StoreError::Held { .. })));
     drop(first);
     if cfg!(unix) {
-        assert_eq!(second.acquire(&thread(), &claim(1)).unwrap().epoch(), 2);
+        assert_eq!(second.acquire(&name(), &claim(1)).unwrap().epoch(), 2);
     }
 }
 
@@ -53,13 +186,13 @@ fn the_lease_of_a_program_that_died_is_free_at_once() {
 fn the_error_says_who_holds_it() {
     let place = tempfile::tempdir().unwrap();
     let store = LocalStore::open(place.path()).unwrap();
-    let _lease = store.acquire(&thread(), &claim(0)).unwrap();
-    let error = store.acquire(&thread(), &claim(1)).unwrap_err();
+    let _lease = store.acquire(&name(), &claim(0)).unwrap();
+    let error = store.acquire(&name(), &claim(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
             "thread `{}` is driven by process 1; wait for its end, or stop that program",
-            thread()
+            name()
         )
     );
 }
@@ -69,12 +202,46 @@ fn the_error_says_who_holds_it() {
 fn nothing_is_written_through_a_link() {
     let place = tempfile::tempdir().unwrap();
     let store = LocalStore::open(place.path()).unwrap();
-    let folder = place.path().join(thread().as_str());
+    let folder = place.path().join(name().as_str());
     fs::create_dir(&folder).unwrap();
     let outside = place.path().join("outside");
     std::os::unix::fs::symlink(&outside, folder.join("transcript.jsonl")).unwrap();
-    let lease = store.acquire(&thread(), &claim(0)).unwrap();
+    let lease = store.acquire(&name(), &claim(0)).unwrap();
     assert!(matches!(store.append(&lease, b"x\n"), Err(StoreError::Linked { .. })));
-    assert!(matches!(store.journal(&thread()), Err(StoreError::Linked { .. })));
+    assert!(matches!(store.journal(&name()), Err(StoreError::Linked { .. })));
     assert!(!outside.exists());
+}
+
+/// The file in which leases are taken away is made anew, whatever a project brought along under its name.
+#[cfg(unix)]
+#[test]
+fn no_link_leads_to_what_is_written_when_a_thread_is_taken() {
+    let place = tempfile::tempdir().unwrap();
+    let outside = place.path().join("outside");
+    fs::write(&outside, "kept").unwrap();
+    let path = place.path().join(format!("owner-{}-0.taken", std::process::id()));
+    std::os::unix::fs::symlink(&outside, &path).unwrap();
+    let (first, second) =
+        (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
+    assert!(fs::symlink_metadata(&path).unwrap().is_file());
+    let _held = first.acquire(&name(), &claim(0)).unwrap();
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&outside, &path).unwrap();
+    let taken = second.acquire(&name(), &claim(5_000));
+    assert!(matches!(taken, Err(StoreError::File { .. })), "{taken:?}");
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "kept");
+}
+
+/// Whoever removed the file keeps nobody from taking a thread, so that what is written counts no more.
+#[cfg(unix)]
+#[test]
+fn a_program_that_cannot_be_told_writes_nothing_more() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let lease = store.acquire(&name(), &claim(0)).unwrap();
+    store.append(&lease, b"one\n").unwrap();
+    fs::remove_file(place.path().join(format!("owner-{}-0.taken", std::process::id()))).unwrap();
+    assert!(matches!(store.append(&lease, b"two\n"), Err(StoreError::Stale { .. })));
+    assert_eq!(store.journal(&name()).unwrap(), b"one\n");
 }
