@@ -1,6 +1,6 @@
 //! Globs over paths.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::Error;
 use super::path::{fault, shown};
@@ -8,11 +8,15 @@ use super::path::{fault, shown};
 /// The longest glob, in bytes.
 const MAX_BYTES: usize = 1024;
 
+/// The most groups in braces: together they stand for as many texts as their product.
+const MAX_GROUPS: usize = 32;
+
 /// A glob over paths: `*` and `?` stand for what has no `/`, `**` for folders, `[ab]` for one of these characters and
 /// `{one,two}` for one of these texts. Without a `/` it is about names, at any depth; with one at its end, about all that is
 /// in a folder.
 pub(super) struct Pattern {
-    matcher: GlobMatcher,
+    // A matcher of one glob panics where it cannot be made, a set says so.
+    matcher: GlobSet,
 }
 
 impl Pattern {
@@ -48,7 +52,8 @@ impl Pattern {
             .backslash_escape(false)
             .empty_alternates(true)
             .build()
-            .map(|glob| Self { matcher: glob.compile_matcher() })
+            .and_then(|glob| GlobSetBuilder::new().add(glob).build())
+            .map(|matcher| Self { matcher })
             .map_err(|error| refused(asked, error.kind().to_string()))
     }
 
@@ -89,6 +94,10 @@ fn refuse(glob: &str) -> Result<(), Error> {
         _ if glob.len() > MAX_BYTES => {
             Err(refused(glob, format!("it has more than {MAX_BYTES} bytes")))
         }
+        _ if glob.matches('{').count() > MAX_GROUPS => Err(refused(
+            glob,
+            format!("it has more than {MAX_GROUPS} groups in braces; search several times"),
+        )),
         Some(fault) => Err(refused(glob, fault.to_string())),
         None => Ok(()),
     }

@@ -44,6 +44,47 @@ fn globs(query: &GlobQuery, paths: &[&str]) {
     assert_eq!(found.cut, None);
 }
 
+/// Braces multiply and nest; what they could be written out as, nobody writes out.
+#[test]
+fn braces_are_bounded() {
+    let project = project();
+    let all = |pattern: &str| glob(&project.root, &GlobQuery::new(pattern), &Stop::new());
+    let start = std::time::Instant::now();
+    let many = "{a,b}".repeat(20) + "{,x}*";
+    assert_eq!(all(&many).unwrap().paths, [""; 0]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    globs(&GlobQuery::new("{a,{b,{c}}}.md"), &["a.md"]);
+    let nested = |open: usize| format!("{}a{}", "{".repeat(open), "}".repeat(open));
+    let deep = (0..5).map(|_| "{".repeat(60)).collect::<Vec<_>>().join("/");
+    let closed = "}"
+        .repeat(300)
+        .as_bytes()
+        .chunks(60)
+        .map(|it| String::from_utf8_lossy(it).into_owned())
+        .collect::<Vec<_>>()
+        .join("/");
+    for pattern in [
+        nested(100),
+        format!("{deep}a{closed}"),
+        "{a,b}".repeat(40),
+        "{a,b}/".repeat(60),
+        format!("*.{{{}}}", vec!["a"; 100].join(",{b},")),
+    ] {
+        let error = all(&pattern).unwrap_err().to_string();
+        assert!(
+            error.ends_with("it has more than 32 groups in braces; search several times"),
+            "{error}"
+        );
+        let mut query = GrepQuery::new("a");
+        query.globs = vec![format!("!{pattern}")];
+        let error = grep(&project.root, &query, &Stop::new()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("it has more than 32 groups in braces; search several times"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn globs_are_over_names_or_over_paths() {
     globs(&GlobQuery::new("*.md"), &["a.md"]);
