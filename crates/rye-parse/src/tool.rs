@@ -72,6 +72,8 @@ pub enum Executor {
         headers: BTreeMap<String, String>,
         /// The body, as written.
         body: Option<Value>,
+        /// The name under which the operator keeps a secret that is sent along; never the secret itself.
+        credential: Option<String>,
         /// Seconds after which it is given up.
         timeout_seconds: Option<u64>,
     },

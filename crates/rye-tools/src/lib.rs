@@ -39,6 +39,7 @@ pub use process::{
 pub use program::{CommandTool, ScriptTool};
 pub use shell::{BASH, bash};
 pub use web::{
-    AddressFault, FETCH, HostPattern, HttpBody, HttpTool, HttpToolError, MAX_REDIRECTS, Names,
-    Origin, RuleError, SEND, SystemNames, Web, WebError, WebRules, fetch, reserved,
+    AddressFault, Credential, CredentialError, FETCH, HostPattern, HttpBody, HttpTool,
+    HttpToolError, MAX_REDIRECTS, Names, Origin, RuleError, SEND, SystemNames, Web, WebError,
+    WebRules, fetch, reserved,
 };

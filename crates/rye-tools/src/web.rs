@@ -5,6 +5,8 @@
 //! to what was looked at. No name is looked up a second time, so that none can change its mind in between.
 
 mod address;
+mod body;
+mod credential;
 mod error;
 mod exchange;
 mod fetch;
@@ -14,13 +16,16 @@ mod names;
 mod place;
 mod read;
 mod rules;
+mod sending;
 mod template;
 mod text;
 
 pub use self::address::reserved;
+pub use self::body::HttpBody;
+pub use self::credential::{Credential, CredentialError};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};
 pub use self::fetch::{FETCH, fetch};
-pub use self::manifest::{HttpBody, HttpTool, HttpToolError, SEND};
+pub use self::manifest::{HttpTool, HttpToolError, SEND};
 pub use self::names::{Names, SystemNames};
 pub use self::rules::{HostPattern, Origin, RuleError, WebRules};

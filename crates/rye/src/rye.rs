@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
-use rye_tools::{Names, ProcessHost};
+use rye_tools::{Names, ProcessHost, Variables};
 
 use crate::config::{ConfigError, trust_policy};
 use crate::session::Store;
@@ -29,6 +29,9 @@ pub struct Setup {
     pub processes: Option<ProcessHost>,
     /// What tools that reach other machines look up names of hosts with; without it, they are not offered.
     pub names: Option<Arc<dyn Names>>,
+    /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
+    /// is found.
+    pub variables: Variables,
 }
 
 impl Setup {
@@ -43,6 +46,7 @@ impl Setup {
             search_cache: None,
             processes: None,
             names: None,
+            variables: Variables::none(),
         }
     }
 }
@@ -57,6 +61,7 @@ pub struct Rye {
     pub(crate) trust_config: Option<Config>,
     pub(crate) processes: Option<ProcessHost>,
     pub(crate) names: Option<Arc<dyn Names>>,
+    pub(crate) variables: Variables,
     notes: Vec<TrustNote>,
     /// What the threads that are driven now keep their records in.
     pub(crate) store: Mutex<Weak<Store>>,
@@ -91,6 +96,7 @@ impl Rye {
             trust_config,
             processes,
             names,
+            variables: setup.variables.clone(),
             notes,
             store: Mutex::default(),
             #[cfg(feature = "mcp")]
@@ -107,6 +113,7 @@ impl Rye {
             trust_config: self.trust_config.clone(),
             processes: self.processes.clone(),
             names: self.names.clone(),
+            variables: self.variables.clone(),
             notes: Vec::new(),
             store: Mutex::default(),
             #[cfg(feature = "mcp")]

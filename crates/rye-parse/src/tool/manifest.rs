@@ -25,7 +25,7 @@ const COMMON: [&str; 11] = [
 
 const BUILTIN: [&str; 1] = ["builtin"];
 const COMMAND: [&str; 6] = ["command", "args", "cwd", "env", "network", "timeout_seconds"];
-const HTTP: [&str; 5] = ["url", "method", "headers", "body", "timeout_seconds"];
+const HTTP: [&str; 6] = ["url", "method", "headers", "body", "credential", "timeout_seconds"];
 const MCP: [&str; 5] = ["server", "tool", "fixed_params", "params_key", "timeout_seconds"];
 const SCRIPT: [&str; 2] = ["network", "timeout_seconds"];
 
@@ -110,8 +110,9 @@ fn http(report: &mut Report<'_>, document: &Document) -> Option<Executor> {
     }
     let headers = document.text_map(report, "headers");
     let body = document.value.get("body").filter(|body| !body.is_null()).cloned();
+    let credential = document.text(report, "credential");
     let timeout_seconds = timeout(report, document);
-    Some(Executor::Http { url: url?, method, headers, body, timeout_seconds })
+    Some(Executor::Http { url: url?, method, headers, body, credential, timeout_seconds })
 }
 
 fn mcp(report: &mut Report<'_>, document: &Document) -> Option<Executor> {

@@ -40,11 +40,13 @@ fn command() {
 
 #[test]
 fn http() {
-    let executor =
-        executed("executor: http\nurl: https://x\nmethod: post\nheaders: {A: b}\nbody: {a: [1]}\n");
-    let Executor::Http { url, method, headers, body, .. } = executor else { panic!() };
+    let executor = executed(
+        "executor: http\nurl: https://x\nmethod: post\nheaders: {A: b}\nbody: {a: [1]}\ncredential: c\n",
+    );
+    let Executor::Http { url, method, headers, body, credential, .. } = executor else { panic!() };
     assert_eq!((url.as_str(), method.as_str(), headers.len()), ("https://x", "POST", 1));
     assert_eq!(body.expect("given").to_string(), r#"{"a":[1]}"#);
+    assert_eq!(credential.as_deref(), Some("c"));
 }
 
 #[test]

@@ -54,6 +54,16 @@ pub enum AddressFault {
         /// What it is.
         what: String,
     },
+    /// A secret is for others.
+    #[error(
+        "the credential `{name}` is not sent to `{origin}`; the operator says under `credentials` of `config/agent/web.yaml` who gets it"
+    )]
+    Recipient {
+        /// The name of the credential.
+        name: String,
+        /// Who would have got it.
+        origin: String,
+    },
     /// A redirect leads out of `https`.
     #[error("a redirect from `https` to `http` is refused")]
     Downgrade,
@@ -74,6 +84,20 @@ pub enum WebError {
     /// Nothing was sent, by rule.
     #[error(transparent)]
     Refused(#[from] AddressFault),
+    /// The operator named a secret and did not set it.
+    #[error(
+        "the credential `{name}` is not set; the operator sets the variable that `config/agent/web.yaml` names for it"
+    )]
+    Unset {
+        /// The name of the credential.
+        name: String,
+    },
+    /// A secret cannot stand in a header.
+    #[error("the credential `{name}` has a line end or another character that no header has")]
+    Secret {
+        /// The name of the credential.
+        name: String,
+    },
     /// The host's name has no address.
     #[error("the host `{host}` cannot be looked up")]
     Unknown {

@@ -9,10 +9,12 @@ use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
+use super::credential::Lent;
 use super::error::{AddressFault, WebError};
 use super::names::{Names, SystemNames};
 use super::place::Place;
 use super::rules::WebRules;
+use crate::process::Variables;
 
 /// The most redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;
@@ -22,18 +24,21 @@ pub const MAX_REDIRECTS: usize = 5;
 pub struct Web {
     rules: WebRules,
     names: Arc<dyn Names>,
+    variables: Variables,
     /// Reading the machine's certificates takes a while, so it is done for the first secure connection.
     tls: OnceLock<ClientConfig>,
 }
 
 /// What is sent.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Order {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
     pub(super) follow: Follow,
+    /// A secret that is sent along; with one, a redirect leads to nobody else.
+    pub(super) lent: Option<Arc<Lent>>,
 }
 
 /// Where redirects may lead to.
@@ -59,7 +64,8 @@ impl Web {
     /// By these rules, with the machine's own way of looking up names.
     #[must_use]
     pub fn new(rules: WebRules) -> Self {
-        Self { rules, names: Arc::new(SystemNames), tls: OnceLock::new() }
+        let variables = Variables::none();
+        Self { rules, names: Arc::new(SystemNames), variables, tls: OnceLock::new() }
     }
 
     /// Looks up names in another way.
@@ -67,6 +73,20 @@ impl Web {
     pub fn with_names(mut self, names: Arc<dyn Names>) -> Self {
         self.names = names;
         self
+    }
+
+    /// Finds the secrets that its rules name here; without it, none is set.
+    #[must_use]
+    pub fn with_variables(mut self, variables: Variables) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    /// The secret of this name, for one request.
+    pub(super) fn lend(&self, name: &str) -> Result<Lent, WebError> {
+        let credential = self.rules.credentials.get(name);
+        let credential = credential.ok_or_else(|| WebError::Unset { name: name.to_owned() })?;
+        Lent::new(name, credential, &self.variables)
     }
 
     /// What it goes by.
@@ -90,6 +110,9 @@ impl Web {
     async fn answer(&self, mut order: Order) -> Result<Answer, WebError> {
         let mut passed = Vec::new();
         let mut place = Place::new(order.url.clone(), &self.rules)?;
+        if let Some(lent) = &order.lent {
+            lent.goes_to(&place.url)?;
+        }
         loop {
             let response = self.ask(&place, &order).await?;
             let Some(next) = leads_to(&order.method, &response, &place.url)? else {
@@ -101,6 +124,9 @@ impl Web {
             }
             let next = Place::new(next, &self.rules)?;
             follows(order.follow, &place, &next)?;
+            if order.lent.is_some() {
+                stays(&place, &next)?;
+            }
             order.url = next.url.clone();
             passed.push(std::mem::replace(&mut place, next).url);
         }
@@ -109,9 +135,15 @@ impl Web {
     /// One request, to addresses that were looked at.
     async fn ask(&self, place: &Place, order: &Order) -> Result<Response, WebError> {
         let addresses = place.addresses(self.names.as_ref()).await?;
+        if let Some(lent) = &order.lent {
+            lent.reaches(&place.url, &addresses)?;
+        }
         let client = self.client(place, &addresses)?;
         let mut request = client.request(order.method.clone(), place.url.clone());
         request = request.headers(order.headers.clone());
+        if let Some((name, value)) = order.lent.as_deref().map(Lent::header) {
+            request = request.header(name, value);
+        }
         // Nothing here unpacks, so that nothing small becomes large.
         request = request.header(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(body) = &order.body {
@@ -202,6 +234,15 @@ fn follows(follow: Follow, from: &Place, to: &Place) -> Result<(), AddressFault>
         return Err(AddressFault::OtherHost { from, to });
     }
     Ok(())
+}
+
+/// Whether a redirect stays with whoever got a secret: what is on another port is somebody else.
+fn stays(from: &Place, to: &Place) -> Result<(), AddressFault> {
+    if from.url.scheme() == to.url.scheme() && from.origin == to.origin {
+        return Ok(());
+    }
+    let (from, to) = (from.origin.clone(), to.origin.clone());
+    Err(AddressFault::OtherHost { from, to })
 }
 
 /// Every name that is asked for has been looked up before, so that looking one up here would be a hole.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::error::WebError;
 use super::exchange::{Follow, Order, Web};
-use super::markdown::{Page, Style, page, whole};
+use super::markdown::{Grammar, Page, Style, page, whole};
 use super::place;
 use super::read::{Received, received};
 
@@ -87,8 +87,8 @@ impl Fetch {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let url = place::read(&arguments.url)?;
-        let order =
-            Order { method: Method::GET, url, headers, body: None, follow: Follow::Anywhere };
+        let (method, follow) = (Method::GET, Follow::Anywhere);
+        let order = Order { method, url, headers, body: None, follow, lent: None };
         let read = async |answer| received(answer, MAX_RECEIVED).await;
         let received = self.web.exchange(order, LIMIT, read).await?;
         let (text, format) = (received.text()?, arguments.format);
@@ -127,10 +127,13 @@ impl Told {
             Format::Text => Style::Text,
             Format::Raw => return Self { title: None, text, is_cut: false },
         };
-        if !received.media.is_html() {
-            return Self { title: None, text, is_cut: false };
-        }
-        let Page { title, text, is_cut } = page(&text, &received.url, style, MAX_RECEIVED, READING);
+        let grammar = match &received.media {
+            media if media.is_xhtml() => Grammar::Xml,
+            media if media.is_html() => Grammar::Html,
+            _ => return Self { title: None, text, is_cut: false },
+        };
+        let Page { title, text, is_cut } =
+            page(&text, &received.url, grammar, style, MAX_RECEIVED, READING);
         Self { title, text, is_cut }
     }
 

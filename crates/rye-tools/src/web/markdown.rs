@@ -24,6 +24,14 @@ pub(super) enum Style {
     Text,
 }
 
+/// How a page is written, which its type alone says, as it does to browsers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grammar {
+    Html,
+    /// What is closed where it opens holds nothing, and what every element holds is markup.
+    Xml,
+}
+
 /// A page to read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
@@ -37,8 +45,16 @@ pub(super) struct Page {
 /// bytes are made.
 ///
 /// The time is bounded because the tokenizer compares each attribute of a tag with all before it.
-pub(super) fn page(html: &str, url: &Url, style: Style, most: usize, limit: Duration) -> Page {
+pub(super) fn page(
+    html: &str,
+    url: &Url,
+    grammar: Grammar,
+    style: Style,
+    most: usize,
+    limit: Duration,
+) -> Page {
     let reader = Reader {
+        grammar,
         base: url.clone(),
         writer: Writer::new(style, most),
         left_out: None,
@@ -85,9 +101,15 @@ impl TokenSink for Sink {
         }
         TokenSinkResult::Continue
     }
+
+    /// Whether `<![CDATA[` begins text.
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.0.borrow().grammar == Grammar::Xml
+    }
 }
 
 struct Reader {
+    grammar: Grammar,
     base: Url,
     writer: Writer,
     /// An element whose content nobody reads, and how many of its name are open.
@@ -151,6 +173,10 @@ impl Reader {
             self.end(name);
             return TokenSinkResult::Continue;
         }
+        if self.grammar == Grammar::Xml {
+            self.element(tag, name);
+            return TokenSinkResult::Continue;
+        }
         self.start(tag, name);
         // In a drawing, what is closed where it opens holds nothing.
         if tag.self_closing && self.in_svg() {
@@ -165,6 +191,17 @@ impl Reader {
             "title" if !self.in_svg() => TokenSinkResult::RawData(RawKind::Rcdata),
             "textarea" => TokenSinkResult::RawData(RawKind::Rcdata),
             _ => TokenSinkResult::Continue,
+        }
+    }
+
+    /// An element of XML, with its end where it has none of its own.
+    fn element(&mut self, tag: &Tag, name: &str) {
+        if tag.self_closing && (self.left_out.is_some() || SILENT.contains(&name)) {
+            return;
+        }
+        self.start(tag, name);
+        if tag.self_closing {
+            self.end(name);
         }
     }
 

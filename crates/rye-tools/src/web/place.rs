@@ -134,3 +134,28 @@ fn near(address: IpAddr) -> Option<&'static str> {
 
 /// Names of machines at hand (RFC 6761, RFC 6762, RFC 9476 and what networks use for themselves).
 const LOCAL: [&str; 6] = ["home.arpa", "internal", "lan", "local", "localdomain", "localhost"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(address: &str, expected: Option<&str>) {
+        assert_eq!(near(address.parse().unwrap()), expected, "{address}");
+    }
+
+    #[test]
+    fn what_is_here_is_found_whatever_its_number() {
+        let this = Some("an address of this machine");
+        check("127.0.0.1", this);
+        check("127.9.8.7", this);
+        check("0.0.0.0", this);
+        check("198.51.100.7", None);
+        check("2001:db8:1:2::3", None);
+        // The address by which this machine asks others is its own, where it has one.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        if socket.connect("198.51.100.7:80").is_ok() {
+            check(&socket.local_addr().unwrap().ip().to_string(), this);
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! What the operator's configuration says of hosts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
 use reqwest::Url;
+
+use super::credential::Credential;
 
 /// Which hosts tools may reach. The default is every public host, on the ports 80 and 443.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct WebRules {
     pub ports: BTreeSet<u16>,
     /// Hosts, with their port, that may be on this machine or in a private network.
     pub private: BTreeSet<Origin>,
+    /// Secrets that tools of one request may name.
+    pub credentials: BTreeMap<String, Credential>,
 }
 
 impl WebRules {
@@ -130,7 +134,7 @@ pub enum RuleError {
 }
 
 /// The host as an address would have it, and the port if one is written.
-fn parsed(text: &str) -> Option<(String, Option<u16>)> {
+pub(super) fn parsed(text: &str) -> Option<(String, Option<u16>)> {
     let strange = |char: char| !(char.is_alphanumeric() || "-._:[]".contains(char));
     if text.is_empty() || text.contains(strange) {
         return None;

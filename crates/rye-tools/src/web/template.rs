@@ -21,6 +21,10 @@ pub(super) enum ArgumentFault {
     Empty { name: String },
     #[error("the argument `{name}` has a part `.` or `..`, which leads to another address")]
     Dots { name: String },
+    #[error(
+        "the arguments and what is around them make a part `.` or `..`, which leads to another address"
+    )]
+    Joined,
     #[error("the arguments would make another address of the tool's")]
     Elsewhere,
     #[error("the header `{name}` takes visible ASCII alone, without line ends")]
@@ -64,6 +68,9 @@ impl Address {
         let path = lines.next().unwrap_or_default();
         let query = lines.next().map(|query| split(&query, '&', None));
         query.iter().flatten().try_for_each(|parameter| is_named(parameter))?;
+        if has_dots(&joined(&path, |_| Some("x".to_owned()))) {
+            return Err(HttpToolError::Dots);
+        }
         let sample = text(&path, query.as_deref(), |_| Ok(Some("x".to_owned())));
         let sample = place::read(&sample.unwrap_or_default()).map_err(HttpToolError::Address)?;
         if !["http", "https"].contains(&sample.scheme()) {
@@ -79,6 +86,14 @@ impl Address {
     /// Whether the arguments say which host it is.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole(_))
+    }
+
+    /// The address with some text in each place; none where the arguments say which host it is.
+    pub(super) const fn sample(&self) -> Option<&Url> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Parts(parts) => Some(&parts.sample),
+        }
     }
 
     /// The names of the arguments that have a place.
@@ -109,6 +124,10 @@ impl Parts {
         for piece in &self.path {
             self.fits_a_path(piece, arguments)?;
         }
+        let value = |piece: &Placing| single(piece, arguments, "an address").ok().flatten();
+        if has_dots(&joined(&self.path, value)) {
+            return Err(ArgumentFault::Joined);
+        }
         let text = text(&self.path, self.query.as_deref(), |piece| {
             Ok(single(piece, arguments, "an address")?.map(|value| encoded(&value)))
         })?;
@@ -130,9 +149,7 @@ impl Parts {
         if value.is_empty() {
             return Err(ArgumentFault::Empty { name: name() });
         }
-        // Servers take an encoded slash for one, too.
-        let dots = value.split(['/', '\\']).any(|part| [".", ".."].contains(&part));
-        if dots { Err(ArgumentFault::Dots { name: name() }) } else { Ok(()) }
+        if has_dots(&value) { Err(ArgumentFault::Dots { name: name() }) } else { Ok(()) }
     }
 
     /// Whether it has the sample's host, as many parts of a path, and of the sample's parameters, in their order, no others.
@@ -150,6 +167,25 @@ impl Parts {
             && url.username().is_empty()
             && url.password().is_none()
     }
+}
+
+/// The text of a path as servers read it that take what is encoded for what it stands for.
+fn joined(pieces: &[Placing], value: impl Fn(&Placing) -> Option<String>) -> String {
+    let plain = |piece: &Placing| match piece {
+        Placing::Text(text) => ENCODED.iter().fold(text.clone(), |text, (encoded, plain)| {
+            text.replace(encoded, plain).replace(&encoded.to_ascii_uppercase(), plain)
+        }),
+        place => value(place).unwrap_or_default(),
+    };
+    pieces.iter().map(plain).collect()
+}
+
+/// What decides where a path leads, encoded and as it is; a value has it encoded twice.
+const ENCODED: [(&str, &str); 3] = [("%2e", "."), ("%2f", "/"), ("%5c", "\\")];
+
+/// Whether a part of it leads back. Servers take an encoded slash for one, too, and a backslash.
+fn has_dots(path: &str) -> bool {
+    path.split(['/', '\\']).any(|part| [".", ".."].contains(&part))
 }
 
 /// Refuses a place before the path, and text that has no place in an address.
@@ -268,7 +304,7 @@ pub(super) fn single(
 }
 
 /// The text with everything encoded that has a meaning in an address.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

@@ -27,7 +27,12 @@ impl Media {
     }
 
     pub(super) fn is_html(&self) -> bool {
-        ["text/html", "application/xhtml+xml"].contains(&self.essence.as_str())
+        self.essence == "text/html" || self.is_xhtml()
+    }
+
+    /// Whether it is a page that is written as XML.
+    pub(super) fn is_xhtml(&self) -> bool {
+        self.essence == "application/xhtml+xml"
     }
 
     pub(super) fn is_json(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The web tools against servers of this machine, which see whatever is sent.
 
+mod credentials;
 mod requests;
 mod results;
 mod server;
@@ -106,6 +107,33 @@ fn no_redirect_leads_there_either() {
         assert_eq!(outer.seen(), ["GET /start"], "{target}");
     }
     assert_eq!(inner.seen(), [""; 0]);
+}
+
+#[test]
+fn a_redirect_in_no_characters_leads_nowhere() {
+    let server = Server::new(|_| {
+        let answer = server::redirect("302 Found", "http://127.0.0.1/@@");
+        let at = answer.windows(2).position(|pair| pair == b"@@").unwrap();
+        let mut answer = answer;
+        answer[at..at + 2].copy_from_slice(b"\xe9\xff");
+        answer
+    });
+    let origin = format!("open.test:{}", server.port);
+    let tool = fetch(&web(allowing(&[&origin], server.port), &Written::new(NAMES)));
+    let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/a") }));
+    let error = output.content["error"].as_str().unwrap_or_default();
+    assert!(error.contains("redirects to what is no address"), "{}", output.content);
+    assert_eq!(server.seen(), ["GET /a"]);
+    // Text of another alphabet is an address, as it is for browsers.
+    let server = Server::new(|path| match path {
+        "/a" => server::redirect("302 Found", "/é"),
+        _ => server::ok("text/plain", "there"),
+    });
+    let origin = format!("open.test:{}", server.port);
+    let tool = fetch(&web(allowing(&[&origin], server.port), &Written::new(NAMES)));
+    let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/a") }));
+    assert_eq!(output.content["content"], "there", "{}", output.content);
+    assert_eq!(server.seen(), ["GET /a", "GET /%C3%A9"]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `config/agent/web.yaml`: which hosts tools may reach (SPEC 5.5, 4.3).
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use rye_resolve::{Config, Item, Space};
-use rye_tools::{HostPattern, Origin, RuleError, WebRules};
+use rye_tools::{Credential, HostPattern, Origin, RuleError, WebRules};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,6 +35,44 @@ pub(crate) struct WebFile {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     private: Option<Vec<String>>,
+    /// Secrets that are sent along with the requests of tools whose manifests name them under `credential`. Not for projects.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, CredentialFile>", extend("propertyNames" = { "pattern": NAME }))]
+    credentials: Option<BTreeMap<String, CredentialFile>>,
+}
+
+/// What a credential may be called, so that it is a part of the capability of sending it.
+const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
+
+/// One secret: where it is, and who gets it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct CredentialFile {
+    // No pattern, because what does not match one is told, and might be the secret.
+    /// The variable of the environment that Rye runs in which holds the secret; never the secret itself.
+    env: String,
+    /// The header that carries it; default `Authorization`.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    header: Option<String>,
+    /// The word before it in the header; default `Bearer` in `Authorization`, and none in every other. An empty one is none.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    scheme: Option<String>,
+    /// Who gets it, as in `https://api.example.org`; `http://` on this machine alone, as in `http://localhost:8080`.
+    #[schemars(length(min = 1))]
+    origins: Vec<String>,
+}
+
+impl CredentialFile {
+    fn read(&self, name: &str) -> Result<Credential, String> {
+        let header = self.header.as_deref().unwrap_or("Authorization");
+        let usual = header.eq_ignore_ascii_case("Authorization").then_some("Bearer");
+        let scheme = self.scheme.as_deref().or(usual).filter(|scheme| !scheme.is_empty());
+        Credential::new(&self.env, header, scheme, &self.origins)
+            .map_err(|error| format!("credential `{name}`: {error}"))
+    }
 }
 
 /// What the layers of `agent/web` say together: of the operator's, the nearer one decides; a project's can leave out hosts,
@@ -41,22 +80,20 @@ pub(crate) struct WebFile {
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema or has something in it that names no hosts, or a project's allows something.
+/// When a layer breaks the schema or has something in it that names no hosts or no secret, or a project's allows something.
 pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError> {
     let mut rules = WebRules::default();
     let mut of_operator: Option<Vec<HostPattern>> = None;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: WebFile = read(WEB, layer)?;
-        let hosts: Option<Vec<HostPattern>> = parsed(layer, file.hosts)?;
-        let private: Option<Vec<Origin>> = parsed(layer, file.private)?;
+        let hosts: Option<Vec<HostPattern>> = parsed(layer, file.hosts.as_deref())?;
+        let private: Option<Vec<Origin>> = parsed(layer, file.private.as_deref())?;
         if layer.location.space == Space::Project {
-            if file.ports.is_some() || private.is_some() {
-                let problem = "a project may not allow ports or private hosts; `ports` and `private` are for the user space";
-                return Err(error(layer, vec![problem.to_owned()]));
-            }
+            refuse_milder(layer, &file)?;
             rules.hosts.extend(hosts);
             continue;
         }
+        rules.credentials.extend(credentials(layer, &file)?);
         of_operator = hosts.or(of_operator);
         rules.ports = file.ports.map_or(rules.ports, |ports| ports.into_iter().collect());
         rules.private = private.map_or(rules.private, |private| private.into_iter().collect());
@@ -65,13 +102,43 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     Ok(rules)
 }
 
+/// A project chooses neither who is asked nor who gets a secret.
+fn refuse_milder(layer: &Item<Value>, file: &WebFile) -> Result<(), ConfigError> {
+    let mut problems = Vec::new();
+    if file.ports.is_some() || file.private.is_some() {
+        problems.push("a project may not allow ports or private hosts; `ports` and `private` are for the user space".to_owned());
+    }
+    if file.credentials.is_some() {
+        problems.push(
+            "a project may not say who gets a secret; `credentials` is for the user space"
+                .to_owned(),
+        );
+    }
+    if problems.is_empty() { Ok(()) } else { Err(error(layer, problems)) }
+}
+
+/// The secrets of one layer; a nearer layer decides about each by its name.
+fn credentials(
+    layer: &Item<Value>,
+    file: &WebFile,
+) -> Result<BTreeMap<String, Credential>, ConfigError> {
+    let (mut all, mut problems) = (BTreeMap::new(), Vec::new());
+    for (name, one) in file.credentials.iter().flatten() {
+        match one.read(name) {
+            Ok(credential) => drop(all.insert(name.clone(), credential)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(all) } else { Err(error(layer, problems)) }
+}
+
 fn parsed<T: FromStr<Err = RuleError>>(
     layer: &Item<Value>,
-    texts: Option<Vec<String>>,
+    texts: Option<&[String]>,
 ) -> Result<Option<Vec<T>>, ConfigError> {
     let Some(texts) = texts else { return Ok(None) };
     let (mut all, mut problems) = (Vec::new(), Vec::<String>::new());
-    for text in &texts {
+    for text in texts {
         match text.parse::<T>() {
             Ok(one) => all.push(one),
             Err(error) => problems.push(error.to_string()),

@@ -63,6 +63,8 @@ pub(crate) struct Behind {
     pub(crate) effect: Effect,
     /// The function whose power it has, which its signer has to be allowed to grant; none where somebody else answers for that.
     pub(crate) function: Option<String>,
+    /// The function of sending the operator's secret, where it sends one.
+    pub(crate) secret: Option<String>,
     pub(crate) starts_programs: bool,
     /// Whether it sends requests to other machines.
     pub(crate) reaches_web: bool,
@@ -75,7 +77,8 @@ impl Behind {
     pub(crate) fn within(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
         let function = Some(function.to_owned());
         let (starts_programs, reaches_web, uses_servers) = (false, false, false);
-        Self { tool, effect, function, starts_programs, reaches_web, uses_servers }
+        let secret = None;
+        Self { tool, effect, function, secret, starts_programs, reaches_web, uses_servers }
     }
 
     /// A tool that sends requests.

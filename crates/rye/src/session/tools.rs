@@ -173,8 +173,12 @@ fn offered(
         Some(special) => special?,
         None => behind(item, root, programs, policy)?,
     };
-    let Behind { tool, effect, function, starts_programs, reaches_web, uses_servers } = behind;
+    let Behind { tool, effect, function, secret, starts_programs, reaches_web, uses_servers } =
+        behind;
     vouch(item, policy, &capability, function.as_deref())?;
+    if secret.is_some() {
+        vouch(item, policy, &capability, secret.as_deref())?;
+    }
     let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
     if let Some(schema) = &manifest.output_schema {
         spec = spec.with_output_schema(schema.clone());

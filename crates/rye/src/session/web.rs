@@ -22,7 +22,9 @@ pub(crate) struct Reach {
 pub(crate) fn reach(rye: &Rye) -> Result<Reach, PrepareError> {
     let config = rye.library.config(WEB_FILE)?;
     let rules = web_rules(config.as_ref())?;
-    let web = rye.names.clone().map(|names| Arc::new(Web::new(rules).with_names(names)));
+    let web = rye.names.clone().map(|names| {
+        Arc::new(Web::new(rules).with_names(names).with_variables(rye.variables.clone()))
+    });
     Ok(Reach { web, config })
 }
 
@@ -45,13 +47,16 @@ pub(crate) fn sent(
     }
     Some(request(manifest).and_then(|request| {
         let (effect, function) = (request.effect(), request.function());
+        // Whoever signs the manifest chooses what is asked in the operator's name.
+        let secret = request.credential.as_ref().map(|name| format!("web/credentials/{name}"));
         let tool = request.tool(web).map_err(|error| error.to_string())?;
-        Ok(Behind::reaching(tool, effect, function))
+        Ok(Behind { secret, ..Behind::reaching(tool, effect, function) })
     }))
 }
 
 fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
-    let Executor::Http { url, method, headers, body, timeout_seconds, .. } = &manifest.executor
+    let Executor::Http { url, method, headers, body, credential, timeout_seconds, .. } =
+        &manifest.executor
     else {
         return Err("its executor is no request".to_owned());
     };
@@ -61,6 +66,7 @@ fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
         |(name, text): (&String, &String)| Ok((name.clone(), template(text, &parameters)?));
     request.headers = headers.iter().map(header).collect::<Result<_, String>>()?;
     request.body = body.as_ref().map(|body| placed(body, &parameters)).transpose()?;
+    request.credential.clone_from(credential);
     request.timeout_seconds = *timeout_seconds;
     request.parameters = parameters;
     Ok(request)

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 
-/// A server of this machine, and the first lines of what it was sent.
+/// A server of this machine, the first lines of what it was sent, and all that it was told in `authorization`.
 struct Server {
     port: u16,
     lines: Arc<Mutex<Vec<String>>>,
+    told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -21,7 +22,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&lines);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (seen, heard) = (Arc::clone(&lines), Arc::clone(&told));
         thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let (mut text, mut byte) = (Vec::new(), [0]);
@@ -30,6 +32,8 @@ impl Server {
                 }
                 let text = String::from_utf8_lossy(&text).into_owned();
                 seen.lock().unwrap().push(text.lines().next().unwrap_or_default().to_owned());
+                let told = text.lines().filter_map(|line| line.strip_prefix("authorization: "));
+                heard.lock().unwrap().extend(told.map(str::to_owned));
                 let page = "<title>Bread</title><h1>Rye</h1>";
                 let length = page.len();
                 let _told = write!(
@@ -38,7 +42,7 @@ impl Server {
                 );
             }
         });
-        Self { port, lines }
+        Self { port, lines, told }
     }
 
     fn lines(&self) -> Vec<String> {
@@ -143,6 +147,9 @@ fn check(user: &str, project: &str, expected: &str) {
 fn a_project_can_only_leave_out_more() {
     let user = "private: ['127.0.0.1:PORT']\n";
     let not_for_projects = "a project may not allow ports or private hosts";
+    let to_nobody = "a project may not say who gets a secret; `credentials` is for the user space";
+    check(user, "credentials: {team: {env: HOME, origins: ['https://evil.test']}}\n", to_nobody);
+    check(user, "credentials: {}\n", to_nobody);
     check("", "private: ['127.0.0.1:80']\n", not_for_projects);
     check("", "ports: [8080]\n", not_for_projects);
     check(user, "hosts: [example.org]\n", "`127.0.0.1` is not among the hosts");
@@ -170,4 +177,106 @@ fn a_manifest_that_lets_an_argument_choose_the_host_is_not_offered() {
         ),
         "{shown}"
     );
+}
+
+const SECRET: &str = "CANARY-5b1e";
+
+/// Who gets the secret of the team, as the operator's file says it.
+const TEAM: &str = "private: ['127.0.0.1:PORT']\ncredentials:\n  team: {env: TEAM_TOKEN, origins: ['http://127.0.0.1:PORT']}\n";
+
+fn with_credential(session: &Session, server: &Server, name: &str) {
+    let tool = LOOK.replace("PORT", &server.port.to_string());
+    session.put(".ai/tools/team/look.yaml", &format!("{tool}credential: {name}\n"));
+}
+
+/// Every file of the project and the home folder.
+fn kept(folder: &std::path::Path) -> Vec<u8> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { kept(&path) } else { fs::read(path).unwrap() })
+        .collect()
+}
+
+#[test]
+fn a_secret_reaches_its_server_and_nothing_else() {
+    let variables = [("TEAM_TOKEN", SECRET), ("RUST_LOG", "trace")];
+    for options in ["", " --json"] {
+        let server = Server::new();
+        let session = session(&server, TEAM, "");
+        with_credential(&session, &server, "team");
+        let shown = session.rye_with(&format!("{RUN}{options}"), &variables);
+        assert!(shown.ends_with("--- exit 0\n"), "{shown}");
+        assert_eq!(*server.told.lock().unwrap(), [format!("Bearer {SECRET}")]);
+        assert!(!shown.contains(SECRET), "{shown}");
+        let shown = session.rye_with("threads show THREAD --json", &variables);
+        assert!(shown.contains("team/look") && !shown.contains(SECRET), "{shown}");
+        for folder in [session.project(), session.home()] {
+            let kept = String::from_utf8_lossy(&kept(&folder)).into_owned();
+            assert!(!kept.contains(SECRET), "{}", folder.display());
+        }
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_set_is_told() {
+    let server = Server::new();
+    let session = session(&server, TEAM, "");
+    with_credential(&session, &server, "team");
+    let shown = session.rye(RUN);
+    assert!(shown.contains("the credential `team` is not set; the operator sets"), "{shown}");
+    assert!(!shown.contains("TEAM_TOKEN"), "{shown}");
+    assert_eq!(server.lines(), ["GET /page HTTP/1.1"]);
+    let words = |shown: String| shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = words(session.rye_with("doctor", &[("RYE_DEV_MODE", "1")]));
+    let told = "note web credential team: `TEAM_TOKEN` is not set to do: set `TEAM_TOKEN` for the tools that name it";
+    assert!(found.contains(told), "{found}");
+    let set = [("RYE_DEV_MODE", "1"), ("TEAM_TOKEN", SECRET)];
+    let found = words(session.rye_with("doctor", &set));
+    assert!(found.contains("ok web credential team: `TEAM_TOKEN` is set"), "{found}");
+    assert!(!found.contains(SECRET), "{found}");
+}
+
+#[test]
+fn who_may_grant_less_sends_no_secret() {
+    let server = Server::new();
+    let session = session(&server, TEAM, "");
+    with_credential(&session, &server, "other");
+    let variables = [("TEAM_TOKEN", SECRET)];
+    let shown = session.rye_with(RUN, &variables);
+    let unknown =
+        "tool `team/look` is granted but not offered: the operator has no credential `other`";
+    assert!(shown.contains(unknown), "{shown}");
+    with_credential(&session, &server, "team");
+    let policy = session.home().join(".ai/config/trust.yaml");
+    let grants = "rye.execute.tool.team.*, rye.execute.tool.rye.web.fetch, rye.execute.directive.*";
+    fs::write(&policy, format!("grants: [{grants}]\n")).unwrap();
+    let shown = session.rye_with(RUN, &variables);
+    let refused = "`rye.execute.tool.rye.web.credentials.team`";
+    assert!(shown.contains(refused), "{shown}");
+    assert_eq!(*server.told.lock().unwrap(), [""; 0]);
+    fs::write(&policy, format!("grants: [{grants}, rye.execute.tool.rye.web.credentials.team]\n"))
+        .unwrap();
+    let shown = session.rye_with(RUN, &variables);
+    assert_eq!(*server.told.lock().unwrap(), [format!("Bearer {SECRET}")], "{shown}");
+}
+
+#[test]
+fn a_file_that_has_the_secret_in_it_is_refused_without_it() {
+    let check = |credential: &str, expected: &str| {
+        let server = Server::new();
+        let session = session(&server, &format!("credentials: {{team: {credential}}}\n"), "");
+        let shown = session.rye(RUN);
+        assert!(shown.contains(expected), "{shown}");
+        assert!(!shown.contains("sk-"), "{shown}");
+    };
+    check(
+        "{env: sk-123, origins: ['https://a.test']}",
+        "credential `team`: its `env` is not the name of an environment variable; never put a secret here",
+    );
+    check("{env: A, value: sk-123, origins: ['https://a.test']}", "unknown key `value`");
+    check(
+        "{env: A, origins: ['http://a.test']}",
+        "`http://a.test` would get it in clear text; use `https`, or `http` on this machine alone",
+    );
+    check("{env: A}", "\"origins\" is a required property");
 }

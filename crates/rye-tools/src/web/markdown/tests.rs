@@ -8,7 +8,7 @@ fn base() -> Url {
 
 #[track_caller]
 fn check(html: &str, markdown: &str, text: &str) {
-    let page = |style| page(html, &base(), style, 1 << 20, LONG).text;
+    let page = |style| page(html, &base(), Grammar::Html, style, 1 << 20, LONG).text;
     assert_eq!(page(Style::Markdown), markdown, "{html}");
     assert_eq!(page(Style::Text), text, "{html}");
 }
@@ -71,9 +71,43 @@ fn what_nobody_reads_is_left_out() {
     check("<iframe><p>x</iframe>a<noscript>b</noscript>", "ab", "ab");
 }
 
+/// What is closed where it opens holds nothing in XML, and everything that follows in HTML.
+#[test]
+fn the_type_says_how_a_page_is_read() {
+    let check = |page_text: &str, html: &str, xml: &str| {
+        let text = |grammar| page(page_text, &base(), grammar, Style::Text, 1 << 20, LONG).text;
+        assert_eq!(
+            (text(Grammar::Html).as_str(), text(Grammar::Xml).as_str()),
+            (html, xml),
+            "{page_text}"
+        );
+    };
+    check("a<script/>b", "a", "ab");
+    check("a<script src='x'/>b<p>c</p>", "a", "ab\n\nc");
+    check("a<style/>b", "a", "ab");
+    check("<title/>a", "", "a");
+    check("a<textarea/>b<p>c</p>", "ab<p>c</p>", "ab\n\nc");
+    check("a<iframe/>b", "a", "ab");
+    check("a<template/>b<video/>c", "a", "abc");
+    check("<svg><title/>x</svg>a", "a", "a");
+    check("<svg/>a<svg><path/><script/></svg>b", "ab", "ab");
+    check("<p/>a<b/>b", "ab", "ab");
+    check("<ul><li/></ul>a", "- \n\na", "- \n\na");
+    check("a<script>if (a &lt; b) { }</script>b", "ab", "ab");
+    check("a<script><![CDATA[ '</script>' ]]></script>b", "a' ]]>b", "ab");
+    check("a<![CDATA[<b>&amp;]]>c", "a&]]>c", "a<b>&amp;c");
+}
+
 #[test]
 fn the_title_stands_apart() {
-    let page = page("<title> A\n b </title><title>c</title><p>d", &base(), Style::Text, 100, LONG);
+    let page = page(
+        "<title> A\n b </title><title>c</title><p>d",
+        &base(),
+        Grammar::Html,
+        Style::Text,
+        100,
+        LONG,
+    );
     assert_eq!((page.title.as_deref(), page.text.as_str()), (Some("A b"), "d"));
 }
 
@@ -93,7 +127,7 @@ fn a_hostile_page_takes_no_more_than_its_length() {
         "<blockquote><ol><pre>\n\n\n\n",
     ] {
         let html = open.repeat(500_000 / open.len());
-        let page = page(&html, &base(), Style::Markdown, 300_000, LONG);
+        let page = page(&html, &base(), Grammar::Html, Style::Markdown, 300_000, LONG);
         assert!(page.text.len() < 400_000, "{open} {}", page.text.len());
     }
 }
@@ -102,6 +136,6 @@ fn a_hostile_page_takes_no_more_than_its_length() {
 fn a_tag_that_takes_for_ever_is_not_read_to_its_end() {
     let attributes: String = (0..200_000).map(|number| format!(" a{number}")).collect();
     let html = format!("<p>before<p{attributes}>after");
-    let page = page(&html, &base(), Style::Text, 1 << 20, Duration::ZERO);
+    let page = page(&html, &base(), Grammar::Html, Style::Text, 1 << 20, Duration::ZERO);
     assert_eq!((page.text.as_str(), page.is_cut), ("before", true));
 }

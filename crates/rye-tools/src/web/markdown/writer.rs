@@ -1,30 +1,12 @@
 //! Text in blocks and lines, with the marks of Markdown or without.
 
+mod marks;
+mod tables;
+
+pub(super) use self::marks::Mark;
+use self::marks::{Open, mark_of};
+use self::tables::Table;
 use super::{LINES, Style};
-
-/// A mark around text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mark {
-    Code,
-    Emphasis,
-    Link(Option<String>),
-    Preformatted,
-    Strong,
-}
-
-impl Mark {
-    /// Whether an end tag of the one ends the other.
-    fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-}
-
-/// A mark that was opened.
-struct Open {
-    mark: Mark,
-    /// Where its first text stands, once there is some.
-    at: Option<usize>,
-}
 
 /// Takes text and tags in their order.
 pub(super) struct Writer {
@@ -43,14 +25,6 @@ pub(super) struct Writer {
     lists: Vec<Option<u32>>,
     open: Vec<Open>,
     tables: Vec<Table>,
-}
-
-#[derive(Default)]
-struct Table {
-    rows: usize,
-    cells: usize,
-    in_row: bool,
-    in_cell: bool,
 }
 
 /// More of these within each other are as good as these.
@@ -300,60 +274,6 @@ impl Writer {
         }
     }
 
-    fn row(&mut self) {
-        self.end_row();
-        let nested = self.in_cell();
-        if let Some(table) = self.tables.last_mut().filter(|_| !nested) {
-            (table.in_row, table.cells) = (true, 0);
-            self.fresh = false;
-            self.block(1);
-            if self.marks() {
-                self.put("|");
-            }
-        }
-    }
-
-    fn cell(&mut self) {
-        self.end_cell();
-        self.block(1);
-        if self.in_cell() {
-            return;
-        }
-        if let Some(table) = self.tables.last_mut().filter(|table| table.in_row) {
-            table.in_cell = true;
-            table.cells += 1;
-            if self.style == Style::Markdown || table.cells > 1 {
-                (self.gap, self.space) = (0, true);
-            }
-        }
-    }
-
-    /// Ends the cell that the innermost table has open, which the next one does, too.
-    fn end_cell(&mut self) {
-        let Some(table) = self.tables.last_mut().filter(|table| table.in_cell) else { return };
-        table.in_cell = false;
-        (self.gap, self.space) = (0, true);
-        if self.style == Style::Markdown && !self.in_cell() {
-            self.put("|");
-        }
-    }
-
-    fn end_row(&mut self) {
-        self.end_cell();
-        let nested = self.in_cell();
-        let Some(table) = self.tables.last_mut().filter(|table| table.in_row && !nested) else {
-            return;
-        };
-        table.in_row = false;
-        table.rows += 1;
-        if table.rows == 1 && self.style == Style::Markdown {
-            let cells = table.cells.clamp(1, 100);
-            self.gap = 1;
-            self.put(&format!("|{}", " --- |".repeat(cells)));
-        }
-        (self.gap, self.space) = (1, false);
-    }
-
     pub(super) fn image(&mut self, alt: &str, source: Option<&str>) {
         match source.filter(|_| self.marks()) {
             Some(source) => {
@@ -362,74 +282,5 @@ impl Writer {
             }
             None => self.text(alt),
         }
-    }
-
-    pub(super) fn open(&mut self, mark: Mark) {
-        if self.open.len() < 2 * DEEPEST {
-            self.open.push(Open { mark, at: None });
-        }
-    }
-
-    /// Ends the innermost mark of this sort; what was opened within it ends before.
-    pub(super) fn close(&mut self, mark: &Mark) {
-        if !self.open.iter().any(|open| open.mark.is_like(mark)) {
-            return;
-        }
-        while let Some(open) = self.open.pop() {
-            let is_it = open.mark.is_like(mark);
-            self.wrap(&open);
-            if is_it {
-                break;
-            }
-        }
-    }
-
-    fn wrap(&mut self, open: &Open) {
-        let pre = open.mark == Mark::Preformatted;
-        if let Some(at) = open.at.filter(|_| self.marks() && (pre || !self.is_preformatted())) {
-            let text = self.out.split_off(at.min(self.out.len()));
-            let wrapped = self.wrapped(&open.mark, &text);
-            self.out.push_str(&wrapped);
-        }
-        if pre {
-            self.out.truncate(self.out.trim_end().len());
-            self.block(2);
-        }
-    }
-
-    fn wrapped(&self, mark: &Mark, text: &str) -> String {
-        let inner = text.trim_end();
-        let one_line = !inner.contains('\n');
-        match mark {
-            _ if inner.is_empty() => String::new(),
-            Mark::Preformatted => {
-                let (fence, margin) = (fence(inner, 3), self.margin(self.lists.len()));
-                format!("{fence}\n{margin}{inner}\n{margin}{fence}")
-            }
-            Mark::Code if one_line => {
-                let fence = fence(inner, 1);
-                let pad = if inner.starts_with('`') || inner.ends_with('`') { " " } else { "" };
-                format!("{fence}{pad}{inner}{pad}{fence}")
-            }
-            Mark::Emphasis if one_line => format!("*{inner}*"),
-            Mark::Strong if one_line => format!("**{inner}**"),
-            Mark::Link(Some(to)) if one_line => format!("[{inner}]({to})"),
-            _ => text.to_owned(),
-        }
-    }
-}
-
-/// More backticks than the text has in a row.
-fn fence(text: &str, least: usize) -> String {
-    let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(least.max(if longest == 0 { 0 } else { longest + 1 }))
-}
-
-fn mark_of(name: &str) -> Option<Mark> {
-    match name {
-        "code" | "kbd" | "samp" | "tt" => Some(Mark::Code),
-        "em" | "i" => Some(Mark::Emphasis),
-        "strong" | "b" => Some(Mark::Strong),
-        _ => None,
     }
 }

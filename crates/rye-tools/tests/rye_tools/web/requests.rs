@@ -153,6 +153,70 @@ fn an_argument_stays_in_its_place() {
     }
 }
 
+/// Paths whose dots are the manifest's, the two arguments in them, and the path that is sent; none where nothing is.
+const JOINED: &[(&str, &str, &str, Option<&str>)] = &[
+    ("/v1/{a}{b}/x", "a", "b", Some("/v1/ab/x")),
+    ("/v1/{a}.{b}/x", "a", "b", Some("/v1/a.b/x")),
+    ("/v1/{a}..{b}/x", "a", "b", Some("/v1/a..b/x")),
+    ("/v1/.{a}", ".a", "", Some("/v1/..a")),
+    ("/v1/.{a}", ".", "", None),
+    ("/v1/{a}../x", "a/", "", None),
+    ("/v1/{a}../x", "a\\", "", None),
+    ("/v1/..{a}", "/admin", "", None),
+    ("/v1/.{a}", "/admin", "", None),
+    ("/v1/{a}..{b}", "a/", "/b", None),
+    ("/v1/{a}.{b}", "a/", "/b", None),
+    ("/v1/{a}.{b}", "a/", ".", None),
+    ("/v1/{a}.{b}", "a/.", "b", None),
+    ("/v1/{a}%2e%2e{b}", "a/", "/b", None),
+    ("/v1/{a}%2E.{b}", "a\\", "/b", None),
+    ("/v1/{a}%2f..{b}", "a", "/b", None),
+    ("/v1/{a}%5c..{b}", "a", "/b", None),
+    ("/v1/{a}%2f..%2f{b}", "a", "b", None),
+];
+
+#[test]
+fn arguments_and_the_text_between_them_make_no_dots() {
+    for (path, a, b, expected) in JOINED {
+        let (server, web, origin) = served();
+        let mut pieces = vec![text(&format!("http://{origin}"))];
+        let mut rest = *path;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, after) = after.split_once('}').unwrap();
+            pieces.extend([text(before), needed(name)]);
+            rest = after;
+        }
+        pieces.push(text(rest));
+        let mut whole: Vec<Placing> = Vec::new();
+        for piece in pieces {
+            match (whole.last_mut(), piece) {
+                (Some(Placing::Text(last)), Placing::Text(more)) => last.push_str(&more),
+                (_, piece) => whole.push(piece),
+            }
+        }
+        let mut tool = HttpTool::new("GET", template(&whole));
+        tool.parameters = ["a", "b"]
+            .into_iter()
+            .filter(|name| path.contains(&format!("{{{name}}}")))
+            .map(str::to_owned)
+            .collect();
+        let output = match tool.tool(&web) {
+            Ok(tool) => call(tool.as_ref(), json!({ "a": a, "b": b })),
+            Err(error) => {
+                assert_eq!((error, expected), (HttpToolError::Dots, &None), "{path}");
+                continue;
+            }
+        };
+        match expected {
+            Some(expected) => assert_eq!(server.seen(), [format!("GET {expected}")], "{path} {a}"),
+            None => {
+                assert_eq!(output.status, ToolStatus::Refused, "{path} {a} {}", output.content);
+                assert_eq!(server.seen(), [""; 0], "{path} {a}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_has_no_place_is_the_body() {
     let (server, web, origin) = served();

@@ -135,4 +135,9 @@ pub(super) const REDIRECTS: &[(&str, &str)] = &[
     ("gopher://127.0.0.1:{P}/_x", "`gopher:` is not spoken"),
     ("data:text/plain,CANARY", "`data:` is not spoken"),
     ("http://", "redirects to what is no address"),
+    ("", "redirects to what is no address"),
+    ("   ", "redirects to what is no address"),
+    ("http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ:{P}/", "names that end with `localhost`"),
+    ("http://１２７.０.０.１:{P}/", "a loopback address"),
+    ("http://127。0。0。1:{P}/", "a loopback address"),
 ];

@@ -176,6 +176,7 @@ impl Environment {
         setup.search_cache = self.search_cache();
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
+        setup.variables = Variables::by(Self::variable);
         Ok(setup)
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use rye::resolve::{ItemKind, Space, trust_entries};
 use rye::sign::PublicKey;
+use rye::tools::Credential;
 use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;
@@ -24,6 +25,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.extend(providers(&rye));
             findings.extend(sandbox(&rye));
             findings.extend(web(&rye));
+            findings.extend(credentials(&rye));
         }
         Err(failure) => findings.push(Finding::wrong(
             "trust",
@@ -255,6 +257,23 @@ fn web(rye: &Rye) -> Option<Finding> {
         text.push_str(&format!(", and here {}", private.join(", ")));
     }
     Some(Finding::fine("web", text))
+}
+
+/// Whether the secrets are set that tools may send; what is wrong with their file is told with it.
+fn credentials(rye: &Rye) -> Vec<Finding> {
+    let rules = rye.web_rules().ok().flatten().unwrap_or_default();
+    let told = |(name, credential): (&String, &Credential)| {
+        let variable = credential.variable();
+        match Environment::variable(variable) {
+            Some(_) => Finding::fine("web", format!("credential {name}: `{variable}` is set")),
+            None => Finding::noted(
+                "web",
+                format!("credential {name}: `{variable}` is not set"),
+                &format!("set `{variable}` for the tools that name it"),
+            ),
+        }
+    };
+    rules.credentials.iter().map(told).collect()
 }
 
 /// A failure in one line.

@@ -1,0 +1,80 @@
+//! The body of a tool's request, with places for arguments.
+
+use serde_json::{Map, Value};
+
+use super::template::{ArgumentFault, name_of, single};
+use crate::process::{Placing, Template};
+
+/// A body with places for arguments.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "these are the shapes of JSON")]
+pub enum HttpBody {
+    /// Text. Where a place is all of it, the argument stands there as it is, be it text or not.
+    Text(Template),
+    /// A number, a boolean or null.
+    Plain(Value),
+    /// A list.
+    List(Vec<HttpBody>),
+    /// Names and values; one whose value is a place that nothing is given for is left out.
+    Object(Vec<(String, HttpBody)>),
+}
+
+impl HttpBody {
+    pub(super) fn names<'a>(&'a self, placed: &mut Vec<&'a str>) {
+        match self {
+            Self::Text(text) => placed.extend(text.names()),
+            Self::Plain(_) => {}
+            Self::List(all) => all.iter().for_each(|one| one.names(placed)),
+            Self::Object(all) => all.iter().for_each(|(_, one)| one.names(placed)),
+        }
+    }
+
+    /// The body with values for the places; none where nothing is given for it.
+    pub(super) fn value(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<Option<Value>, ArgumentFault> {
+        match self {
+            Self::Plain(value) => Ok(Some(value.clone())),
+            Self::Text(text) => match text.pieces() {
+                [place @ (Placing::Needed(_) | Placing::Optional(..))] => whole(place, arguments),
+                pieces => pieces
+                    .iter()
+                    .map(|piece| within(piece, arguments))
+                    .collect::<Result<String, _>>()
+                    .map(|text| Some(text.into())),
+            },
+            Self::List(all) => {
+                let values = all.iter().map(|one| Ok(one.value(arguments)?.unwrap_or_default()));
+                values.collect::<Result<Vec<_>, _>>().map(|all| Some(all.into()))
+            }
+            Self::Object(all) => {
+                let mut object = Map::new();
+                for (name, one) in all {
+                    if let Some(value) = one.value(arguments)? {
+                        object.insert(name.clone(), value);
+                    }
+                }
+                Ok(Some(object.into()))
+            }
+        }
+    }
+}
+
+/// The argument as it is.
+fn whole(place: &Placing, arguments: &Map<String, Value>) -> Result<Option<Value>, ArgumentFault> {
+    let given = name_of(place).and_then(|name| arguments.get(name));
+    match given.filter(|value| !value.is_null()) {
+        Some(value) => Ok(Some(value.clone())),
+        None => Ok(single(place, arguments, "a body")?.map(Value::from)),
+    }
+}
+
+/// The argument within other text.
+fn within(piece: &Placing, arguments: &Map<String, Value>) -> Result<String, ArgumentFault> {
+    let given = name_of(piece).and_then(|name| arguments.get(name));
+    match given {
+        Some(value @ (Value::Array(_) | Value::Object(_))) => Ok(value.to_string()),
+        _ => Ok(single(piece, arguments, "a body")?.unwrap_or_default()),
+    }
+}
