@@ -21,7 +21,8 @@ use serde_json::Value;
 pub struct Scratch {
     folder: tempfile::TempDir,
     key: Arc<SigningKey>,
-    is_operators: bool,
+    /// Whose key signs threads, where there is one.
+    operator: Option<Arc<SigningKey>>,
     policy: Policy,
     grants: Option<Vec<String>>,
 }
@@ -38,7 +39,7 @@ impl Scratch {
         fs::create_dir_all(folder.path().join("project/.ai")).expect("a project");
         fs::create_dir_all(folder.path().join("user/.ai")).expect("a user space");
         let key = Arc::new(SigningKey::generate().expect("a key"));
-        Self { folder, key, is_operators: false, policy: Policy::default(), grants: None }
+        Self { folder, key, operator: None, policy: Policy::default(), grants: None }
     }
 
     /// The same project under another policy.
@@ -50,7 +51,18 @@ impl Scratch {
     /// The same project, whose threads are signed with its key.
     #[must_use]
     pub fn with_operator(self) -> Self {
-        Self { is_operators: true, ..self }
+        Self { operator: Some(Arc::clone(&self.key)), ..self }
+    }
+
+    /// The same project in the hands of somebody who trusts its key and has another one.
+    ///
+    /// # Panics
+    ///
+    /// When the system has no random bytes.
+    #[must_use]
+    pub fn with_another_operator(self) -> Self {
+        let key = SigningKey::generate().expect("a key");
+        Self { operator: Some(Arc::new(key)), ..self }
     }
 
     /// The same project, whose key may grant no more than these patterns.
@@ -224,8 +236,7 @@ impl Scratch {
     }
 
     fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
-        let signing_key = self.is_operators.then(|| Arc::clone(&self.key));
-        Host { signing_key, ..host(cancel) }
+        Host { signing_key: self.operator.clone(), ..host(cancel) }
     }
 
     /// The events of the one thread that [`Scratch::run`] made, by name, with their payloads.

@@ -1,5 +1,7 @@
 //! Threads that start threads, on real files, with no model.
 
+mod cancelling;
+
 use rye::RunReport;
 use rye::thread::{Decision, ThreadId, ThreadState};
 use rye_tests::Scratch;

@@ -108,11 +108,11 @@ impl fmt::Display for LimitHit {
     }
 }
 
-/// The limits that can end a thread.
+/// The limits of a thread, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// `depth`, which keeps a thread from starting a child and ends nothing.
+    /// `depth`, which keeps a thread from starting a child, and ends it where a hook says so.
     Depth,
     /// `duration_seconds`.
     Duration,
@@ -127,6 +127,10 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them, sorted by name.
+    pub const ALL: [Self; 6] =
+        [Self::Depth, Self::Duration, Self::Spawns, Self::Spend, Self::Tokens, Self::Turns];
+
     /// The name in a directive's `<limits>`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -205,6 +209,7 @@ mod tests {
 
     #[test]
     fn each_is_told_in_its_own_unit() {
+        assert_eq!(ROWS.iter().map(|row| row.0).collect::<Vec<_>>(), Limit::ALL);
         for (limit, name, said) in ROWS {
             has_a_row(*limit);
             let hit = LimitHit { limit: *limit, value: 620_000_000, maximum: 500_000_000 };

@@ -41,8 +41,9 @@ use crate::{
 /// | any but `done` | `cancel` | `done`: cancelled |
 /// | `done` | `step` | `done`, yields [`Step::Done`] |
 ///
-/// Hooks have transitions of their own: [`Run::inject`] and [`Run::hand_over`] between two turns, [`Run::retry`],
-/// [`Run::extend`] and [`Run::abort`] after a failure, and [`Run::tools_returned_in_vain`] where outputs are not wanted.
+/// Hooks have transitions of their own: [`Run::inject`], [`Run::allow_more`] and [`Run::hand_over`] between two turns,
+/// [`Run::retry`], [`Run::extend`] and [`Run::abort`] after a failure, and [`Run::tools_returned_in_vain`] where outputs are not
+/// wanted.
 ///
 /// Every other input is [`OutOfTurn`] and changes nothing.
 ///

@@ -1,6 +1,6 @@
 //! Conditions: how `<when>` is read, what it refuses, and when a condition holds.
 
-use rye_parse::{Condition, Spanned};
+use rye_parse::{Condition, Operator, Spanned};
 use serde_json::{Value, json};
 
 use crate::{metadata, metadata_refused, read, rows};
@@ -178,4 +178,44 @@ rows! { holds;
     not_of_one: "<not><condition path=\"cost.turns\" op=\"exists\"/></not>", false;
     not_of_several: "<not><condition path=\"cost.turns\" op=\"exists\"/><condition path=\"x\" op=\"exists\"/></not>", true;
     all_nested: "<all><not><when>x exists</when></not><condition path=\"error.code\" op=\"in\" value=\"1, 429\"/></all>", true;
+}
+
+/// Rows by the operator's name: an expression that holds of [`event`], and one that does not. An operator without a row does
+/// not compile.
+macro_rules! operators {
+    ($($operator:ident: $holds:literal, $fails:literal;)*) => {
+        const OPERATORS: &[(Operator, &str, &str)] =
+            &[$((Operator::$operator, $holds, $fails)),*];
+
+        const fn has_a_row(operator: Operator) {
+            match operator {
+                $(Operator::$operator => (),)*
+            }
+        }
+    };
+}
+
+operators! {
+    Eq: "cost.turns eq 7", "cost.turns eq 8";
+    Ne: "cost.turns ne 8", "cost.turns ne 7";
+    Gt: "cost.turns gt 6", "cost.turns gt 7";
+    Gte: "cost.turns gte 7", "cost.turns gte 8";
+    Lt: "cost.turns lt 8", "cost.turns lt 7";
+    Lte: "cost.turns lte 7", "cost.turns lte 6";
+    In: "cost.turns in [6, 7]", "cost.turns in [6, 8]";
+    Contains: "tags contains \"slow\"", "tags contains \"fast\"";
+    Regex: "error.type regex \"^rate\"", "error.type regex \"^late\"";
+    Exists: "cost.turns exists", "cost.rounds exists";
+}
+
+#[test]
+fn each_operator_holds_and_does_not() {
+    assert_eq!(OPERATORS.iter().map(|row| row.0).collect::<Vec<_>>(), Operator::ALL);
+    for (operator, holding, failing) in OPERATORS {
+        has_a_row(*operator);
+        for (expression, expected) in [(holding, true), (failing, false)] {
+            assert!(expression.contains(&format!(" {operator}")), "{expression}");
+            when_holds(expression, expected);
+        }
+    }
 }

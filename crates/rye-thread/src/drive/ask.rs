@@ -115,7 +115,7 @@ impl Driver<'_> {
         match run.messages().last() {
             Some(Message::Assistant { reply }) if !reply.calls.is_empty() => Ok(()),
             _ => {
-                self.due.turn_over(&[]);
+                self.due.turn_over(&[], Vec::new());
                 self.record_user_text(run)?;
                 self.checkpoint()
             }

@@ -18,7 +18,7 @@ use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
 use crate::children::Spawn;
 use crate::transcript::Event;
-use crate::{Cancel, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
+use crate::{Cancel, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
 
 /// How many read-only calls run at once.
 const MOST_IN_PARALLEL: usize = 16;
@@ -34,6 +34,13 @@ pub(super) struct Progress {
     pub(super) is_asked: bool,
     /// The child that the next call wants, once that is on record.
     pub(super) spawned: Option<Spawn>,
+}
+
+impl Progress {
+    /// The limits that kept calls from starting threads.
+    pub(super) fn limited(&self) -> Vec<LimitHit> {
+        self.answers.iter().filter_map(|answer| answer.limit.clone()).collect()
+    }
 }
 
 impl Driver<'_> {
@@ -85,13 +92,14 @@ impl Driver<'_> {
             tape.skip_receipts(returns.len());
         }
         let (progress, known) = (std::mem::take(&mut self.progress), run.refusals().len());
+        let limited = progress.limited();
         let own = match unwanted {
             Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
             None => run.tools_returned(progress.answers)?,
         };
-        self.due.turn_over(run.refusals_since(known));
+        self.due.turn_over(run.refusals_since(known), limited);
         for result in own {
-            self.emit(&Event::ToolCallResult { result, refusal: None })?;
+            self.emit(&Event::ToolCallResult { result, refusal: None, limit: None })?;
         }
         self.checkpoint()
     }
@@ -152,8 +160,8 @@ impl Driver<'_> {
 
     fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) -> Result<(), Stop> {
         for answer in answers {
-            let Returned { result, refusal } = answer.clone();
-            self.emit(&Event::ToolCallResult { result, refusal })?;
+            let Returned { result, refusal, limit } = answer.clone();
+            self.emit(&Event::ToolCallResult { result, refusal, limit })?;
             self.progress.answers.push(answer);
             self.progress.spawned = None;
         }

@@ -13,16 +13,16 @@ impl Driver<'_> {
         let outcome = self.outcome(run, end);
         let event = match &outcome.continued_by {
             Some(next) => self.continued(run, &outcome, next),
-            None => event(&outcome),
+            None => Ok(event(&outcome)),
         };
-        let recorded = self.emit(&event).and_then(|()| self.seal());
+        let recorded = event.and_then(|event| self.emit(&event)).and_then(|()| self.seal());
         let recorded = written.and(recorded);
         self.saved(unless(outcome, recorded))
     }
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
-    /// continuation makes a budget longer.
-    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
+    /// continuation makes a budget longer; nor does the next one get money that is still set aside, which a child may have spent.
+    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Result<Event, Stop> {
         let mut limits = run.limits().clone();
         let turns = run.turns().saturating_add(run.retries());
         limits.turns = limits.turns.saturating_sub(turns);
@@ -30,17 +30,16 @@ impl Driver<'_> {
         let seconds = self.elapsed().as_secs();
         limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
         limits.spawns = limits.spawns.saturating_sub(self.spawned);
-        if let SpendLimit::AtMost(cap) = limits.spend {
-            limits.spend = SpendLimit::AtMost(cap.saturating_sub(outcome.cost));
-        }
-        Event::ThreadContinued {
+        let balance = self.context.ledger.open(self.context.journal.thread(), limits.spend)?;
+        limits.spend = balance.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
+        Ok(Event::ThreadContinued {
             next: next.clone(),
             limits,
             text: outcome.text.clone(),
             turns: outcome.turns,
             usage: outcome.usage,
             cost: outcome.cost,
-        }
+        })
     }
 
     /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.

@@ -15,6 +15,7 @@ use super::hooks::{Due, Entry, Log};
 use crate::budget::LedgerError;
 use crate::children::Spawn;
 use crate::message::disk::ResultDisk;
+use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::transcript::{Event, Reading, Record, recorded_payload};
 use crate::{
     Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId, ThreadState,
@@ -176,7 +177,9 @@ impl Fold {
             Recorded::StepStart => self.step_start(),
             Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
             Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
-            Recorded::CallResult { result, refusal } => self.call_result(result, refusal),
+            Recorded::CallResult { result, refusal, limit } => {
+                self.call_result(result, refusal, limit)
+            }
             Recorded::Asked { call_id } => self.asked(&call_id),
             Recorded::Decided { decision } => self.decided(decision),
             Recorded::Spawned(spawn) => self.spawned(spawn),
@@ -223,7 +226,7 @@ impl Fold {
             self.texts_due.push_back(text.clone());
         }
         if self.run.is_ready() {
-            self.due.turn_over(&[]);
+            self.due.turn_over(&[], Vec::new());
         }
         Ok(())
     }
@@ -261,7 +264,8 @@ impl Fold {
     fn call_result(
         &mut self,
         result: ResultDisk,
-        refusal: Option<crate::outcome::disk::RefusalDisk>,
+        refusal: Option<RefusalDisk>,
+        limit: Option<LimitHitDisk>,
     ) -> Result<(), String> {
         let result = result.into_result();
         if let Some(own) = self.own_due.pop_front() {
@@ -282,8 +286,9 @@ impl Fold {
         if self.progress.intents <= self.progress.answers.len() {
             return Err("no call has begun".to_owned());
         }
-        let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
-        self.progress.answers.push(Returned { result, refusal });
+        let refusal = refusal.map(RefusalDisk::into_refusal);
+        let limit = limit.map(LimitHitDisk::into_hit).transpose()?;
+        self.progress.answers.push(Returned { result, refusal, limit });
         self.progress.spawned = None;
         let is_last = self.progress.answers.len() == calls.len() && returns.is_empty();
         if is_last { self.finish_batch() } else { Ok(()) }
@@ -304,12 +309,13 @@ impl Fold {
 
     fn finish_batch(&mut self) -> Result<(), String> {
         let (progress, known) = (std::mem::take(&mut self.progress), self.run.refusals().len());
+        let limited = progress.limited();
         let own = match self.unwanted.take() {
             Some(reason) => self.run.tools_returned_in_vain(progress.answers, &reason),
             None => self.run.tools_returned(progress.answers),
         };
         self.own_due = own.map_err(text)?.into();
-        self.due.turn_over(self.run.refusals_since(known));
+        self.due.turn_over(self.run.refusals_since(known), limited);
         Ok(())
     }
 
@@ -369,9 +375,11 @@ impl Fold {
         } = self;
         let mut missing: Vec<Event> = opening.into();
         missing.extend(texts_due.into_iter().map(|text| Event::UserMessage { text }));
-        missing.extend(
-            own_due.into_iter().map(|result| Event::ToolCallResult { result, refusal: None }),
-        );
+        missing.extend(own_due.into_iter().map(|result| Event::ToolCallResult {
+            result,
+            refusal: None,
+            limit: None,
+        }));
         let mut run = run;
         run.spent(self.elapsed);
         Recovered {

@@ -36,8 +36,17 @@ impl<'a> SpawnCall<'a> {
         Some(Self { call, capability, arguments, children })
     }
 
-    fn answer(&self, output: ToolOutput) -> Answered {
-        (Some(returned(self.call, &self.capability, output)), None)
+    fn answer(&self, output: ToolOutput) -> Returned {
+        returned(self.call, &self.capability, output)
+    }
+
+    /// A limit on threads is told to hooks with the call; any other one ends the thread before its next request.
+    fn limited(&self, hit: LimitHit) -> Returned {
+        let answer = self.answer(limited(&hit));
+        match hit.limit {
+            Limit::Depth | Limit::Spawns => Returned::limited(answer.result, hit),
+            _ => answer,
+        }
     }
 
     fn stopped(&self, stop: Stop) -> Answered {
@@ -54,7 +63,7 @@ impl Driver<'_> {
             Some(spawn) => spawn,
             None => match self.planned(run, &call).await? {
                 Ok(spawn) => spawn,
-                Err(output) => return Ok(call.answer(output)),
+                Err(answer) => return Ok((Some(answer), None)),
             },
         };
         let left = self.left(run);
@@ -70,7 +79,7 @@ impl Driver<'_> {
             }
         };
         Ok(match spawned {
-            Spawned::Returned(output) => call.answer(output),
+            Spawned::Returned(output) => (Some(call.answer(output)), None),
             Spawned::Interrupted => (None, Some(Stop::Interrupted)),
             Spawned::Suspended(request) => (None, Some(Stop::Suspended(request))),
         })
@@ -80,18 +89,18 @@ impl Driver<'_> {
         &mut self,
         run: &Run,
         call: &SpawnCall<'_>,
-    ) -> Result<Result<Spawn, ToolOutput>, Stop> {
+    ) -> Result<Result<Spawn, Returned>, Stop> {
         // What is set aside for requests to come is free for the child, too.
         self.empty_purse()?;
         let left = match self.left_for_a_child(run)? {
             Ok(left) => left,
-            Err(hit) => return Ok(Err(limited(&hit))),
+            Err(hit) => return Ok(Err(call.limited(hit))),
         };
         let (call_id, arguments) = (call.call.id.clone(), call.arguments.clone());
         let request = SpawnRequest { call_id, number: self.spawned, arguments, left };
         let spawn = match call.children.prepare(&request).await {
             Ok(spawn) => spawn,
-            Err(output) => return Ok(Err(output)),
+            Err(output) => return Ok(Err(call.answer(output))),
         };
         self.emit(&Event::SpawnChild(spawn.clone()))?;
         self.sync()?;

@@ -87,7 +87,7 @@ pub(crate) struct FailureDisk {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LimitHitDisk {
+pub(crate) struct LimitHitDisk {
     name: String,
     value: u64,
     maximum: u64,
@@ -96,11 +96,7 @@ struct LimitHitDisk {
 impl FailureDisk {
     pub(crate) fn of(failure: &Failure) -> Self {
         let limit = match &failure.kind {
-            FailureKind::Limit(hit) => Some(LimitHitDisk {
-                name: hit.limit.to_string(),
-                value: hit.value,
-                maximum: hit.maximum,
-            }),
+            FailureKind::Limit(hit) => Some(LimitHitDisk::of(hit)),
             _ => None,
         };
         let class = match &failure.kind {
@@ -132,8 +128,12 @@ impl FailureDisk {
 }
 
 impl LimitHitDisk {
-    fn into_hit(self) -> Result<LimitHit, String> {
-        let limit = LIMITS
+    pub(crate) fn of(hit: &LimitHit) -> Self {
+        Self { name: hit.limit.to_string(), value: hit.value, maximum: hit.maximum }
+    }
+
+    pub(crate) fn into_hit(self) -> Result<LimitHit, String> {
+        let limit = Limit::ALL
             .into_iter()
             .find(|limit| limit.as_str() == self.name)
             .ok_or_else(|| format!("`{}` is not a limit", self.name))?;
@@ -141,11 +141,8 @@ impl LimitHitDisk {
     }
 }
 
-/// The limits that may end a thread.
-const LIMITS: [Limit; 4] = [Limit::Duration, Limit::Spend, Limit::Tokens, Limit::Turns];
-
 /// The kinds that have no facts beside their name.
-const PLAIN: [FailureKind; 8] = [
+pub(crate) const PLAIN: [FailureKind; 8] = [
     FailureKind::CutOff,
     FailureKind::Hook,
     FailureKind::MissingOutputs,
@@ -170,7 +167,7 @@ mod tests {
     #[test]
     fn every_kind_of_failure_is_read_as_it_was_written() {
         let limits =
-            LIMITS.map(|limit| FailureKind::Limit(LimitHit { limit, value: 2, maximum: 1 }));
+            Limit::ALL.map(|limit| FailureKind::Limit(LimitHit { limit, value: 2, maximum: 1 }));
         let classes = ProviderErrorClass::ALL.map(FailureKind::Provider);
         for kind in PLAIN.into_iter().chain(limits).chain(classes) {
             let failure = Failure { kind, message: "m".to_owned() };

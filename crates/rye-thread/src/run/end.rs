@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Failure, Refusal, Request, ToolCall, ToolResult};
+use crate::{Failure, LimitHit, Refusal, Request, ToolCall, ToolResult};
 
 /// What the driver is to do.
 #[derive(Debug, Clone)]
@@ -55,19 +55,27 @@ pub struct Returned {
     pub result: ToolResult,
     /// Set when the call was refused, by the authority or by the tool.
     pub refusal: Option<Refusal>,
+    /// Set when the call wanted a thread more than a limit allows.
+    pub limit: Option<LimitHit>,
 }
 
 impl Returned {
     /// A call that was run.
     #[must_use]
     pub const fn ran(result: ToolResult) -> Self {
-        Self { result, refusal: None }
+        Self { result, refusal: None, limit: None }
     }
 
     /// A call that was refused.
     #[must_use]
     pub const fn refused(result: ToolResult, refusal: Refusal) -> Self {
-        Self { result, refusal: Some(refusal) }
+        Self { result, refusal: Some(refusal), limit: None }
+    }
+
+    /// A call that was not run because it wants a thread more than a limit allows.
+    #[must_use]
+    pub const fn limited(result: ToolResult, hit: LimitHit) -> Self {
+        Self { result, refusal: None, limit: Some(hit) }
     }
 }
 

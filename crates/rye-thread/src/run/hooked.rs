@@ -2,6 +2,7 @@
 //!
 //! | state | input | next state |
 //! |---|---|---|
+//! | `ready` | `allow_more` threads | `ready`, the limit is longer, and the history ends in a text that says so |
 //! | `ready` | `inject` | `ready`, the history ends in the text |
 //! | `ready`, or `done`: failed for a conversation that is too long | `hand_over` | `done`: continued in another thread |
 //! | `calling` | results, the outputs are not wanted | `ready` |
@@ -57,15 +58,40 @@ impl Run {
         let Some(FailureKind::Limit(hit)) = kind else {
             return Err(self.out_of_turn("a longer limit"));
         };
-        let raised = |limit: u64| hit.value.max(limit).saturating_add(limit.max(1));
-        match hit.limit {
-            Limit::Duration => self.limits.duration_seconds = raised(self.limits.duration_seconds),
-            Limit::Tokens => self.limits.tokens = raised(self.limits.tokens),
-            Limit::Turns => self.limits.turns = raised(self.limits.turns),
-            _ => return Err(self.out_of_turn("a longer limit")),
-        }
+        let limit = self.limit_mut(hit.limit);
+        let Some(limit) = limit else { return Err(self.out_of_turn("a longer limit")) };
+        *limit = hit.value.max(*limit).saturating_add((*limit).max(1));
         self.reenter("Go on.");
         Ok(())
+    }
+
+    /// Raises a limit on threads that may be started by as much as it was, and says so at the end of the history.
+    ///
+    /// # Errors
+    ///
+    /// When the run does not stand between two turns, or the limit is another one.
+    pub fn allow_more(&mut self, limit: Limit) -> Result<(), OutOfTurn> {
+        let is_ready = self.is_ready();
+        let found = match limit {
+            Limit::Depth | Limit::Spawns if is_ready => self.limit_mut(limit),
+            _ => None,
+        };
+        let Some(found) = found else { return Err(self.out_of_turn("more threads")) };
+        *found = found.saturating_add((*found).max(1));
+        let text = format!("The limit `{limit}` was raised to {found}. Go on.");
+        self.inject(&text)
+    }
+
+    /// A limit that can be raised; money is the ledger's.
+    fn limit_mut(&mut self, limit: Limit) -> Option<&mut u64> {
+        match limit {
+            Limit::Depth => Some(&mut self.limits.depth),
+            Limit::Duration => Some(&mut self.limits.duration_seconds),
+            Limit::Spawns => Some(&mut self.limits.spawns),
+            Limit::Spend => None,
+            Limit::Tokens => Some(&mut self.limits.tokens),
+            Limit::Turns => Some(&mut self.limits.turns),
+        }
     }
 
     /// Hands the conversation over to another thread (SPEC 10.10).

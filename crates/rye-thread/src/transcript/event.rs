@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::children::Spawn;
 use crate::{
-    ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, Limits, Nanos, ProviderInfo,
-    Refusal, Reply, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
+    ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits, Nanos,
+    ProviderInfo, Refusal, Reply, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
 };
 
 /// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
@@ -174,6 +174,8 @@ pub enum Event {
         result: ToolResult,
         /// Set when the call was refused.
         refusal: Option<Refusal>,
+        /// Set when the call wanted a thread more than a limit allows.
+        limit: Option<LimitHit>,
     },
     /// A call that the model made: the intent, on disk before anything runs.
     ToolCallStart {

@@ -427,8 +427,11 @@ fn markdown_is_for_reading() {
         target: None,
     };
     check_markdown(&start, "## Call: `a_b`\n\n```json\n{\n  \"x\": 1\n}\n```\n\n");
-    let result =
-        Event::ToolCallResult { result: ToolResult::error(&call, json!("no")), refusal: None };
+    let result = Event::ToolCallResult {
+        result: ToolResult::error(&call, json!("no")),
+        refusal: None,
+        limit: None,
+    };
     check_markdown(&result, "## Failed: `a_b`\n\n```json\nno\n```\n\n");
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{Event, Injected, Target, Triggered};
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::{ReplyDisk, UsageDisk};
-use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
+use crate::outcome::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
 use crate::{HookEffect, Nanos, Prices, ProviderInfo, Refusal, ToolResult, Usage};
 
@@ -214,7 +214,13 @@ fn call(event: &Event) -> Value {
             value["injects"] = json!(injects);
             value
         }
-        Event::ToolCallResult { result, refusal } => receipt(result, refusal),
+        Event::ToolCallResult { result, refusal, limit } => {
+            let mut value = receipt(result, refusal);
+            if let Some(hit) = limit {
+                value["limit"] = json!(LimitHitDisk::of(hit));
+            }
+            value
+        }
         Event::ToolCallStart { call_id, name, arguments, target } => {
             intent(call_id, name, arguments, target.as_ref())
         }

@@ -1,6 +1,8 @@
 //! Hooks: which act, in which order, and what comes of it.
 
 mod effects;
+mod limited;
+mod moments;
 mod replaying;
 mod resuming;
 

@@ -357,3 +357,35 @@ async fn records_that_contradict_each_other_are_refused() {
     let error = forged.resume("Begin.").await.unwrap_err();
     assert!(matches!(error, ResumeError::Contradiction { record: 5, .. }), "{error}");
 }
+
+/// Whoever sent the folder may have put a link in the place of the readable transcript, which would lead what is written
+/// elsewhere: it is refused, whether there is something at its other end or not.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_is_not_written_through() {
+    let whole = World::new();
+    let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    let half = bytes.split_inclusive(|byte| *byte == b'\n').take(40).map(<[u8]>::len).sum();
+    for there in [true, false] {
+        let cut = whole.cut(&bytes[..half]);
+        let folder = cut.place.path().join(thread_id().as_str());
+        let (link, elsewhere) = (folder.join("transcript.md"), cut.place.path().join("elsewhere"));
+        std::fs::create_dir_all(&folder).unwrap();
+        if there {
+            std::fs::write(&elsewhere, "kept").unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        let store: Arc<dyn Store> = Arc::clone(&cut.store) as _;
+        let error = cut.open(&store).unwrap_err();
+        assert!(error.starts_with(&format!("cannot write `{}`", link.display())), "{error}");
+        let found = std::fs::read_to_string(&elsewhere).ok();
+        assert_eq!(found.as_deref(), there.then_some("kept"));
+        assert_eq!(cut.bytes(), &bytes[..half], "nothing was added");
+        std::fs::remove_file(&link).unwrap();
+        // Whoever was refused holds nothing that others would have to wait for.
+        let found = cut.resume("Begin.").await.unwrap();
+        assert_eq!(outcome(&found), outcome(&expected));
+        assert!(link.is_file());
+    }
+}

@@ -1,23 +1,24 @@
 //! Threads with children, cut off anywhere.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
-use rye_thread::budget::Ledger as _;
-use rye_thread::store::Store as _;
+use rye_thread::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation};
+use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Children, Ended, Ending, HookEffect, HookEvent, Nanos, PaletteEntry, Spawn, SpawnRequest,
-    Spawned, ThreadId, ThreadState, ToolCall, ToolOutput, ToolSpec, Waiting, handed_over,
+    Cancel, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Nanos, PaletteEntry,
+    Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadState, ToolCall, ToolOutput,
+    ToolSpec, Waiting, handed_over,
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{Thread, call, calls, thread_id};
+use crate::doubles::{Thread, call, calls, returns, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
-use crate::world::{EVERY, count, outcome, visible};
+use crate::world::{EVERY, World, count, outcome, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
 fn receipts(home: &Home, threads: &[ThreadId]) -> Vec<String> {
@@ -171,7 +172,7 @@ impl Children for Quick {
     }
 }
 
-fn spawning() -> PaletteEntry {
+pub(crate) fn spawning() -> PaletteEntry {
     let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
     let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
     PaletteEntry::spawning("a/spawn", spec, capability, Arc::new(Quick))
@@ -196,4 +197,216 @@ async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
         let limits = handed_over(&driven.transcript()).unwrap().limits;
         assert_eq!((limits.spawns, limits.depth), (left, 5), "after {count}");
     }
+}
+
+/// A ledger that fails to close the account of a child once.
+#[derive(Default)]
+struct FailsOnce {
+    ledger: MemoryLedger,
+    has_failed: AtomicBool,
+}
+
+impl Ledger for FailsOnce {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.ledger.open(thread, cap)
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.ledger.reserve(thread, amount)
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.ledger.settle(reservation, actual)
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.ledger.unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.ledger.open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        if self.has_failed.swap(true, Ordering::Relaxed) {
+            return self.ledger.close_child(child);
+        }
+        Err(LedgerError::Store { source: "the disk is full".into() })
+    }
+}
+
+/// Children that spend half of what they have, and whose accounts are closed where that works.
+struct Spending(Arc<FailsOnce>);
+
+#[async_trait]
+impl Children for Spending {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (id, mut limits) = (child(request.number), request.left.clone());
+        limits.spend = SpendLimit::AtMost(Nanos::new(100_000_000));
+        Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForTheEnd, limits))
+    }
+
+    async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        let Self(ledger) = self;
+        ledger.open_child(&thread_id(), &spawn.child, spawn.limits.spend).unwrap();
+        let half = ledger.reserve(&spawn.child, Nanos::new(50_000_000)).unwrap();
+        ledger.settle(half, Nanos::new(50_000_000)).unwrap();
+        drop(ledger.close_child(&spawn.child));
+        Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
+    }
+
+    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn end(&self, _: Ending) -> Ended {
+        Ended::All
+    }
+}
+
+/// What is still set aside for a child whose account could not be closed is not free for the thread that goes on: the child may
+/// have spent it.
+#[tokio::test]
+async fn a_continuation_has_no_money_that_is_set_aside() {
+    for (started, left) in [(1, 400_000_000), (2, 350_000_000)] {
+        let ledger = Arc::new(FailsOnce::default());
+        let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+        let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+        let family = Arc::new(Spending(Arc::clone(&ledger)));
+        let entry = PaletteEntry::spawning("a/spawn", spec, capability, family);
+        let made = (0..started).map(|n| call(&format!("s{n}"), "a_spawn", json!({}))).collect();
+        let mut thread = Thread::new(vec![calls(made)]).with(entry);
+        thread.ledger = Arc::clone(&ledger) as _;
+        thread.info.context_window = 120;
+        thread.info.prices = Some(rye_thread::Prices::free());
+        let full = HookEvent::ContextLimitReached;
+        thread.hooks = hooks(vec![deciding("on", full, HookEffect::Continue)]);
+        let cap = thread.limits.spend;
+        let driven = thread.drive().await;
+        assert_eq!(driven.outcome.state, ThreadState::Continued, "{:?}", driven.outcome.failure);
+        let balance = ledger.open(&thread_id(), cap).unwrap();
+        assert_eq!(balance.reserved.get(), 100_000_000, "the first one's is still set aside");
+        assert_eq!(balance.free().map(Nanos::get), Some(left));
+        let limits = handed_over(&driven.transcript()).unwrap().limits;
+        assert_eq!(limits.spend, SpendLimit::AtMost(Nanos::new(left)), "{started}");
+    }
+}
+
+/// A store that another program took over after so many uses.
+struct TakenOver {
+    store: MemoryStore,
+    left: AtomicUsize,
+}
+
+impl TakenOver {
+    fn held(&self) -> Result<&MemoryStore, StoreError> {
+        let left = |left: usize| left.checked_sub(1);
+        let is_held = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
+        is_held.then_some(&self.store).ok_or_else(|| StoreError::Stale { thread: thread_id() })
+    }
+}
+
+impl Store for TakenOver {
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.store.acquire(thread, claim)
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.release(lease)
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.held()?.append(lease, lines)
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.held()?.sync(lease)
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.held()?.cut(lease, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.store.journal(thread)
+    }
+}
+
+impl Ledger for TakenOver {
+    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.store.open(thread, cap)
+    }
+    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
+        self.store.reserve(thread, amount)
+    }
+    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
+        self.store.settle(reservation, actual)
+    }
+    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
+        self.store.unsettled(thread)
+    }
+    fn open_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+    ) -> Result<Balance, LedgerError> {
+        self.store.open_child(parent, child, cap)
+    }
+    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
+        self.store.close_child(child)
+    }
+}
+
+/// Children that end when they are cancelled and never otherwise.
+struct Endless {
+    partings: AtomicUsize,
+}
+
+#[async_trait]
+impl Children for Endless {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (id, limits) = (child(request.number), request.left.clone());
+        Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForNothing, limits))
+    }
+
+    async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
+    }
+
+    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn end(&self, ending: Ending) -> Ended {
+        let partings = self.partings.fetch_add(1, Ordering::Relaxed) + 1;
+        assert!(partings < 3, "the thread parts with its children again and again");
+        if ending == Ending::Cancel { Ended::All } else { Ended::Interrupted }
+    }
+}
+
+/// Taken over at any use of its store, a thread with a child comes to rest, and waits for nobody.
+#[tokio::test]
+async fn a_thread_with_children_that_was_taken_over_comes_to_rest() {
+    let mut uses = 0;
+    loop {
+        let endless = Arc::new(Endless { partings: AtomicUsize::new(0) });
+        let mut world = World::new();
+        let family = Arc::clone(&endless);
+        world.more = Box::new(move || {
+            let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+            let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+            let family = Arc::clone(&family);
+            vec![PaletteEntry::spawning("a/spawn", spec, capability, family)]
+        });
+        let start = vec![call("s", "a_spawn", json!({})), call("o", "a_once", json!({"n": 1}))];
+        world.model.turns = vec![start, vec![returns("r", json!({"score": 7}))]];
+        let store = TakenOver { store: MemoryStore::new(), left: AtomicUsize::new(uses) };
+        let found = world.begin(Arc::new(store), &Cancel::new()).await;
+        uses += 1;
+        // Before that, there is no thread.
+        let Some(found) = found else { continue };
+        let kind = found.failure.as_ref().map(|failure| &failure.kind);
+        if kind.is_none() {
+            assert_eq!(found.state, ThreadState::Running, "the child can go on, and so it can");
+            break;
+        }
+        assert_eq!(kind, Some(&FailureKind::Storage), "after {uses}");
+    }
+    assert!(4 < uses, "{uses}");
 }

@@ -125,6 +125,8 @@ pub(crate) struct World {
     pub(crate) approves: Option<Decision>,
     pub(crate) model: Model,
     pub(crate) hooks: Hooks,
+    /// Tools beside those of [`entries`].
+    pub(crate) more: Box<dyn Fn() -> Vec<PaletteEntry> + Send + Sync>,
 }
 
 impl World {
@@ -143,6 +145,7 @@ impl World {
             approves: Some(Decision::Approved),
             model: Model { turns: turns(), asked: AtomicU64::new(0), slow: None },
             hooks: Hooks::none(),
+            more: Box::new(Vec::new),
         }
     }
 
@@ -157,6 +160,12 @@ impl World {
             (place, Arc::new(registry))
         });
         Arc::clone(&SHARED.1)
+    }
+
+    fn palette(&self) -> Palette {
+        let mut all = entries(&self.effects, self.asking);
+        all.extend((self.more)());
+        Palette::new(all).unwrap()
     }
 
     pub(crate) fn run(&self, palette: &Palette, first: &str) -> Run {
@@ -176,7 +185,7 @@ impl World {
             Arc::clone(&store),
         );
         let mut journal = journal.ok()?;
-        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let palette = self.palette();
         let run = self.run(&palette, "Begin.");
         Some(
             self.with(&palette, &*store, &mut journal, cancel, |context| drive(run, context)).await,
@@ -197,7 +206,7 @@ impl World {
     pub(crate) async fn resume(&self, first: &str) -> Result<Outcome, ResumeError> {
         let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
         let (mut journal, reading) = self.open(&store).unwrap();
-        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let palette = self.palette();
         let run = self.run(&palette, first);
         let resumed = Resumed::new(&reading);
         let cancel = Cancel::new();
@@ -244,7 +253,7 @@ impl World {
             let text = record.payload.get().replace(from, to);
             record.payload = serde_json::value::RawValue::from_string(text).unwrap();
         }
-        let palette = Palette::new(entries(&self.effects, self.asking)).unwrap();
+        let palette = self.palette();
         let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
         let context = ReplayContext {
             info: &self.model.describe(),

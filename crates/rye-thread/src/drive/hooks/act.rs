@@ -75,7 +75,7 @@ impl<'a> Driver<'a> {
             }
         }
         let returned = self.run_action(run, hook, prepared).await?;
-        let Returned { result, refusal } = returned.clone();
+        let Returned { result, refusal, .. } = returned.clone();
         self.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal })?;
         Ok(returned)
     }

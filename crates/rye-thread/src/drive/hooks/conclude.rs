@@ -147,7 +147,17 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
         }
         (HookEvent::Error, HookEffect::Retry) => run.retry()?,
         (HookEvent::Error, HookEffect::Escalate) if !is_denied => run.retry()?,
-        (HookEvent::Limit, HookEffect::Escalate) if !is_denied => run.extend()?,
+        (HookEvent::Limit, HookEffect::Fail) if !frame.is_final => {
+            if let Some(failure) = &frame.failure {
+                run.fail(failure.clone())?;
+            }
+        }
+        (HookEvent::Limit, HookEffect::Escalate) if !is_denied => match &frame.failure {
+            Some(Failure { kind: FailureKind::Limit(hit), .. }) if !frame.is_final => {
+                run.allow_more(hit.limit)?;
+            }
+            _ => run.extend()?,
+        },
         (_, HookEffect::Abort) if run.failure().is_some() => run.abort()?,
         (_, HookEffect::Abort) => run.cancel()?,
         _ => {}
@@ -161,3 +171,6 @@ fn unwanted(frame: &Frame) -> String {
     let reason = format!("hook `{}` does not accept these outputs", frame.hook);
     if texts.is_empty() { reason } else { format!("{reason}: {}", texts.join("\n")) }
 }
+
+#[cfg(test)]
+mod tests;

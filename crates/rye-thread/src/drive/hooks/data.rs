@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::drive::Driver;
-use crate::{Failure, FailureKind, HookEvent, Message, Refusal, Run, SpendLimit, ThreadState};
+use crate::{
+    Failure, FailureKind, HookEvent, LimitHit, Message, Refusal, Run, SpendLimit, ThreadState,
+};
 
 /// An event at which hooks may act.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub(in crate::drive) enum Occasion {
     ContextLimit(Option<Failure>),
     /// The thread is about to fail.
     Fails(Failure),
+    /// A limit kept a call from starting a thread, and the thread goes on.
+    Limited(Failure, LimitHit),
     /// A call was refused, and the thread goes on.
     Refused(Failure, Refusal),
     Returns(Map<String, Value>),
@@ -27,12 +31,19 @@ impl Occasion {
         Self::Refused(failure, refusal.clone())
     }
 
+    pub(in crate::drive) fn limited(hit: &LimitHit) -> Self {
+        let failure = Failure::new(FailureKind::Limit(hit.clone()), &hit.to_string());
+        Self::Limited(failure, hit.clone())
+    }
+
     pub(in crate::drive) const fn event(&self) -> HookEvent {
         match self {
             Self::Begins(event) => *event,
             Self::Completed(_) => HookEvent::AfterComplete,
             Self::ContextLimit(_) => HookEvent::ContextLimitReached,
-            Self::Fails(Failure { kind: FailureKind::Limit(_), .. }) => HookEvent::Limit,
+            Self::Limited(..) | Self::Fails(Failure { kind: FailureKind::Limit(_), .. }) => {
+                HookEvent::Limit
+            }
             Self::Fails(_) | Self::Refused(..) => HookEvent::Error,
             Self::Returns(_) => HookEvent::DirectiveReturn,
             Self::Step => HookEvent::AfterStep,
@@ -43,7 +54,7 @@ impl Occasion {
     pub(in crate::drive) const fn failure(&self) -> (Option<&Failure>, bool) {
         match self {
             Self::ContextLimit(Some(failure)) | Self::Fails(failure) => (Some(failure), true),
-            Self::Refused(failure, _) => (Some(failure), false),
+            Self::Limited(failure, _) | Self::Refused(failure, _) => (Some(failure), false),
             _ => (None, false),
         }
     }
@@ -83,20 +94,25 @@ impl Driver<'_> {
                 ("context", json!({"tokens": run.context_estimate(), "window": window}))
             }
             Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
-                let hit = json!({
-                    "name": hit.limit.as_str(),
-                    "value": hit.value,
-                    "maximum": hit.maximum,
-                    "message": message,
-                });
-                ("limit", hit)
+                ("limit", limit(hit, message, true))
             }
+            Occasion::Limited(failure, hit) => ("limit", limit(hit, &failure.message, false)),
             Occasion::Fails(failure) => ("error", error(failure, run.refusals().last(), true)),
             Occasion::Refused(failure, refusal) => ("error", error(failure, Some(refusal), false)),
             Occasion::Returns(outputs) => ("outputs", Value::Object(outputs.clone())),
             Occasion::Step => ("calls", calls(run)),
         }
     }
+}
+
+fn limit(hit: &LimitHit, message: &str, is_final: bool) -> Value {
+    json!({
+        "name": hit.limit.as_str(),
+        "value": hit.value,
+        "maximum": hit.maximum,
+        "message": message,
+        "final": is_final,
+    })
 }
 
 fn error(failure: &Failure, refusal: Option<&Refusal>, is_final: bool) -> Value {

@@ -2,7 +2,9 @@
 
 use super::{Occasion, data};
 use crate::drive::{Driver, Stop};
-use crate::{End, Failure, FailureKind, HookEvent, ProviderErrorClass, Refusal, Run, ThreadState};
+use crate::{
+    End, Failure, FailureKind, HookEvent, LimitHit, ProviderErrorClass, Refusal, Run, ThreadState,
+};
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) has_begun: bool,
     /// Calls of the last turn that were refused.
     pub(in crate::drive) refused: Vec<Refusal>,
+    /// The limits that kept calls of the last turn from starting threads.
+    pub(in crate::drive) limited: Vec<LimitHit>,
     /// Whether a turn is over.
     pub(in crate::drive) step: bool,
     /// The turns after which the size of the conversation was looked at.
@@ -24,15 +28,16 @@ pub(in crate::drive) struct Due {
 }
 
 impl Due {
-    /// A turn is over, in which these calls were refused.
-    pub(in crate::drive) fn turn_over(&mut self, refused: &[Refusal]) {
-        (self.step, self.refused) = (true, refused.to_vec());
+    /// A turn is over, in which these calls were refused, and these limits kept threads from being started.
+    pub(in crate::drive) fn turn_over(&mut self, refused: &[Refusal], limited: Vec<LimitHit>) {
+        (self.step, self.refused, self.limited) = (true, refused.to_vec(), limited);
     }
 
     /// A request is sent, so that everything before it had its turn.
     pub(in crate::drive) fn asked(&mut self, turns: u64) {
         (self.has_begun, self.step, self.measured) = (true, false, turns);
         self.refused.clear();
+        self.limited.clear();
     }
 
     /// Hooks had their turn.
@@ -43,6 +48,9 @@ impl Due {
             HookEvent::ContextLimitReached => self.measured = turns,
             HookEvent::Error if !is_final && !self.refused.is_empty() => {
                 drop(self.refused.remove(0));
+            }
+            HookEvent::Limit if !is_final && !self.limited.is_empty() => {
+                let _told = self.limited.remove(0);
             }
             HookEvent::ThreadContinued | HookEvent::ThreadStarted => self.has_begun = true,
             _ => {}
@@ -69,6 +77,9 @@ impl Driver<'_> {
         }
         if let Some(refusal) = due.refused.first() {
             return Some(Occasion::refused(refusal));
+        }
+        if let Some(hit) = due.limited.first() {
+            return Some(Occasion::limited(hit));
         }
         if due.step {
             return Some(Occasion::Step);

@@ -8,7 +8,7 @@ use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::message::disk::{ReplyDisk, ResultDisk};
-use crate::outcome::disk::{FailureDisk, RefusalDisk};
+use crate::outcome::disk::{FailureDisk, LimitHitDisk, RefusalDisk};
 use crate::transcript::{Record, Triggered};
 use crate::{Decision, Failure, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState};
 
@@ -27,6 +27,7 @@ pub(in crate::drive) enum Recorded {
     CallResult {
         result: ResultDisk,
         refusal: Option<RefusalDisk>,
+        limit: Option<LimitHitDisk>,
     },
     CallStart {
         call_id: String,
@@ -97,13 +98,13 @@ impl Recorded {
     }
 
     fn call_result(wire: ResultWire) -> Self {
-        let ResultWire { call_id, name, content, is_error, refusal, hook } = wire;
+        let ResultWire { call_id, name, content, is_error, refusal, limit, hook } = wire;
         let result = ResultDisk::new(call_id, name, content, is_error);
         match hook {
-            None => Self::CallResult { result, refusal },
+            None => Self::CallResult { result, refusal, limit },
             Some(hook) => {
                 let refusal = refusal.map(RefusalDisk::into_refusal);
-                let returned = Returned { result: result.into_result(), refusal };
+                let returned = Returned { result: result.into_result(), refusal, limit: None };
                 Self::Hook(Entry::Result { hook, returned })
             }
         }
@@ -252,6 +253,7 @@ struct ResultWire {
     content: Value,
     is_error: bool,
     refusal: Option<RefusalDisk>,
+    limit: Option<LimitHitDisk>,
     hook: Option<String>,
 }
 

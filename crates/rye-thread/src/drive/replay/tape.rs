@@ -60,11 +60,12 @@ impl Tape {
                 Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
                     reel.left.receipts.push_back(returned);
                 }
-                Ok(Recorded::CallResult { result, refusal }) => {
+                Ok(Recorded::CallResult { result, refusal, limit }) => {
                     let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
                     reel.refused = refusal.as_ref().map(|it| it.message.clone()).or(reel.refused);
                     let result = result.into_result();
-                    reel.left.receipts.push_back(Returned { result, refusal });
+                    let limit = limit.and_then(|limit| limit.into_hit().ok());
+                    reel.left.receipts.push_back(Returned { result, refusal, limit });
                 }
                 // A replay is not killed, so that nobody is asked about a call that was.
                 Ok(Recorded::Asked { .. }) => {

@@ -1,12 +1,17 @@
 //! The transitions that hooks have, one row each: which state takes which input, where it leads, and what it leaves.
 
 use super::*;
-use crate::ProviderErrorClass;
+use crate::{Limit, LimitHit, ProviderErrorClass};
 
 type Input = fn(&mut Run) -> Result<(), OutOfTurn>;
 
-const INPUTS: [(&str, Input); 5] = [
+/// `allow_more` is given both limits on threads: no state may take one of them alone.
+const INPUTS: [(&str, Input); 6] = [
     ("inject", |run| run.inject("Be careful.")),
+    ("allow_more", |run| {
+        run.allow_more(Limit::Depth)?;
+        run.allow_more(Limit::Spawns)
+    }),
     ("hand_over", Run::hand_over),
     ("retry", Run::retry),
     ("extend", Run::extend),
@@ -26,33 +31,115 @@ fn calling() -> Run {
     run
 }
 
-/// Each state with what it takes, in the order of [`INPUTS`], and the state that follows; empty where it is refused.
-fn rows() -> Vec<(&'static str, Run, [&'static str; 5])> {
-    let provider = |class| failed(FailureKind::Provider(class));
-    let limit =
-        |limit| failed(FailureKind::Limit(crate::LimitHit { limit, value: 10, maximum: 10 }));
+/// What a run takes, in the order of [`INPUTS`]: the state that follows, empty where the input is refused.
+type Takes = [&'static str; INPUTS.len()];
+
+/// The end of a failed run stands, asking again may mend it, or a longer limit does.
+const STANDS: Takes = ["", "", "", "", "", "done"];
+const MENDED: Takes = ["", "", "", "ready", "", "done"];
+const LONGER: Takes = ["", "", "", "", "ready", "done"];
+
+/// Rows by the variant's name: what a run takes that failed so. A variant without a row does not compile.
+macro_rules! rows {
+    ($of:ident, $($variant:ident: $takes:expr;)*) => {
+        fn takes(kind: &$of) -> (&'static str, Takes) {
+            match kind {
+                $($of::$variant { .. } => (stringify!($variant), $takes),)*
+            }
+        }
+    };
+}
+
+mod kinds {
+    use super::*;
+
+    rows! { FailureKind,
+        CutOff: MENDED;
+        Hook: STANDS;
+        Limit: LONGER;
+        MissingOutputs: MENDED;
+        OutOfTurn: STANDS;
+        Preparation: STANDS;
+        Provider: MENDED;
+        Refused: MENDED;
+        Storage: STANDS;
+        Unpriced: STANDS;
+    }
+
+    pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
+        let hit = LimitHit { limit: Limit::Turns, value: 10, maximum: 10 };
+        let facts = [FailureKind::Limit(hit), FailureKind::Provider(ProviderErrorClass::Server)];
+        crate::outcome::disk::PLAIN.into_iter().chain(facts).map(|kind| {
+            let (name, takes) = takes(&kind);
+            (name, kind, takes)
+        })
+    }
+}
+
+mod limits {
+    use super::*;
+
+    rows! { Limit,
+        Depth: LONGER;
+        Duration: LONGER;
+        Spawns: LONGER;
+        Spend: STANDS;
+        Tokens: LONGER;
+        Turns: LONGER;
+    }
+
+    pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
+        Limit::ALL.into_iter().map(|limit| {
+            let (name, takes) = takes(&limit);
+            (name, FailureKind::Limit(LimitHit { limit, value: 10, maximum: 10 }), takes)
+        })
+    }
+}
+
+mod classes {
+    use super::*;
+
+    rows! { ProviderErrorClass,
+        Auth: MENDED;
+        ContentRefused: MENDED;
+        ContextTooLong: ["", "", "done", "ready", "", "done"];
+        InvalidRequest: MENDED;
+        Network: MENDED;
+        Overloaded: MENDED;
+        RateLimited: MENDED;
+        Server: MENDED;
+        SpendLimit: STANDS;
+        StepFailed: MENDED;
+        Timeout: MENDED;
+    }
+
+    pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
+        ProviderErrorClass::ALL.into_iter().map(|class| {
+            let (name, takes) = takes(&class);
+            (name, FailureKind::Provider(class), takes)
+        })
+    }
+}
+
+/// Each state with what it takes.
+fn rows() -> Vec<(&'static str, Run, Takes)> {
     let mut in_calls = calling();
     in_calls.fail(Failure::new(FailureKind::CutOff, "no")).unwrap();
     let mut asked = run(OutputContract::default());
     let _request = asked.step(Duration::ZERO);
     let mut cancelled = run(OutputContract::default());
     cancelled.cancel().unwrap();
-    let too_long = ProviderErrorClass::ContextTooLong;
-    vec![
-        ("ready", run(OutputContract::default()), ["ready", "done", "", "", ""]),
-        ("asked", asked, ["", "", "", "", ""]),
-        ("calling", calling(), ["", "", "", "", ""]),
-        ("cancelled", cancelled, ["", "", "", "", ""]),
-        ("server", provider(ProviderErrorClass::Server), ["", "", "ready", "", "done"]),
-        ("money there", provider(ProviderErrorClass::SpendLimit), ["", "", "", "", "done"]),
-        ("too long", provider(too_long), ["", "done", "ready", "", "done"]),
-        ("in calls", in_calls, ["", "", "calling", "", "done"]),
-        ("storage", failed(FailureKind::Storage), ["", "", "", "", "done"]),
-        ("turns", limit(crate::Limit::Turns), ["", "", "", "ready", "done"]),
-        ("tokens", limit(crate::Limit::Tokens), ["", "", "", "ready", "done"]),
-        ("duration", limit(crate::Limit::Duration), ["", "", "", "ready", "done"]),
-        ("spend", limit(crate::Limit::Spend), ["", "", "", "", "done"]),
-    ]
+    let nothing: Takes = ["", "", "", "", "", ""];
+    let mut rows = vec![
+        ("ready", run(OutputContract::default()), ["ready", "ready", "done", "", "", ""]),
+        ("asked", asked, nothing),
+        ("calling", calling(), nothing),
+        ("cancelled", cancelled, nothing),
+        ("in calls", in_calls, ["", "", "", "calling", "", "done"]),
+    ];
+    let kinds = kinds::rows().chain(limits::rows()).chain(classes::rows());
+    rows.extend(kinds.map(|(name, kind, takes)| (name, failed(kind), takes)));
+    rows
 }
 
 #[test]
@@ -98,4 +185,22 @@ fn a_run_of_version_1_is_read() {
         saved.as_object_mut().unwrap().remove(member);
     }
     assert_eq!(Run::from_json(&saved.to_string()).unwrap().to_json(), run.to_json());
+}
+
+/// Only the limits on threads that may be started are raised while a run goes on.
+#[test]
+fn more_is_allowed_of_threads_alone() {
+    for limit in Limit::ALL {
+        let mut run = run(OutputContract::default());
+        let (before, messages) = (run.limits().clone(), run.messages().len());
+        let raised = run.allow_more(limit).is_ok();
+        assert_eq!(raised, [Limit::Depth, Limit::Spawns].contains(&limit), "{limit}");
+        assert_eq!(*run.limits() != before, raised, "{limit}");
+        assert_eq!(run.messages().len(), messages + usize::from(raised), "{limit}");
+    }
+    let mut run = run(OutputContract::default());
+    run.allow_more(Limit::Spawns).unwrap();
+    assert_eq!(run.limits().spawns, 20);
+    let Some(Message::User { text }) = run.messages().last() else { panic!("a text") };
+    assert_eq!(text, "The limit `spawns` was raised to 20. Go on.");
 }

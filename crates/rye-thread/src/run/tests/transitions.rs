@@ -3,9 +3,19 @@
 use super::*;
 use crate::Decision;
 
-/// What a driver can do to a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Input {
+/// What a driver can do to a run; one that [`told`] does not know does not compile.
+macro_rules! inputs {
+    ($($input:ident),* $(,)?) => {
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        enum Input {
+            $($input),*
+        }
+
+        const ALL: &[Input] = &[$(Input::$input),*];
+    };
+}
+
+inputs! {
     Step,
     StepAtTheLimit,
     Text,
@@ -24,25 +34,6 @@ enum Input {
 }
 
 use Input::*;
-
-/// Every input; one that is not here does not compile, because [`told`] would not know it.
-const ALL: [Input; 15] = [
-    Step,
-    StepAtTheLimit,
-    Text,
-    Pause,
-    Refused,
-    Cut,
-    LostCalls,
-    Calls,
-    Results,
-    Return,
-    AskApproval,
-    AskApprovalOfNone,
-    Decide,
-    Fail,
-    Cancel,
-];
 
 /// What the table of [`Run`]'s documentation calls the input, in a run that must return outputs and in one that need not.
 const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static str {
@@ -66,23 +57,25 @@ const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static 
     }
 }
 
-/// A path to each state. A state without one does not compile, because [`state`] would not know it.
-const STATES: [(&str, &[Input]); 5] = [
-    ("ready", &[]),
-    ("asked", &[Step]),
-    ("calling", &[Step, Calls]),
-    ("waiting", &[Step, Calls, AskApproval]),
-    ("done", &[Cancel]),
-];
+/// A path to each state, by the variant's name. A state without one does not compile.
+macro_rules! states {
+    ($($phase:ident: $name:literal, $path:expr;)*) => {
+        const STATES: &[(&str, &[Input])] = &[$(($name, $path)),*];
 
-const fn state(phase: &Phase) -> usize {
-    match phase {
-        Phase::Ready => 0,
-        Phase::Asked => 1,
-        Phase::Calling(_) => 2,
-        Phase::Waiting { .. } => 3,
-        Phase::Done(_) => 4,
-    }
+        const fn state(phase: &Phase) -> &'static str {
+            match phase {
+                $(Phase::$phase { .. } => $name,)*
+            }
+        }
+    };
+}
+
+states! {
+    Ready: "ready", &[];
+    Asked: "asked", &[Step];
+    Calling: "calling", &[Step, Calls];
+    Waiting: "waiting", &[Step, Calls, AskApproval];
+    Done: "done", &[Cancel];
 }
 
 /// Whether the run took it.
@@ -178,9 +171,9 @@ fn every_transition_leads_where_the_table_says() {
 /// Whatever is not in the table is refused and leaves no trace.
 #[test]
 fn no_other_input_changes_anything() {
-    for (place, (state, path)) in STATES.into_iter().enumerate() {
-        assert_eq!(super::transitions::state(&after(false, path).phase), place);
-        for input in ALL {
+    for (state, path) in STATES.iter().copied() {
+        assert_eq!(super::transitions::state(&after(false, path).phase), state);
+        for input in ALL.iter().copied() {
             let mut run = after(false, path);
             assert_eq!(run.phase.name(), state);
             let is_in_the_table = ROWS.iter().any(|(is_contracted, listed, by, _)| {

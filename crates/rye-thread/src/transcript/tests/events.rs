@@ -161,8 +161,9 @@ rows! {
     ToolCallResult: Event::ToolCallResult {
             result: ToolResult::error(&call(), json!({"error": "no"})),
             refusal: Some(refusal()),
+            limit: Some(LimitHit { limit: Limit::Spawns, value: 2, maximum: 2 }),
         },
-        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"}}"#,
+        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"},"limit":{"name":"spawns","value":2,"maximum":2}}"#,
         "## Failed: `a_b`\n\n```json\n{\n  \"error\": \"no\"\n}\n```\n\n";
     ToolCallStart: Event::ToolCallStart {
             call_id: "1".to_owned(),

@@ -173,7 +173,7 @@ fn line(event: &Event) -> Option<String> {
         Event::SpawnChild(spawn) => {
             Some(format!("  starts {} as thread {}", spawn.directive, spawn.child))
         }
-        Event::ToolCallResult { result, refusal: None } if result.is_error => {
+        Event::ToolCallResult { result, refusal: None, .. } if result.is_error => {
             Some(format!("  ! {}", short(&result.content)))
         }
         Event::ToolCallResult { refusal: Some(refusal), .. } => {

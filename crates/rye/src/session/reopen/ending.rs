@@ -31,8 +31,11 @@ impl Rye {
         if let (Some(error), true) = (first, ended.is_empty()) {
             return Err(error);
         }
-        // The lowest first: what an account below has still set aside when one is closed counts as spent.
-        for each in ended.iter().rev().chain([thread]) {
+        // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
+        // ended before: whoever ended them may have got no further.
+        let below: Vec<ThreadId> =
+            self.below(thread, &store)?.into_iter().map(|row| row.thread).collect();
+        for each in below.iter().rev().chain([thread]) {
             match store.threads.close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
                 Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
@@ -65,7 +68,8 @@ impl Rye {
         }
     }
 
-    /// Ends one thread. What its program had set aside for requests that were never sent is free in its own account; that account
+    /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
+    /// What its program had set aside for requests that were never sent is free in its own account; that account
     /// is closed by whoever has ended all below it.
     pub(in crate::session) fn end(
         &self,

@@ -1,0 +1,110 @@
+//! Which effects can be had at which event, one row each.
+
+use super::*;
+use crate::{Limit, LimitHit, Limits, Opening, OutputContract};
+
+/// What can be had while the thread goes on, and what once it has failed.
+struct Row {
+    event: HookEvent,
+    goes_on: &'static str,
+    has_failed: &'static str,
+}
+
+/// Rows by the event's name. An event without a row does not compile.
+macro_rules! rows {
+    ($($event:ident: $goes_on:literal, $has_failed:literal;)*) => {
+        const ROWS: &[Row] = &[$(
+            Row { event: HookEvent::$event, goes_on: $goes_on, has_failed: $has_failed }
+        ),*];
+
+        const fn has_a_row(event: HookEvent) {
+            match event {
+                $(HookEvent::$event => (),)*
+            }
+        }
+    };
+}
+
+rows! {
+    AfterComplete: "", "";
+    AfterStep: "abort continue escalate fail", "abort continue escalate fail";
+    ContextLimitReached: "abort continue fail", "abort continue fail";
+    DirectiveReturn: "abort continue escalate fail retry", "abort continue escalate fail retry";
+    Error: "abort continue escalate fail", "abort escalate fail retry";
+    Limit: "abort escalate fail", "abort escalate fail";
+    ThreadContinued: "", "";
+    ThreadStarted: "", "";
+}
+
+/// Every effect; one that is not here does not compile.
+const fn place(effect: HookEffect) -> usize {
+    match effect {
+        HookEffect::Abort => 0,
+        HookEffect::Continue => 1,
+        HookEffect::Escalate => 2,
+        HookEffect::Fail => 3,
+        HookEffect::Retry => 4,
+    }
+}
+
+fn run() -> Run {
+    let opening = Opening { system: None, first_user_message: "Go.".to_owned() };
+    Run::new(opening, Vec::new(), OutputContract::default(), Limits::default(), 100)
+}
+
+fn had(event: HookEvent, failure: &Failure, is_final: bool, run: &Run) -> String {
+    let can = |effect: &HookEffect| {
+        let frame = Frame {
+            evaluation: 1,
+            event,
+            hook: "h".to_owned(),
+            declared_by: "a test".to_owned(),
+            effect: Some(*effect),
+            failure: Some(failure.clone()),
+            is_final,
+            data: Value::Null,
+            acted: Vec::new(),
+            decision: None,
+        };
+        frame.decides(run)
+    };
+    let had: Vec<&str> = HookEffect::ALL.into_iter().filter(can).map(HookEffect::as_str).collect();
+    had.join(" ")
+}
+
+fn of(event: HookEvent) -> Failure {
+    let kind = match event {
+        HookEvent::Limit => {
+            FailureKind::Limit(LimitHit { limit: Limit::Turns, value: 1, maximum: 1 })
+        }
+        _ => FailureKind::CutOff,
+    };
+    Failure::new(kind, "no")
+}
+
+#[test]
+fn each_event_has_its_effects() {
+    assert_eq!(ROWS.iter().map(|row| row.event).collect::<Vec<_>>(), HookEvent::ALL);
+    assert!(HookEffect::ALL.into_iter().enumerate().all(|(at, effect)| place(effect) == at));
+    for Row { event, goes_on, has_failed } in ROWS {
+        has_a_row(*event);
+        let (failure, mut run) = (of(*event), run());
+        assert_eq!(had(*event, &failure, false, &run), *goes_on, "{event}");
+        run.fail(failure.clone()).unwrap();
+        assert_eq!(had(*event, &failure, true, &run), *has_failed, "{event}");
+    }
+}
+
+/// Nobody raises the limit on money, and asking again mends not every failure.
+#[test]
+fn what_cannot_be_had_is_passed_over() {
+    for limit in Limit::ALL {
+        let hit = LimitHit { limit, value: 1, maximum: 1 };
+        let failure = Failure::new(FailureKind::Limit(hit), "no");
+        let expected = if limit == Limit::Spend { "abort fail" } else { "abort escalate fail" };
+        assert_eq!(had(HookEvent::Limit, &failure, true, &run()), expected, "{limit}");
+    }
+    let (failure, mut run) = (Failure::new(FailureKind::Storage, "no"), run());
+    run.fail(failure.clone()).unwrap();
+    assert_eq!(had(HookEvent::Error, &failure, true, &run), "abort fail");
+}

@@ -1,0 +1,110 @@
+//! Trees that are ended by somebody else, whatever of them has ended before.
+
+use std::fs;
+
+use rye::ReopenError;
+use rye::thread::budget::{Balance, Ledger as _};
+use rye::thread::store::LocalStore;
+use rye::thread::{Registry, ThreadId, ThreadState};
+use rye_tests::{Scratch, StoppedClock};
+use serde_json::json;
+
+use super::{CHILD, PARENT, SPAWN, directive, put, waiting, write};
+
+/// Three threads, the last of which waits for somebody before it writes: each from the first to the last.
+async fn three(scratch: &Scratch) -> Vec<ThreadId> {
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    put(scratch, "test/leaf", &directive("test/leaf", CHILD, &[write("a.txt")], ""));
+    let starts = |name: &str| [(SPAWN, json!({ "directive": name }))];
+    put(scratch, "test/middle", &directive("test/middle", PARENT, &starts("test/leaf"), ""));
+    put(scratch, "test/parent", &directive("test/parent", PARENT, &starts("test/middle"), ""));
+    let report = scratch.run("test/parent", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    let registry = Registry::open(&scratch.project().join(".ai/threads/registry.db")).unwrap();
+    let mut threads = vec![report.thread];
+    while let Some(below) =
+        registry.list().unwrap().into_iter().find(|row| row.parent.as_ref() == threads.last())
+    {
+        threads.push(below.thread);
+    }
+    assert_eq!(threads.len(), 3);
+    threads
+}
+
+fn state(scratch: &Scratch, thread: &ThreadId) -> ThreadState {
+    let rye = scratch.rye();
+    rye.thread(&rye.threads().unwrap(), thread).unwrap().record.state
+}
+
+/// The account of the first thread, whose cap is the default one.
+fn account(scratch: &Scratch, thread: &ThreadId) -> Balance {
+    let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
+    store.open(thread, "0.5".parse().unwrap()).unwrap()
+}
+
+/// The lowest is closed first: what an account below has set aside when one is closed counts as spent, and nothing was.
+#[tokio::test]
+async fn what_nobody_spent_is_free_again() {
+    let scratch = Scratch::new();
+    let threads = three(&scratch).await;
+    assert_eq!(account(&scratch, &threads[0]).reserved.get(), 500_000_000);
+    scratch.cancel(&threads[0], &StoppedClock).unwrap();
+    for thread in &threads {
+        assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{thread}");
+    }
+    let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
+    assert_eq!((settled.get(), reserved.get()), (0, 0));
+}
+
+/// One that cannot be ended keeps no other from it; whoever asks again ends it, though the thread itself has ended long ago.
+#[tokio::test]
+async fn below_a_thread_that_has_ended_the_rest_is_ended() {
+    let scratch = Scratch::new();
+    let threads = three(&scratch).await;
+    let record =
+        scratch.project().join(".ai/threads").join(threads[2].as_str()).join("thread.json");
+    let text = fs::read(&record).unwrap();
+    fs::write(&record, "{}").unwrap();
+    let error = scratch.cancel(&threads[0], &StoppedClock).unwrap_err();
+    assert!(matches!(error, ReopenError::Read(_)), "{error}");
+    fs::write(&record, text).unwrap();
+    let states: Vec<ThreadState> = threads.iter().map(|thread| state(&scratch, thread)).collect();
+    assert_eq!(states, [ThreadState::Cancelled, ThreadState::Cancelled, ThreadState::Suspended]);
+    scratch.cancel(&threads[0], &StoppedClock).unwrap();
+    assert_eq!(state(&scratch, &threads[2]), ThreadState::Cancelled);
+    let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
+    assert_eq!((settled.get(), reserved.get()), (0, 0));
+    let again = scratch.cancel(&threads[0], &StoppedClock).unwrap_err();
+    assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
+}
+
+/// What only its own key vouches for is believed by no operator who has one, and still ended: a thread that was begun before
+/// there was a key would go on for ever.
+#[tokio::test]
+async fn a_thread_that_is_not_believed_is_ended() {
+    let scratch = Scratch::new();
+    let (report, child) = waiting(&scratch).await;
+    let scratch = scratch.with_operator();
+    for thread in [&report.thread, &child] {
+        let error = scratch.resume(thread).await.unwrap_err();
+        assert!(matches!(error, ReopenError::SelfVouched { .. }), "{error}");
+    }
+    scratch.cancel(&report.thread, &StoppedClock).unwrap();
+    for thread in [&report.thread, &child] {
+        assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{thread}");
+    }
+}
+
+/// What another operator's key vouches for is theirs to end.
+#[tokio::test]
+async fn a_thread_of_another_operator_is_not_ended() {
+    let scratch = Scratch::new().with_operator();
+    let (report, child) = waiting(&scratch).await;
+    let other = scratch.with_another_operator();
+    let error = other.cancel(&report.thread, &StoppedClock).unwrap_err();
+    assert!(matches!(error, ReopenError::OtherKey { .. }), "{error}");
+    for thread in [&report.thread, &child] {
+        assert_eq!(state(&other, thread), ThreadState::Suspended, "{thread}");
+    }
+}
