@@ -169,6 +169,16 @@ pub enum PrepareError {
         /// Every problem.
         source: rye_providers::ConfigError,
     },
+    /// No configuration has the provider's name.
+    #[error("there is no provider `{provider}`; {}there are `{}`, and `steps`, which needs no model", near(suggestion.as_deref()), known.join("`, `"))]
+    UnknownProvider {
+        /// The name that was asked for.
+        provider: String,
+        /// The name probably meant.
+        suggestion: Option<String>,
+        /// The names that configurations have.
+        known: Vec<String>,
+    },
     /// The key that signed the provider's configuration may not grant the use of it (SPEC 2.7).
     #[error("provider `{provider}` is refused because of who signed its configuration")]
     ProviderSigner {
@@ -227,6 +237,10 @@ impl PrepareError {
             _ => Some(Self::Resolve(ResolveError::Several { problems })),
         }
     }
+}
+
+fn near(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
 fn quoted(names: &[String]) -> String {

@@ -118,7 +118,10 @@ pub(crate) fn provider_config(
         let (kind, text) = (ItemKind::Tool, name.to_owned());
         PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
     })?;
-    let item = library.text(ItemKind::Tool, &id)?;
+    let item = match library.text(ItemKind::Tool, &id) {
+        Err(rye_resolve::ResolveError::NotFound { .. }) => return Err(unknown(library, name)?),
+        item => item?,
+    };
     vouch(&item, name)?;
     let location = item.location.clone();
     let value = rye_parse::config(&item.source, location.extension()).map_err(|source| {
@@ -131,6 +134,17 @@ pub(crate) fn provider_config(
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
     Ok((item, config.or_called(name)))
+}
+
+/// Says which names there are instead of this one.
+fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> {
+    let listed = library.list(ItemKind::Tool)?.into_iter();
+    let names = listed.filter_map(|it| it.id.as_str().strip_prefix(PROVIDERS).map(str::to_owned));
+    let known: Vec<String> = names.collect();
+    let distance = |it: &&str| strsim::damerau_levenshtein(it, name);
+    let all = known.iter().map(String::as_str).chain(["steps"]);
+    let suggestion = all.min_by_key(distance).filter(|it| distance(it) <= 3).map(str::to_owned);
+    Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
 }
 
 /// Whoever writes a provider's configuration chooses where prompts and keys of the environment go, so a limit on the

@@ -200,7 +200,7 @@ const MOST: u64 = 16 * 1024 * 1024;
 pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileError> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+        let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(without_path)?;
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
         temporary.as_file().sync_all()?;
@@ -226,10 +226,16 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
         // A temporary one would be for its owner alone.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut temporary = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = builder.tempfile_in(folder).map_err(without_path)?;
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;
     temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
+/// What the system said, without the name of a temporary file that nobody has heard of.
+fn without_path(error: io::Error) -> io::Error {
+    if error.get_ref().is_some() { error.kind().into() } else { error }
 }
 
 /// The key that the signature line names, if there is one that can be read.

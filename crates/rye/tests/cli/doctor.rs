@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use crate::repository::commit;
 use crate::session::Session;
 
 const PRIVATE: &str = ".ai/config/keys/signing/private_key.pem";
@@ -128,4 +129,63 @@ fn which_hosts_tools_may_reach_is_told() {
     check(&session, &variables, [told, ""], 0);
     session.put(file, "hosts: a\n");
     check(&session, &variables, ["wrong web", ""], 1);
+}
+
+/// What records need, each with what to do about it.
+#[test]
+fn a_project_in_which_nothing_can_be_recorded() {
+    let session = Session::new();
+    session.put(".ai/threads", "This is no folder.\n");
+    let found = [
+        "wrong records `<DIR>/project/.ai/threads` cannot be written, so that no run can be recorded",
+        "make it a folder that you may write into; until then, items can be looked at and nothing runs",
+    ];
+    check(&session, &[], found, 1);
+}
+
+#[test]
+fn a_registry_that_cannot_be_read() {
+    let session = Session::new();
+    session.put(".ai/threads/registry.db", "This is no database, whatever its name says.\n");
+    check(&session, &[], ["wrong threads", ""], 1);
+}
+
+#[test]
+fn threads_that_wait_for_somebody() {
+    let session = Session::new();
+    session.put(
+        ".ai/config/agent/approval.yaml",
+        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
+    );
+    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let found = [
+        "note threads 1 thread suspended, 0 stopped",
+        "`rye threads list` names them; `rye approve` or `rye deny` decides what a suspended one waits for, `rye resume` \
+         goes on, `rye cancel` ends",
+    ];
+    check(&session, &[], found, 0);
+    session.rye("cancel THREAD --trust TRUST");
+    assert!(!session.rye("doctor").contains("suspended"));
+}
+
+#[test]
+fn what_should_not_be_in_git() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    let clean = session.rye("doctor");
+    assert!(!clean.contains("git"), "{clean}");
+    commit(&session.home(), "keys");
+    let found = [
+        "wrong keys the private key is committed to git: `<DIR>/home/.ai/config/keys/signing/private_key.pem`",
+        "make a new key, and `rye trust revoke` this one: to take the file out does not take it back",
+    ];
+    check(&session, &[], found, 1);
+    session.rye("run notes/index --trust TRUST --provider steps");
+    commit(&session.project(), "all");
+    let found = [
+        "note records threads are committed to git, with all that was said in them",
+        "add `/threads/` to `.ai/.gitignore` and run `git rm -r --cached .ai/threads`",
+    ];
+    check(&session, &[], found, 1);
 }

@@ -182,3 +182,16 @@ fn a_variable_that_holds_no_key_is_told() {
     assert!(told.contains(warning) && !told.contains("cret"), "{told}");
     assert!(!session.rye("run notes/index --trust TRUST").contains("warning"));
 }
+
+/// Who lacks a vendor's key hears of what could answer instead.
+#[test]
+fn without_a_key_another_provider_is_named() {
+    let session = Session::new();
+    let needs = "because: the provider `anthropic_messages` needs a key; set the environment variable `ANTHROPIC_API_KEY`";
+    let told = session.rye("run notes/index --trust TRUST");
+    let other = format!("{needs}, or take `--provider steps`, which needs no model\n");
+    assert!(told.contains(&other), "{told}");
+    let told = session.rye_with("run notes/index --trust TRUST", &[("GEMINI_API_KEY", "k")]);
+    let other = format!("{needs}, or take `--provider gemini`, as `GEMINI_API_KEY` is set\n");
+    assert!(told.contains(&other), "{told}");
+}

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use rye::primary::PrimaryError;
-use rye::resolve::ResolveError;
+use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
 use serde_json::json;
@@ -45,9 +45,29 @@ impl Failure {
         Self { exit: Exit::Refused, ..Self::usage(message) }
     }
 
+    /// No kind of item has the id, as each of them said.
+    pub(crate) fn no_item(id: &ItemId, missing: &[ResolveError]) -> Self {
+        let near = missing.iter().find_map(|error| match error {
+            ResolveError::NotFound { kind, suggestion: Some(near), .. } => {
+                Some(format!("did you mean the {kind} `{near}`?"))
+            }
+            _ => None,
+        });
+        let near = near.unwrap_or_else(|| "`rye list` shows all that there are".to_owned());
+        Self::failed(format!("no item has the id `{id}`; {near}"))
+    }
+
     /// The same with what it stands in the way of, said first.
     pub(crate) fn within(mut self, message: &str) -> Self {
         self.sentences.insert(0, message.to_owned());
+        self
+    }
+
+    /// The same with another way than the one that its last sentence names.
+    pub(crate) fn or(mut self, way: &str) -> Self {
+        if let Some(last) = self.sentences.last_mut() {
+            last.push_str(&format!(", or take {way}"));
+        }
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye::replace_file;
@@ -74,6 +74,18 @@ pub(crate) fn replace(path: &Path, old: &str, text: &str) -> Result<(), Failure>
     replace_file(&target, old, text).map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
+/// Whether files can be made in this folder, as far as can be told without making one.
+#[cfg(unix)]
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|found| found.is_dir() && !found.permissions().readonly())
+}
+
 /// Writes a file of the program's own, whole or not at all. A link in its place is replaced and not followed.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = || {
@@ -84,7 +96,10 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
             // As any new file, under the umask: a temporary one would be for its owner alone.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let mut temporary = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        // The name of the temporary file is nothing that anybody has heard of.
+        let mut temporary =
+            builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().sync_all()?;
         temporary.persist(path).map_err(|error| error.error)?;

@@ -32,6 +32,17 @@ pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failu
     Ok(Checkout { folder })
 }
 
+/// Whether the newest commit holds what lies at this path of a folder; nothing is committed where there is no repository.
+#[cfg(feature = "git")]
+pub(crate) fn is_committed(folder: &Path, path: &str) -> bool {
+    objects::is_committed(folder, path).unwrap_or(false)
+}
+
+#[cfg(not(feature = "git"))]
+pub(crate) fn is_committed(_: &Path, _: &str) -> bool {
+    false
+}
+
 /// This program was built without git.
 #[cfg(not(feature = "git"))]
 pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
@@ -103,6 +114,18 @@ mod objects {
         fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
         output::warnings(&unpacking.links);
         Ok(())
+    }
+
+    pub(super) fn is_committed(folder: &Path, path: &str) -> Result<bool, Failure> {
+        let folder =
+            folder.canonicalize().map_err(|source| Failure::io("find", folder, &source))?;
+        super::plainness::look_through(&folder)?;
+        let repository = opened(&folder)?;
+        let workdir = repository.workdir().and_then(|workdir| workdir.canonicalize().ok());
+        let below = workdir.as_deref().and_then(|workdir| folder.strip_prefix(workdir).ok());
+        let tree = repository.head_commit().ok().and_then(|commit| commit.tree().ok());
+        let (Some(below), Some(tree)) = (below, tree) else { return Ok(false) };
+        Ok(tree.lookup_entry_by_path(below.join(path)).is_ok_and(|entry| entry.is_some()))
     }
 
     /// Without the configuration of the user and of the machine, and without the environment.

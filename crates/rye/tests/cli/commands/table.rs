@@ -65,6 +65,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "check .ai/nowhere.md", 2),
             (Empty, "check", 2),
             (Locked, "check --locked", 1),
+            (Locked, "check --locked --servers", 1),
             (Trusting, "check --locked", 1),
             (New, "check --format html", 2),
             (Nowhere, "check", 2),
@@ -300,6 +301,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Trusting, "run notes/index --provider steps", 0),
             (Trusting, "run notes/indx --provider steps", 1),
             (Trusting, "run notes/index --provider nobody", 1),
+            (Trusting, "run notes/index --provider step", 1),
             (Trusting, "run notes/index --provider steps --input folder", 2),
             (Trusting, "run notes/index --provider steps --spend much", 2),
             (New, "run notes/index --provider steps", 3),
@@ -343,6 +345,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         "threads list",
         &[
             (Ran, "threads list", 0),
+            (New, "threads list", 0),
             (Broken, "threads list", 1),
             (Nowhere, "threads list", 2),
             (New, "threads list newest", 2),
@@ -449,6 +452,8 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         &[
             (New, "which notes/index", 0),
             (New, "which notes/indx", 1),
+            (New, "which style", 1),
+            (New, "which notes/indx --kind directive", 1),
             (New, "which ../index", 2),
             (New, "which notes/index --kind note", 2),
         ],

@@ -1,6 +1,7 @@
 //! `rye doctor`.
 
 mod examine;
+mod places;
 
 use clap::Args;
 use serde_json::{Value, json};

@@ -49,18 +49,18 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 /// The one kind that has the id; two have to be told apart by whoever asks.
 fn kind_of(rye: &Rye, id: &ItemId) -> Result<ItemKind, Failure> {
-    let (mut kinds, mut missing) = (Vec::new(), None);
+    let (mut kinds, mut missing) = (Vec::new(), Vec::new());
     for kind in ItemKind::ALL {
         match rye.library().locate(kind, id) {
-            Err(error @ ResolveError::NotFound { .. }) => missing = missing.or(Some(error)),
+            Err(error @ ResolveError::NotFound { .. }) => missing.push(error),
             // What cannot be told apart, or not looked at, is for loading to tell.
             Ok(_) | Err(_) => kinds.push(kind),
         }
     }
-    match (kinds.as_slice(), missing) {
-        ([kind], _) => Ok(*kind),
-        ([], Some(error)) => Err(error.into()),
-        (kinds, _) => {
+    match kinds.as_slice() {
+        [kind] => Ok(*kind),
+        [] => Err(Failure::no_item(id, &missing)),
+        kinds => {
             let kinds: Vec<String> = kinds.iter().map(|kind| format!("`--kind {kind}`")).collect();
             Err(Failure::usage(format!("`{id}` is several items; add {}", kinds.join(" or "))))
         }

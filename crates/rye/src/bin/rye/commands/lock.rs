@@ -128,6 +128,13 @@ pub(crate) fn print_changes(changes: &[ServerChange]) {
 pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let lock = read_if_any(environment)?;
+    if lock.servers().next().is_none() {
+        let path = path(environment)?;
+        return Err(Failure::failed(format!(
+            "no server is locked in `{}`; `rye lock --server NAME` accepts what one offers",
+            path.display()
+        )));
+    }
     let mut rows = Vec::new();
     for (server, set) in lock.servers() {
         let found = super::mcp::server_tools(&rye, server).map(|it| it.changes(Some(set)));

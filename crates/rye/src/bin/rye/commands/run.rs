@@ -6,13 +6,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use clap::Args;
 use rye::prompt::ReturnStyle;
-use rye::providers::{ApiKey, ApiKeyError};
+use rye::providers::{ApiKey, ApiKeyError, ConnectError};
 use rye::resolve::ItemId;
 use rye::thread::{
     ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, SpendLimit, ThreadId,
     ThreadState,
 };
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Secrets, record_failure};
+use rye::{
+    Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
+    Secrets, record_failure,
+};
 
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -92,8 +95,31 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         let recorded = record_failure(project, &request, &host, &failure.to_string());
         failure.of_thread(&request.thread, recorded)
     })?;
-    let report = with_signals(&cancel, rye.run(request, host))??;
+    let report = with_signals(&cancel, rye.run(request, host))?;
+    let report = report.map_err(|error| with_other_providers(error, &rye))?;
     Ok(tell(&report, environment))
+}
+
+/// Who has no key for the provider may have one for another.
+fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
+    let lacks_key = match &error {
+        RunError::Prepare { source, .. } => matches!(
+            source.as_ref(),
+            PrepareError::Connect { source, .. } if matches!(**source, ConnectError::MissingKey { .. })
+        ),
+        _ => false,
+    };
+    let failure = Failure::from(error);
+    if !lacks_key {
+        return failure;
+    }
+    let ready = |(name, facts): NamedProvider| {
+        let variable = facts.ok()?.key_variable?;
+        Environment::variable(&variable)
+            .map(|_| format!("`--provider {name}`, as `{variable}` is set"))
+    };
+    let ready = rye.providers().ok().and_then(|all| all.into_iter().find_map(ready));
+    failure.or(&ready.unwrap_or_else(|| "`--provider steps`, which needs no model".to_owned()))
 }
 
 /// Runs to the end, or until a signal stops the thread.
@@ -254,8 +280,11 @@ pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
             eprintln!("error: {failure}");
         }
         eprintln!(
-            "thread {} {} ({} turns, {})",
-            report.thread, outcome.state, outcome.turns, outcome.cost
+            "thread {} {} ({}, {})",
+            report.thread,
+            outcome.state,
+            output::counted(usize::try_from(outcome.turns).unwrap_or(usize::MAX), "turn"),
+            outcome.cost
         );
         if let Some(next) = next(report) {
             eprintln!("{next}");

@@ -8,10 +8,10 @@ mod tail;
 mod tree;
 mod verify;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use rye::thread::ThreadId;
+use rye::thread::{ThreadId, ThreadState};
 use rye::{ThreadReading, refuse_linked_threads};
 
 use self::known::Known;
@@ -91,7 +91,31 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 }
 
 fn nothing() -> Failure {
-    Failure::failed("no thread has run in this project yet; `rye run` starts one")
+    Failure::failed(NONE)
+}
+
+const NONE: &str = "no thread has run in this project yet; `rye run` starts one";
+
+/// The threads of a project that have not ended and that nobody drives.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOpen {
+    /// Waiting for a decision, or for a thread below that does.
+    pub(crate) suspended: usize,
+    /// Interrupted, or left by a program that was killed.
+    pub(crate) stopped: usize,
+}
+
+pub(crate) fn left_open(threads: PathBuf) -> Result<LeftOpen, Failure> {
+    let mut open = LeftOpen::default();
+    let Some(known) = Known::open(threads)? else { return Ok(open) };
+    for summary in &known.summaries {
+        match known.standing(&summary.thread, summary.state)? {
+            known::STOPPED => open.stopped += 1,
+            _ if summary.state == ThreadState::Suspended => open.suspended += 1,
+            _ => {}
+        }
+    }
+    Ok(open)
 }
 
 fn read(

@@ -25,17 +25,22 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let kinds = arguments.kind.map_or(ItemKind::ALL.to_vec(), |kind| vec![kind]);
-    let (mut rows, mut missing) = (Vec::new(), None);
+    let (mut rows, mut missing) = (Vec::new(), Vec::new());
     for kind in kinds {
         match rye.library().locate(kind, &arguments.id) {
             Ok(located) => rows.push((kind, located)),
-            Err(error @ ResolveError::NotFound { .. }) => missing = missing.or(Some(error)),
+            Err(error @ ResolveError::NotFound { .. }) => missing.push(error),
             Err(error) => return Err(error.into()),
         }
     }
-    match (rows.is_empty(), missing) {
-        (true, Some(error)) => Err(error.into()),
-        _ => Ok(print(&rows, environment)),
+    match (rows.as_slice(), missing.pop()) {
+        // Who names the kind is told where it was looked for.
+        ([], Some(error)) if missing.is_empty() => Err(error.into()),
+        ([], Some(error)) => {
+            missing.push(error);
+            Err(Failure::no_item(&arguments.id, &missing))
+        }
+        (rows, _) => Ok(print(rows, environment)),
     }
 }
 

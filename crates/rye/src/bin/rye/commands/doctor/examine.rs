@@ -8,6 +8,7 @@ use rye::tools::Credential;
 use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;
+use super::places::{committed_keys, records};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, ended, signing_key_if_any};
@@ -17,7 +18,9 @@ use crate::output;
 pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![program()];
     findings.extend(spaces(environment));
+    findings.extend(records(environment));
     findings.extend(key(environment));
+    findings.extend(committed_keys(environment));
     match environment.rye() {
         Ok(rye) => {
             findings.push(trust(environment, &rye));
@@ -277,6 +280,6 @@ fn credentials(rye: &Rye) -> Vec<Finding> {
 }
 
 /// A failure in one line.
-fn sentence(failure: &Failure) -> String {
+pub(super) fn sentence(failure: &Failure) -> String {
     failure.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }

@@ -3,7 +3,7 @@
 use rye::thread::{ThreadId, ThreadSummary};
 use serde_json::{Value, json};
 
-use super::Known;
+use super::{Known, NONE};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -13,6 +13,8 @@ use crate::output;
 pub(super) fn nothing(environment: &Environment) -> Exit {
     if environment.json() {
         output::json(&json!([]));
+    } else {
+        eprintln!("{NONE}");
     }
     Exit::Fine
 }

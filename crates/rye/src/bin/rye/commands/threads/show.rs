@@ -70,7 +70,10 @@ fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
             println!("{name:<10} {thread}");
         }
     }
-    println!("model      {}", model.join(" "));
+    // What failed before it was clear who would answer has none.
+    if record.provider.is_some() {
+        println!("model      {}", model.join(" "));
+    }
     println!("turns      {} of {}", record.turns, record.limits.turns);
     println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
     println!("cost       {}", record.cost);
