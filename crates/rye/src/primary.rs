@@ -42,7 +42,7 @@ mod fetch;
 mod operation;
 
 pub use self::caller::Caller;
-pub use self::error::PrimaryError;
+pub use self::error::{PrimaryError, causes};
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
 pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};

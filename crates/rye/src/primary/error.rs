@@ -156,7 +156,8 @@ impl PrimaryError {
 }
 
 /// The error and its causes, outermost first, each once.
-pub(crate) fn causes(error: &dyn Error) -> Vec<String> {
+#[must_use]
+pub fn causes(error: &dyn Error) -> Vec<String> {
     let mut sentences = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -153,11 +153,7 @@ fn a_registry_that_cannot_be_read() {
 #[test]
 fn threads_that_wait_for_somebody() {
     let session = Session::new();
-    session.put(
-        ".ai/config/agent/approval.yaml",
-        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
-    );
-    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.asks_before_it_writes();
     session.rye("run notes/index --trust TRUST --provider steps");
     let found = [
         "note threads 1 thread suspended, 0 stopped",
@@ -188,4 +184,19 @@ fn what_should_not_be_in_git() {
         "add `/threads/` to `.ai/.gitignore` and run `git rm -r --cached .ai/threads`",
     ];
     check(&session, &[], found, 1);
+}
+
+/// A key that cannot be looked at is not told as missing, so that nobody makes another one.
+#[test]
+fn a_key_that_cannot_be_looked_at() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    let private = session.home().join(PRIVATE);
+    fs::remove_file(&private).unwrap();
+    std::os::unix::fs::symlink(&private, &private).unwrap();
+    let found =
+        ["wrong keys cannot look for `<DIR>/home/.ai/config/keys/signing/private_key.pem`: ", ""];
+    check(&session, &[], found, 1);
+    let signed = session.rye("sign .ai/directives");
+    assert!(signed.contains("cannot look for") && signed.ends_with("--- exit 1\n"), "{signed}");
 }

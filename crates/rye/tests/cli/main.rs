@@ -15,6 +15,7 @@ mod init;
 mod keys;
 mod killing;
 mod limits;
+mod links;
 mod loading;
 mod mcp;
 mod outcomes;

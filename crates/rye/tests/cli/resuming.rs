@@ -7,11 +7,7 @@ use crate::session::Session;
 /// The quick start, with a thread that waits before it writes its file.
 fn suspended() -> (Session, String) {
     let session = Session::new();
-    session.put(
-        ".ai/config/agent/approval.yaml",
-        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
-    );
-    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.asks_before_it_writes();
     let run = session.rye("run notes/index --trust TRUST --provider steps");
     (session, run)
 }

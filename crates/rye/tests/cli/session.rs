@@ -40,6 +40,13 @@ impl Session {
         fs::write(path, text.replacen(from, to, 1)).unwrap();
     }
 
+    /// Has a thread of this project wait for somebody before it writes a file.
+    pub(crate) fn asks_before_it_writes(&self) {
+        let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+        self.put(".ai/config/agent/approval.yaml", ask);
+        self.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    }
+
     /// Runs the program in the project and returns what a person sees: standard output, standard error, exit code.
     pub(crate) fn rye(&self, arguments: &str) -> String {
         self.rye_with(arguments, &[])

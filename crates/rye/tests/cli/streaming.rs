@@ -105,11 +105,7 @@ fn runs_that_end_badly_are_told_too() {
 #[test]
 fn a_thread_that_goes_on_is_told_from_there() {
     let session = Session::new();
-    session.put(
-        ".ai/config/agent/approval.yaml",
-        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
-    );
-    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.asks_before_it_writes();
     let last = check(&session, QUICK_START);
     assert_eq!(last["result"]["state"], "suspended");
     let before = recorded(&session).len();

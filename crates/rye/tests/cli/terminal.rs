@@ -13,11 +13,7 @@ use crate::watching::DIRECTIVE;
 /// The quick start, whose file is written only when somebody says so.
 fn asking() -> Session {
     let session = Session::new();
-    session.put(
-        ".ai/config/agent/approval.yaml",
-        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
-    );
-    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.asks_before_it_writes();
     session
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
-use rye::primary::PrimaryError;
+use rye::primary::{PrimaryError, causes};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
@@ -77,13 +77,7 @@ impl Failure {
 
     /// An error of the library, with its causes.
     pub(crate) fn of(error: &dyn Error, exit: Exit) -> Self {
-        let mut sentences = vec![error.to_string()];
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            sentences.push(error.to_string());
-            cause = error.source();
-        }
-        sentences.dedup();
+        let sentences = causes(error);
         Self { exit, sentences, excerpts: Vec::new(), epilogue: None }
     }
 

@@ -55,7 +55,7 @@ impl KeyStore {
 /// The operator's signing key, or a failure that says how to make one.
 pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failure> {
     let path = KeyStore::of(environment)?.private();
-    if !path.exists() {
+    if !is_there(&path)? {
         let path = path.display();
         return Err(Failure::usage(format!(
             "no signing key at `{path}`; make one with `rye keys generate`, or give `--key FILE`"
@@ -68,7 +68,15 @@ pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failu
 pub(crate) fn signing_key_if_any(environment: &Environment) -> Result<Option<SigningKey>, Failure> {
     let Ok(store) = KeyStore::of(environment) else { return Ok(None) };
     let path = store.private();
-    if path.exists() { read_signing_key(&path).map(Some) } else { Ok(None) }
+    if is_there(&path)? { read_signing_key(&path).map(Some) } else { Ok(None) }
+}
+
+/// A key that cannot be looked at is not one that is missing: nobody is to make a second one because of it.
+fn is_there(path: &Path) -> Result<bool, Failure> {
+    match path.try_exists() {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        is_there => is_there.map_err(|source| Failure::io("look for", path, &source)),
+    }
 }
 
 pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {

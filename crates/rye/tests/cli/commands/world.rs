@@ -85,9 +85,7 @@ fn keyed(session: &Session) {
 }
 
 fn waiting(session: &Session) {
-    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
-    session.put(".ai/config/agent/approval.yaml", ask);
-    session.rye("sign .ai/config/agent/approval.yaml --key KEY");
+    session.asks_before_it_writes();
     session.rye(RUN);
 }
 
