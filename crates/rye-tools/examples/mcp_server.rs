@@ -119,6 +119,18 @@ fn swallow() {
     while let Ok(1..) = std::io::stdin().read(&mut buffer) {}
 }
 
+/// Writes down how it is asked to end, and goes on.
+async fn stubborn() -> Result<(), Box<dyn Error>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut term = signal(SignalKind::terminate())?;
+    Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
+    std::fs::write("ended-1-input", "")?;
+    term.recv().await;
+    std::fs::write("ended-2-asked", "")?;
+    std::future::pending().await
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
@@ -129,6 +141,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             out.flush()?;
             Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
         }
+        Some("stubborn") => stubborn().await?,
         Some("flood") => while out.write_all(&[b'x'; 65536]).is_ok() {},
         Some("early") => {
             eprintln!("the configuration is missing");

@@ -5,6 +5,10 @@
 //! refused.
 
 #[cfg(feature = "mcp")]
+mod address;
+#[cfg(feature = "mcp")]
+mod answers;
+#[cfg(feature = "mcp")]
 mod bounded;
 #[cfg(feature = "mcp")]
 mod client;
@@ -23,7 +27,7 @@ mod tool_set;
 pub use self::connection::ConnectError;
 #[cfg(feature = "mcp")]
 pub use self::connections::Connections;
-pub use self::server::{Server, ServerProgram};
+pub use self::server::{Reached, Server, ServerAddress, ServerHeader, ServerProgram};
 #[cfg(feature = "mcp")]
 pub use self::tool::{Wrapper, WrapperError};
 pub use self::tool_set::{FIELDS, ToolChange, ToolSet, ToolSetError};

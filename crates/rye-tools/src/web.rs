@@ -17,6 +17,8 @@ mod place;
 mod read;
 mod rules;
 mod sending;
+#[cfg(feature = "mcp")]
+mod standing;
 mod template;
 mod text;
 

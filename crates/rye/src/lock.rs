@@ -62,6 +62,16 @@ impl Lock {
         Self { is_of_project: true, ..Self::default() }
     }
 
+    /// Reads the text of the file without the directives and servers whose texts were changed by hand, and says which those are,
+    /// for who writes them again.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no lock at all.
+    pub fn salvaged(text: &str) -> Result<(Self, Vec<LockError>), LockError> {
+        disk::salvaged(text)
+    }
+
     /// What the MCP server of this name offered when somebody accepted it.
     #[must_use]
     pub fn server(&self, name: &str) -> Option<&ToolSet> {

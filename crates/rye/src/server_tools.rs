@@ -9,7 +9,7 @@ pub use self::wrapper::{NotWrapped, WrapperFile};
 use crate::config::{ConfigError, policy_layers};
 use crate::difference::TextChange;
 use crate::outcome::Class;
-use crate::session::{PrepareError, programs};
+use crate::session::{PrepareError, programs, reach};
 use crate::{Rye, hidden_characters};
 
 /// What a server offers now.
@@ -76,11 +76,12 @@ impl ServerToolsError {
 }
 
 impl Rye {
-    /// Starts a server of the configuration, asks it for its tools, and ends it.
+    /// Starts a server of the configuration, or goes to its address, asks it for its tools, and ends what was begun.
     ///
     /// # Errors
     ///
-    /// When no configuration has it, the operator's policy or the file's signer may not start programs, or it cannot be asked.
+    /// When no configuration has it, the operator's policy or the file's signer may not start programs or send to other
+    /// machines, or it cannot be asked.
     pub async fn server_tools(&self, server: &str) -> Result<ServerTools, ServerToolsError> {
         let programs = programs(self).map_err(Box::new)?;
         let policy = policy_layers(self.trust_config.as_ref())?;
@@ -89,7 +90,11 @@ impl Rye {
         let processes = programs.processes.as_ref();
         let processes =
             processes.ok_or_else(|| refused("this program does not start others".to_owned()))?;
-        let asked = Connections::new(processes).discover(&found).await;
+        let connections = match reach(self).map_err(Box::new)?.web {
+            Some(web) => Connections::reaching(processes, &web),
+            None => Connections::new(processes),
+        };
+        let asked = connections.discover(&found).await;
         let (set, mut tools) = asked
             .map_err(|source| ServerToolsError::Connect { server: server.to_owned(), source })?;
         tools.sort_by(|a, b| name(a).cmp(name(b)));
@@ -101,8 +106,16 @@ impl ServerTools {
     /// What is not as it was locked, each change with the text behind it; everything, where nothing was locked.
     #[must_use]
     pub fn changes(&self, locked: Option<&ToolSet>) -> Vec<ServerChange> {
-        let changes = locked.cloned().unwrap_or_default().changes(&self.set);
-        changes.iter().map(ServerChange::of).collect()
+        let before = locked.cloned().unwrap_or_default();
+        let changes = before.changes(&self.set);
+        changes.iter().map(|change| ServerChange::of(change, &before, &self.set)).collect()
+    }
+
+    /// All that a lock would hold of a tool, its schemas over several lines; empty for one that there is not. It is what the
+    /// server wrote, hidden characters included.
+    #[must_use]
+    pub fn pinned_text(&self, tool: &str) -> String {
+        whole(&self.set, tool)
     }
 
     /// What a reader should look at twice, tool by tool: what is hidden in a text, and what reads as if it were meant for a
@@ -130,15 +143,19 @@ fn name(tool: &Value) -> &str {
 pub struct ServerChange {
     /// Which tool and which field.
     pub change: String,
-    /// What was written there and is written now, as a unified diff; none for a whole tool.
+    /// What was written there and is written now, as a unified diff; of a tool that is new or gone, all that is pinned of it.
     pub text: Option<TextChange>,
 }
 
 impl ServerChange {
-    fn of(change: &ToolChange) -> Self {
+    fn of(change: &ToolChange, before: &ToolSet, now: &ToolSet) -> Self {
         let text = match change {
+            ToolChange::Added { tool } => TextChange::between(&shown(tool), "", &whole(now, tool)),
+            ToolChange::Removed { tool } => {
+                TextChange::between(&shown(tool), &whole(before, tool), "")
+            }
             ToolChange::Field { tool, field, before, after, .. } => TextChange::between(
-                &format!("{field} of {tool}"),
+                &format!("{field} of {}", shown(tool)),
                 &lines(before.as_deref()),
                 &lines(after.as_deref()),
             ),
@@ -152,6 +169,18 @@ impl ServerChange {
     pub fn to_json(&self) -> Value {
         json!({ "change": self.change, "diff": self.text.as_ref().map(|text| &text.diff) })
     }
+}
+
+/// A name of the server's choosing, on one line.
+fn shown(tool: &str) -> String {
+    tool.escape_debug().to_string()
+}
+
+/// Everything that is pinned of a tool, field by field.
+fn whole(set: &ToolSet, tool: &str) -> String {
+    let fields = set.tools().find(|(name, _)| *name == tool).map(|(_, fields)| fields);
+    let field = |(name, json): (&String, &String)| format!("{name}: {}", lines(Some(json)));
+    fields.into_iter().flatten().map(field).collect()
 }
 
 /// Text as it is, other JSON over several lines, so that a diff shows what changed in it.

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorCode, ErrorData,
-    Implementation, ListRootsResult, ProgressNotificationParam, ProgressToken,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ErrorCode, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
+    ProgressToken,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::broadcast;
@@ -68,7 +69,8 @@ impl ClientHandler for Client {
         _: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Err(refused("elicitation/create"))
+        // Nobody is asked, and a server that asks although nobody said that it may gets an answer that it knows.
+        Ok(ElicitResult::new(ElicitationAction::Decline))
     }
 
     async fn on_progress(

@@ -11,9 +11,10 @@ use rmcp::model::{
     ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{
-    ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
-    ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
+    RoleClient, RunningService, ServiceError,
 };
+use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rye_thread::{OutputSink, OutputStream};
 use serde_json::Value;
@@ -21,13 +22,15 @@ use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::address::{self, Http};
+use super::answers::Answering;
 use super::bounded::Bounded;
 use super::client::{Client, Progress};
 use super::tool_set::{ToolSet, ToolSetError};
 use crate::process::{Captured, Lasting, Pipes, StartError};
 
 /// The longest message that a server may send, in bytes.
-const MESSAGE: usize = 4 * 1024 * 1024;
+pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
 
 /// The most tools that a server may offer, and the most pages that it may spread them over.
 const TOOLS: usize = 1000;
@@ -39,7 +42,15 @@ const STDERR: usize = 8 * 1024;
 /// How much a failure quotes of it, and of a message of the server's.
 const QUOTED: usize = 2 * 1024;
 
-/// A server that was started and said what it offers.
+/// What a server is spoken to over.
+pub(super) enum Wire {
+    /// A program's standard input and output.
+    Pipes(Box<(Lasting, Pipes)>),
+    /// HTTP.
+    Http(Http),
+}
+
+/// A server that was reached and said what it offers.
 #[derive(Debug)]
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
@@ -47,6 +58,10 @@ pub(super) struct Connection {
     offered: Mutex<Arc<Offered>>,
     /// Held by whoever asks anew.
     relisting: tokio::sync::Mutex<()>,
+    /// Whether it tells of no change for sure, so that it is asked what it offers before each call.
+    is_remote: bool,
+    /// Whether the server forgot who asks.
+    has_expired: AtomicBool,
     ends: Ends,
 }
 
@@ -69,11 +84,11 @@ pub(super) struct Offered {
     pub(super) listed: Vec<Value>,
 }
 
-/// What is left to look at when something went wrong.
-#[derive(Debug)]
+/// What is left to look at when something went wrong; of a server at an address, nothing is.
+#[derive(Debug, Default)]
 struct Ends {
-    program: Mutex<Lasting>,
-    stderr: Arc<Mutex<Captured>>,
+    program: Option<Mutex<Lasting>>,
+    stderr: Option<Arc<Mutex<Captured>>>,
     is_too_long: Arc<AtomicBool>,
 }
 
@@ -101,6 +116,15 @@ pub enum ConnectError {
         /// The end of what it wrote to standard error.
         stderr: String,
     },
+    /// Nothing came of a request over HTTP.
+    #[error("the server cannot be asked: {problem}")]
+    Http {
+        /// What happened.
+        problem: String,
+    },
+    /// It does not know the session any more, and did nothing.
+    #[error("the server does not know its session any more")]
+    Expired,
     /// Its time is used up.
     #[error("the server did not answer within {seconds} s")]
     Late {
@@ -148,34 +172,43 @@ impl From<StartError> for ConnectError {
 }
 
 impl Connection {
-    /// Speaks to a program that was started until it said what it offers: the newer revision of the protocol where it knows it,
+    /// Speaks to a server that was reached until it said what it offers: the newer revision of the protocol where it knows it,
     /// else the older ones.
-    pub(super) async fn open(
-        (program, pipes): (Lasting, Pipes),
-        limit: Duration,
-    ) -> Result<Self, ConnectError> {
-        let Pipes { stdin, stdout, stderr } = pipes;
-        let (stdout, is_too_long) = Bounded::new(stdout, MESSAGE);
-        let stderr = kept(stderr);
-        let ends = Ends { program: Mutex::new(program), stderr, is_too_long };
+    pub(super) async fn open(wire: Wire, limit: Duration) -> Result<Self, ConnectError> {
         let begun = async {
-            let transport = AsyncRwTransport::new_client(stdout, stdin);
-            let lifecycle = ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::LATEST],
-                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-            };
-            let begun = Client::new().serve_with_lifecycle(transport, lifecycle).await;
-            let service = begun.map_err(|error| ends.begin(&error))?;
-            let offered = list(service.peer()).await.map_err(|error| ends.told(error))?;
-            Ok((service, offered))
+            match wire {
+                Wire::Http(http) => Self::begun(http, Ends::default()).await,
+                Wire::Pipes(started) => {
+                    let (program, Pipes { stdin, stdout, stderr }) = *started;
+                    let (stdout, is_too_long) = Bounded::new(stdout, MESSAGE);
+                    let (program, stderr) = (Some(Mutex::new(program)), Some(kept(stderr)));
+                    let transport = AsyncRwTransport::new_client(stdout, stdin);
+                    Self::begun(transport, Ends { program, stderr, is_too_long }).await
+                }
+            }
         };
         let begun = tokio::time::timeout(limit, begun).await;
-        let (service, offered) =
-            begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))?;
+        begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))
+    }
+
+    async fn begun<T>(transport: T, ends: Ends) -> Result<Self, ConnectError>
+    where
+        T: Transport<RoleClient> + 'static,
+    {
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        };
+        let transport = Answering::new(transport);
+        let begun = Client::new().serve_with_lifecycle(transport, lifecycle).await;
+        let service = begun.map_err(|error| ends.begin(&error))?;
+        let offered = list(service.peer()).await.map_err(|error| ends.told(error))?;
         Ok(Self {
             service,
             offered: Mutex::new(Arc::new(offered)),
             relisting: tokio::sync::Mutex::default(),
+            is_remote: ends.program.is_none(),
+            has_expired: AtomicBool::default(),
             ends,
         })
     }
@@ -183,7 +216,17 @@ impl Connection {
     /// Whether it can still be called.
     pub(super) fn is_open(&self) -> bool {
         !self.service.peer().is_transport_closed()
-            && !self.ends.program.lock().unwrap_or_else(PoisonError::into_inner).has_ended()
+            && !self.has_expired.load(Ordering::Relaxed)
+            && !self.ends.has_ended()
+    }
+
+    /// The failure of a request, after which the connection may be of no use.
+    fn failed(&self, failed: Failed) -> ConnectError {
+        let error = self.ends.told(failed);
+        if matches!(error, ConnectError::Expired) {
+            self.has_expired.store(true, Ordering::Relaxed);
+        }
+        error
     }
 
     /// What it offers; asked for again where it said that this changed.
@@ -195,9 +238,12 @@ impl Connection {
             let mut again = Again(Some(self.service.service()));
             let listed = tokio::time::timeout(limit, list(self.service.peer())).await;
             let listed = listed.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
-            let offered = Arc::new(listed.map_err(|error| self.ends.told(error))?);
+            let offered = Arc::new(listed.map_err(|error| self.failed(error))?);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = offered;
             again.0 = None;
+        }
+        if self.is_remote {
+            self.service.service().put_change_back();
         }
         Ok(Arc::clone(&self.offered.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -215,7 +261,7 @@ impl Connection {
         let options = PeerRequestOptions::no_options();
         let peer = self.service.peer();
         let sent = peer.send_cancellable_request(request, options).await;
-        let mut handle = sent.map_err(|error| self.ends.told(error.into()))?;
+        let mut handle = sent.map_err(|error| self.failed(error.into()))?;
         let mut abandoned = Abandoned { peer, request: Some(handle.id.clone()) };
         let time = tokio::time::sleep(limit);
         tokio::pin!(time);
@@ -234,7 +280,7 @@ impl Connection {
             }
         };
         abandoned.request = None;
-        match answer.map_err(|error| self.ends.told(error.into()))? {
+        match answer.map_err(|error| self.failed(error.into()))? {
             ServerResult::CallToolResult(result) => Ok(result),
             ServerResult::InputRequiredResult(_) => Err(ConnectError::Asks),
             _ => Err(unexpected()),
@@ -317,7 +363,16 @@ fn unexpected() -> ConnectError {
 }
 
 impl Ends {
-    fn begin(&self, error: &dyn std::error::Error) -> ConnectError {
+    fn has_ended(&self) -> bool {
+        let has_ended =
+            |it: &Mutex<Lasting>| it.lock().unwrap_or_else(PoisonError::into_inner).has_ended();
+        self.program.as_ref().is_some_and(has_ended)
+    }
+
+    fn begin(&self, error: &ClientInitializeError) -> ConnectError {
+        if let Some(error) = address::beginning(error) {
+            return error;
+        }
         let problem = match self.is_too_long.load(Ordering::Relaxed) {
             true => TOO_LONG.to_owned(),
             false => short(&error.to_string()),
@@ -333,22 +388,26 @@ impl Ends {
             Failed::Service(ServiceError::McpError(error)) => {
                 ConnectError::Answer { problem: short(&error.message) }
             }
-            Failed::Service(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                gone("the connection ended")
+            Failed::Service(ServiceError::TransportSend(error)) => {
+                address::problem(&error).unwrap_or_else(|| gone("the connection ended"))
             }
+            Failed::Service(ServiceError::TransportClosed) => gone("the connection ended"),
             Failed::Service(error) => ConnectError::Answer { problem: short(&error.to_string()) },
         }
     }
 
     fn stderr(&self) -> String {
-        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).end(QUOTED)
+        let end = |it: &Arc<Mutex<Captured>>| {
+            it.lock().unwrap_or_else(PoisonError::into_inner).end(QUOTED)
+        };
+        self.stderr.as_ref().map(end).unwrap_or_default()
     }
 }
 
 const TOO_LONG: &str = "it sent a message of more than 4 MiB";
 
 /// The beginning of what a server says, in one line.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let end = line.char_indices().nth(QUOTED).map_or(line.len(), |(at, _)| at);
     line.get(..end).unwrap_or_default().to_owned()

@@ -8,10 +8,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::connection::{ConnectError, Connection, Offered};
-use super::server::{Server, ServerProgram};
+use super::address;
+use super::connection::{ConnectError, Connection, Offered, Wire};
+use super::server::{Reached, Server, ServerProgram};
 use super::tool_set::ToolSet;
 use crate::process::{Job, Processes, limit_of};
+use crate::web::Web;
 
 /// How often a server is started, should it not last.
 const STARTS: u32 = 3;
@@ -23,6 +25,7 @@ const STARTUP: u64 = 30;
 #[derive(Debug)]
 pub struct Connections {
     processes: Arc<Processes>,
+    web: Option<Arc<Web>>,
     slots: Mutex<BTreeMap<Server, Arc<AsyncMutex<Slot>>>>,
 }
 
@@ -37,7 +40,15 @@ impl Connections {
     /// None yet; servers are started as all programs of the project are.
     #[must_use]
     pub fn new(processes: &Arc<Processes>) -> Arc<Self> {
-        Arc::new(Self { processes: Arc::clone(processes), slots: Mutex::default() })
+        let (processes, slots) = (Arc::clone(processes), Mutex::default());
+        Arc::new(Self { processes, web: None, slots })
+    }
+
+    /// None yet; servers at addresses are asked by the rules that `web` goes by, too.
+    #[must_use]
+    pub fn reaching(processes: &Arc<Processes>, web: &Arc<Web>) -> Arc<Self> {
+        let (processes, slots) = (Arc::clone(processes), Mutex::default());
+        Arc::new(Self { processes, web: Some(Arc::clone(web)), slots })
     }
 
     /// What the server offers now, each tool as it lists it: the server is started, asked and ended.
@@ -62,18 +73,32 @@ impl Connections {
             return Ok(Arc::clone(connection));
         }
         slot.connection = None;
-        if slot.starts == STARTS {
-            return Err(ConnectError::TooOften { times: STARTS });
+        // What somebody else runs is not started here, however often it is asked.
+        if matches!(server.reached, Reached::Program(_)) {
+            if slot.starts == STARTS {
+                return Err(ConnectError::TooOften { times: STARTS });
+            }
+            slot.starts += 1;
         }
-        slot.starts += 1;
         let connection = Arc::new(self.start(server).await?);
         slot.connection = Some(Arc::clone(&connection));
         Ok(connection)
     }
 
     async fn start(&self, server: &Server) -> Result<Connection, ConnectError> {
-        let started = self.processes.lasting(&self.job(&server.program)?)?;
-        Connection::open(started, startup(server)).await
+        let limit = startup(server);
+        let wire = match &server.reached {
+            Reached::Program(program) => {
+                Wire::Pipes(Box::new(self.processes.lasting(&self.job(program)?)?))
+            }
+            Reached::Address(address) => {
+                let variable = |name: &str| self.processes.variable(name);
+                let found = address::transport(address, self.web.as_ref(), variable);
+                let found = tokio::time::timeout(limit, found).await;
+                Wire::Http(found.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })??)
+            }
+        };
+        Connection::open(wire, limit).await
     }
 
     fn job(&self, program: &ServerProgram) -> Result<Job, ConnectError> {

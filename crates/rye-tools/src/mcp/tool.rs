@@ -136,7 +136,19 @@ impl Tool for Wrapped {
 }
 
 impl Wrapped {
+    /// Calls it, and once more where the server forgot the session: what it does not know it did not do.
     async fn called(
+        &self,
+        params: CallToolRequestParams,
+        told: &dyn OutputSink,
+    ) -> Result<ToolOutput, ConnectError> {
+        match self.called_once(params.clone(), told).await {
+            Err(ConnectError::Expired) => self.called_once(params, told).await,
+            answered => answered,
+        }
+    }
+
+    async fn called_once(
         &self,
         params: CallToolRequestParams,
         told: &dyn OutputSink,

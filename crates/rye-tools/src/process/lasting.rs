@@ -1,27 +1,39 @@
 //! A program that goes on between calls, such as a server that is spoken to over its standard input and output.
 
+use std::io;
+use std::pin::Pin;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use tempfile::TempDir;
+use tokio::io::AsyncWrite;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::host::Processes;
 use super::job::{Job, StartError};
-use super::run::{Guard, io};
+use super::run::{Guard, io as failed};
+use crate::sandbox::GRACE;
 
-/// A program under way, which ends with this value and everything that it started with it.
+/// A program under way, which ends with this value and everything that it started with it: its input ends first, and what goes
+/// on all the same is asked to end and then made to, each after a while.
 #[derive(Debug)]
 pub(crate) struct Lasting {
     // Dropped in this order: the program is ended before its folder goes.
-    _guard: Guard,
-    child: Child,
-    _scratch: TempDir,
+    guard: Guard,
+    child: Option<Child>,
+    scratch: Option<TempDir>,
+    input: Input,
 }
+
+/// What a program reads, for whoever writes it and for whoever ends it.
+#[derive(Debug, Clone)]
+pub(crate) struct Input(Arc<Mutex<Option<ChildStdin>>>);
 
 /// What a program reads and writes.
 #[derive(Debug)]
 pub(crate) struct Pipes {
-    pub(crate) stdin: ChildStdin,
+    pub(crate) stdin: Input,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
@@ -35,20 +47,68 @@ impl Processes {
         let plan = self.plan(mode, &scratch, job)?;
         let mut command = self.command(&plan, &job.words)?;
         command.stdin(Stdio::piped());
-        let mut child = command.spawn().map_err(io("start the program"))?;
+        let mut child = command.spawn().map_err(failed("start the program"))?;
         let guard = Guard::over(&child, self.launcher().is_some());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io("start the program")(std::io::Error::other("it has no pipes")));
+            return Err(failed("start the program")(io::Error::other("it has no pipes")));
         };
-        let lasting = Lasting { _guard: guard, child, _scratch: scratch };
-        Ok((lasting, Pipes { stdin, stdout, stderr }))
+        let input = Input(Arc::new(Mutex::new(Some(stdin))));
+        let pipes = Pipes { stdin: input.clone(), stdout, stderr };
+        let (child, scratch) = (Some(child), Some(scratch));
+        Ok((Lasting { guard, child, scratch, input }, pipes))
     }
 }
 
 impl Lasting {
     /// Whether it has ended, as far as that is known without waiting.
     pub(crate) fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+        !self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        drop(self.input.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.guard.part();
+        let (child, scratch) = (self.child.take(), self.scratch.take());
+        // Where nothing goes on that could wait, the folder goes at once.
+        if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(async move {
+                let _late = tokio::time::timeout(3 * GRACE, child.wait()).await;
+                drop(scratch);
+            });
+        }
+    }
+}
+
+impl Input {
+    /// Does something with what is written to, unless that has ended.
+    fn with<T>(
+        &self,
+        work: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(stdin) => work(Pin::new(stdin)),
+            None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+}
+
+impl AsyncWrite for Input {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.with(|stdin| stdin.poll_write(cx, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.with(|stdin| stdin.poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.with(|stdin| stdin.poll_shutdown(cx))
     }
 }

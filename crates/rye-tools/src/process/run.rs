@@ -309,6 +309,16 @@ impl Guard {
         }
     }
 
+    /// Has the launcher end in turn what does not end by itself now that its input has ended; it does so even when this program
+    /// ends first. Without a launcher nobody would be left to see to it, and all is ended at once.
+    #[cfg(feature = "mcp")]
+    pub(super) fn part(&mut self) {
+        if self.has_launcher {
+            self.send(Signal::USR1, Signal::KILL);
+            self.is_done = true;
+        }
+    }
+
     /// Ends it.
     fn end(&self) {
         self.send(Signal::HUP, Signal::KILL);

@@ -29,7 +29,8 @@ pub(super) fn supervise(plan: &Plan, program: &[OsString]) -> Result<ExitCode, F
     let signals = blocked()?;
     prctl::set_child_subreaper(true).map_err(Fault::at("take in orphans"))?;
     let child = start(plan, program)?;
-    let mut watch = Watch { plan, caller, child, ended: None, asked: None, begun: Instant::now() };
+    let begun = Instant::now();
+    let mut watch = Watch { plan, caller, child, ended: None, left: None, asked: None, begun };
     let status = watch.until_end(&signals)?;
     watch.kill_all();
     Ok(exit_code(status))
@@ -49,7 +50,9 @@ fn close_inherited() {
 /// Signals wait to be read; whoever becomes the program takes them again.
 fn blocked() -> Result<SignalFd, Fault> {
     let mut set = SigSet::empty();
-    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
+    for signal in
+        [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGUSR1]
+    {
         set.add(signal);
     }
     set.thread_block().map_err(Fault::at("hold back signals"))?;
@@ -89,6 +92,8 @@ struct Watch<'a> {
     caller: Pid,
     child: Child,
     ended: Option<ExitStatus>,
+    /// When the caller left, and the program to itself.
+    left: Option<Instant>,
     /// When the program was asked to end.
     asked: Option<Instant>,
     begun: Instant,
@@ -112,6 +117,9 @@ impl Watch<'_> {
             }
             while let Ok(Some(signal)) = signals.read_signal() {
                 self.heard(i32::try_from(signal.ssi_signo).unwrap_or(0));
+            }
+            if self.left.is_some_and(|left| self.is_grace_over(left)) && self.asked.is_none() {
+                self.ask();
             }
             if self.is_over() || self.is_too_many() {
                 self.kill_all();
@@ -144,6 +152,8 @@ impl Watch<'_> {
     fn heard(&mut self, signal: i32) {
         if signal == Signal::SIGHUP as i32 {
             self.kill_all();
+        } else if signal == Signal::SIGUSR1 as i32 {
+            self.left.get_or_insert_with(Instant::now);
         } else if signal != Signal::SIGCHLD as i32 && self.asked.is_none() {
             self.ask();
         }
@@ -163,10 +173,14 @@ impl Watch<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let after = |start: Instant, ms: u64| start.elapsed() >= Duration::from_millis(ms);
-        getppid() != self.caller
-            || after(self.begun, self.plan.deadline_ms)
-            || self.asked.is_some_and(|asked| after(asked, self.plan.grace_ms))
+        // A caller that left may end, too; what is left of the program has its time all the same.
+        (getppid() != self.caller && self.left.is_none())
+            || self.begun.elapsed() >= Duration::from_millis(self.plan.deadline_ms)
+            || self.asked.is_some_and(|asked| self.is_grace_over(asked))
+    }
+
+    fn is_grace_over(&self, since: Instant) -> bool {
+        since.elapsed() >= Duration::from_millis(self.plan.grace_ms)
     }
 }
 

@@ -152,7 +152,7 @@ impl WebError {
     }
 
     /// The whole of it in one line, with its causes.
-    pub(super) fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let (mut text, mut cause) = (self.to_string(), self.source());
         while let Some(one) = cause {
             let told = one.to_string();

@@ -153,6 +153,13 @@ impl Web {
         sent.map_err(|error| WebError::broken(place.origin.host(), error))
     }
 
+    /// A client that reaches the place alone, at the addresses that it has now.
+    #[cfg(feature = "mcp")]
+    pub(super) async fn client_of(&self, place: &Place) -> Result<Client, WebError> {
+        let addresses = place.addresses(self.names.as_ref()).await?;
+        self.client(place, &addresses)
+    }
+
     /// A client that knows these addresses and no others: no resolver, no proxy, no redirects, no cookies.
     fn client(&self, place: &Place, addresses: &[IpAddr]) -> Result<Client, WebError> {
         let host = place.url.host_str().unwrap_or_default();

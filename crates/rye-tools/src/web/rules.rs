@@ -23,6 +23,14 @@ pub struct WebRules {
 }
 
 impl WebRules {
+    /// Lets the address's host and port be private.
+    #[cfg(feature = "mcp")]
+    pub(super) fn allow_private(&mut self, url: &Url) {
+        if let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) {
+            self.private.insert(Origin::new(host, port));
+        }
+    }
+
     /// Whether every list has the host.
     pub(super) fn allows(&self, host: &str) -> bool {
         self.hosts.iter().all(|list| list.iter().any(|pattern| pattern.covers(host)))

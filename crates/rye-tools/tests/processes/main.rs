@@ -5,6 +5,8 @@
 mod arena;
 mod ending;
 mod escapes;
+#[cfg(feature = "mcp")]
+mod remote;
 mod results;
 #[cfg(feature = "mcp")]
 mod servers;

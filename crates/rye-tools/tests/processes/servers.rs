@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
-use rye_tools::mcp::{Connections, Server, ServerProgram, ToolSet, Wrapper};
+use rye_tools::mcp::{Connections, Reached, Server, ServerProgram, ToolSet, Wrapper};
 use rye_tools::sandbox::Mode;
 use rye_tools::{Rules, Variables};
 use serde_json::{Value, json};
@@ -30,6 +30,11 @@ fn server(arena: &Arena, argument: &str) -> Server {
     let mut server = Server::new("faults", program);
     server.startup_seconds = Some(60);
     server
+}
+
+fn program(server: &mut Server) -> &mut ServerProgram {
+    let Reached::Program(program) = &mut server.reached else { panic!("it is no program") };
+    program
 }
 
 impl Place {
@@ -103,7 +108,7 @@ async fn one_server_serves_all_calls() {
     let place = Place::new("").await;
     let mark = format!("one-{}", std::process::id());
     let mut wrapper = place.wrapper("echo");
-    wrapper.server.program.arguments = vec!["".to_owned(), mark.clone()];
+    program(&mut wrapper.server).arguments = vec!["".to_owned(), mark.clone()];
     let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
     for n in 0..5 {
         assert_eq!(tool.call(&permit(), json!({ "n": n })).await, ok(json!({ "n": n })));
@@ -112,6 +117,21 @@ async fn one_server_serves_all_calls() {
     assert_eq!(servers, 1, "{:?}", living(&mark));
     drop((tool, place));
     soon("the server ends with the connections", || living(&mark).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_server_is_left_to_end_then_asked_then_ended() {
+    let arena = Arena::new();
+    let connections = Connections::new(&arena.processes(strongest(&arena), Rules::default()));
+    let mut server = server(&arena, "stubborn");
+    let mark = format!("stubborn-{}", std::process::id());
+    program(&mut server).arguments.push(mark.clone());
+    connections.discover(&server).await.unwrap();
+    let wrote = |name: &str| arena.root.join("project").join(name).exists();
+    soon("its input ends", || wrote("ended-1-input")).await;
+    assert!(!wrote("ended-2-asked"), "it is asked only after a while");
+    soon("it is asked to end", || wrote("ended-2-asked")).await;
+    soon("it is ended", || living(&mark).is_empty()).await;
 }
 
 #[tokio::test]
@@ -140,8 +160,8 @@ async fn a_server_gets_no_keys_and_reads_none() {
     let processes = rye_tools::Processes::new(host, Rules::default(), &arena.root.join("project"));
     let connections = Connections::new(&Arc::new(processes.unwrap()));
     let mut server = server(&arena, "");
-    server.program.variables = vec!["HANDED".to_owned()];
-    server.program.environment.insert("FIXED".to_owned(), "value".to_owned());
+    program(&mut server).variables = vec!["HANDED".to_owned()];
+    program(&mut server).environment.insert("FIXED".to_owned(), "value".to_owned());
     let (set, _) = connections.discover(&server).await.unwrap();
     let tool = Wrapper::new(server.clone(), Arc::new(set.clone()), "env");
     let tool = tool.tool(&json!({}), &connections).unwrap();
@@ -162,7 +182,15 @@ async fn a_server_gets_no_keys_and_reads_none() {
     if mode != Mode::None {
         assert!(!seen.to_string().contains(CANARY), "{mode}: {seen}");
     }
-    server.program.variables = vec!["UNSET".to_owned()];
+    // What everybody on the machine can read is the command lines, the launcher's among them.
+    let handed = format!("value-{}", std::process::id());
+    program(&mut server).environment.insert("FIXED".to_owned(), handed.clone());
+    let tool = Wrapper::new(server.clone(), Arc::new(set), "env");
+    let tool = tool.tool(&json!({}), &connections).unwrap();
+    let seen = tool.call(&permit(), json!({})).await.content;
+    assert_eq!(seen["variables"]["FIXED"], json!(handed));
+    assert_eq!(living(&handed), Vec::<String>::new());
+    program(&mut server).variables = vec!["UNSET".to_owned()];
     let error = connections.discover(&server).await.unwrap_err().to_string();
     assert_eq!(error, "the variable `UNSET`, which the server is handed, is not set");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_resolve::{Config, Item, Space};
-use rye_tools::mcp::{Server, ServerProgram};
+use rye_tools::mcp::{Reached, Server, ServerAddress, ServerHeader, ServerProgram};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,17 +29,20 @@ pub(crate) struct ServersFile {
 /// What a server may be called, so that it is a segment of the ids of its wrappers.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
 
-/// One server: a program that serves over its standard input and output, in the sandbox of all programs.
+/// One server: a program that serves over its standard input and output, in the sandbox of all programs, or an address where
+/// somebody else runs it, which is asked by the rules of `agent/web`. It has `command` or `url`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct ServerFile {
     /// The program, by its path or by its name in `PATH`.
-    #[schemars(length(min = 1))]
-    command: String,
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1))]
+    command: Option<String>,
     /// Its arguments.
     #[serde(default)]
-    args: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    args: Option<Vec<String>>,
     /// The folder that it starts in, relative to the project; default: the project itself.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -47,14 +50,32 @@ struct ServerFile {
     /// Variables of its environment beside those of every program; not for secrets, because everybody who has the file reads
     /// them.
     #[serde(default)]
-    env: BTreeMap<String, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    env: Option<BTreeMap<String, String>>,
     /// Names of variables that are handed on from the environment that Rye runs in. Not for projects.
     #[serde(default)]
-    #[schemars(inner(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))]
-    variables: Vec<String>,
+    #[schemars(with = "Vec<String>", inner(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))]
+    variables: Option<Vec<String>>,
     /// Whether it may use the network; default `false`.
     #[serde(default)]
-    network: bool,
+    #[schemars(with = "bool")]
+    network: Option<bool>,
+    /// The address that is asked over streamable HTTP, such as `https://example.org/mcp`.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1))]
+    url: Option<String>,
+    /// The credential that is sent to the address. Not for projects.
+    #[serde(default)]
+    #[schemars(with = "AuthFile")]
+    auth: Option<AuthFile>,
+    /// Further headers, each with the variable that holds its value. Not for projects.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, HeaderFile>")]
+    headers: Option<BTreeMap<String, HeaderFile>>,
+    /// Whether the address may be on this machine or in a private network; default `false`. Not for projects.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    private: Option<bool>,
     /// Seconds until it has to have said what it offers; default 30.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
@@ -63,6 +84,30 @@ struct ServerFile {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     timeout_seconds: Option<u64>,
+}
+
+/// Where a credential comes from and how it is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct AuthFile {
+    /// The variable that holds it; never the credential itself.
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    env: String,
+    /// The header; default `authorization`, which carries `Bearer` and the credential; any other carries it alone.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    header: Option<String>,
+}
+
+/// Where a header's value comes from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct HeaderFile {
+    /// The variable that holds the value; never the value itself.
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    env: String,
 }
 
 /// The servers of all layers, each with the file that says what it is.
@@ -81,12 +126,24 @@ pub(crate) fn servers(
         if layer.location.space == Space::Project {
             refuse_more(layer, &file, &servers)?;
         }
+        let mut problems = Vec::new();
         for (name, server) in file.servers {
-            let server = server.named(&name);
-            servers.insert(name, (server, layer));
+            match server.named(&name) {
+                Ok(server) => drop(servers.insert(name, (server, layer))),
+                Err(found) => problems
+                    .extend(found.into_iter().map(|it| format!("at `/servers/{name}`: {it}"))),
+            }
         }
+        refused(layer, problems)?;
     }
     Ok(servers)
+}
+
+fn refused(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: SERVERS, problems })
 }
 
 /// Whoever wrote a wrapper for the operator's server meant that one; and what is in the operator's environment is for nobody
@@ -103,30 +160,104 @@ fn refuse_more(
                 "a project may not change server `{name}` of the user space or the system; call it something else"
             ));
         }
-        if !server.variables.is_empty() {
-            problems.push(format!(
-                "at `/servers/{name}`: a project may not say which variables a server is handed; `variables` is for the user \
-                 space"
-            ));
-        }
+        let kept = server.only_for_operators();
+        problems.extend(kept.map(|problem| format!("at `/servers/{name}`: {problem}")));
     }
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError { location: layer.location.to_string(), schema: SERVERS, problems })
+    refused(layer, problems)
 }
 
 impl ServerFile {
-    fn named(self, name: &str) -> Server {
-        let mut program = ServerProgram::new(&self.command);
-        program.arguments = self.args;
-        program.folder = self.cwd.unwrap_or_default();
-        program.environment = self.env;
-        program.variables = self.variables;
-        program.network = self.network;
-        let mut server = Server::new(name, program);
+    /// What it says that a project may not say.
+    fn only_for_operators(&self) -> impl Iterator<Item = &'static str> {
+        let variables = self.variables.as_ref().is_some_and(|names| !names.is_empty());
+        let secrets = self.auth.is_some() || self.headers.is_some();
+        [
+            (
+                variables,
+                "a project may not say which variables a server is handed; `variables` is for the user space",
+            ),
+            (
+                secrets,
+                "a project may not say which variables an address is sent; `auth` and `headers` are for the user space",
+            ),
+            (
+                self.private == Some(true),
+                "a project may not reach private addresses; `private` is for the user space",
+            ),
+        ]
+        .into_iter()
+        .filter(|(is_said, _)| *is_said)
+        .map(|(_, problem)| problem)
+    }
+
+    fn named(mut self, name: &str) -> Result<Server, Vec<String>> {
+        let reached = match (self.command.take(), self.url.take()) {
+            (Some(command), None) => self.program(&command).map(Reached::from)?,
+            (None, Some(url)) => self.address(&url).map(Reached::from)?,
+            _ => return Err(vec!["a server has either `command` or `url`".to_owned()]),
+        };
+        let mut server = Server::new(name, reached);
         server.startup_seconds = self.startup_seconds;
         server.timeout_seconds = self.timeout_seconds;
-        server
+        Ok(server)
     }
+
+    fn program(&mut self, command: &str) -> Result<ServerProgram, Vec<String>> {
+        misplaced(
+            "command",
+            &[
+                ("auth", self.auth.is_some()),
+                ("headers", self.headers.is_some()),
+                ("private", self.private.is_some()),
+            ],
+        )?;
+        let mut program = ServerProgram::new(command);
+        program.arguments = self.args.take().unwrap_or_default();
+        program.folder = self.cwd.take().unwrap_or_default();
+        program.environment = self.env.take().unwrap_or_default();
+        program.variables = self.variables.take().unwrap_or_default();
+        program.network = self.network.unwrap_or_default();
+        Ok(program)
+    }
+
+    fn address(&mut self, url: &str) -> Result<ServerAddress, Vec<String>> {
+        misplaced(
+            "url",
+            &[
+                ("args", self.args.is_some()),
+                ("cwd", self.cwd.is_some()),
+                ("env", self.env.is_some()),
+                ("network", self.network.is_some()),
+                ("variables", self.variables.is_some()),
+            ],
+        )?;
+        let mut address = ServerAddress::new(url);
+        address.private = self.private.unwrap_or_default();
+        for (name, header) in self.headers.take().unwrap_or_default() {
+            address.headers.insert(name.to_ascii_lowercase(), ServerHeader::new(&header.env));
+        }
+        if let Some(AuthFile { env, header }) = self.auth.take() {
+            let header = header.unwrap_or_else(|| BEARER.to_owned()).to_ascii_lowercase();
+            let value = match header.as_str() {
+                BEARER => ServerHeader::bearer(&env),
+                _ => ServerHeader::new(&env),
+            };
+            if address.headers.insert(header.clone(), value).is_some() {
+                return Err(vec![format!("header `{header}` is of `auth` and of `headers` too")]);
+            }
+        }
+        let problems = address.problems();
+        if problems.is_empty() { Ok(address) } else { Err(problems) }
+    }
+}
+
+/// The header that carries a credential behind a word.
+const BEARER: &str = "authorization";
+
+/// What is said of a server that is reached in the other way.
+fn misplaced(by: &str, keys: &[(&str, bool)]) -> Result<(), Vec<String>> {
+    let said = keys.iter().filter(|(_, is_said)| *is_said);
+    let problems: Vec<String> =
+        said.map(|(key, _)| format!("`{key}` has no meaning beside `{by}`")).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }

@@ -1,6 +1,7 @@
 //! The lock as a file.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use rye_resolve::ItemId;
 use rye_sign::Digest;
@@ -98,26 +99,45 @@ pub(super) fn written(lock: &Lock) -> String {
 }
 
 pub(super) fn read(text: &str) -> Result<Lock, LockError> {
+    let (lock, damaged) = salvaged(text)?;
+    damaged.into_iter().next().map_or(Ok(lock), Err)
+}
+
+/// The lock without the parts that do not have their digest, and what is wrong with those.
+pub(super) fn salvaged(text: &str) -> Result<(Lock, Vec<LockError>), LockError> {
     let Versioned { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
     if version != FORMAT {
         return Err(LockError::OtherFormat { version });
     }
     let file: File = toml::from_str(text).map_err(|error| unreadable(&error))?;
-    let mut directives = BTreeMap::new();
-    for table in file.directives {
-        let (id, locked) = locked(table)?;
-        if directives.insert(id.clone(), locked).is_some() {
-            return Err(unreadable(&format!("it has directive `{id}` twice")));
+    let mut damaged = Vec::new();
+    let directives = whole(file.directives, locked, "directive", &mut damaged)?;
+    let servers = whole(file.servers, server, "server", &mut damaged)?;
+    Ok((Lock { is_of_project: file.whole_project, directives, servers }, damaged))
+}
+
+/// Reads each table; those that were edited are put aside, and one name twice is an error.
+fn whole<T, K: Ord + Clone + Display, V>(
+    tables: Vec<T>,
+    read: impl Fn(T) -> Result<(K, V), LockError>,
+    what: &str,
+    damaged: &mut Vec<LockError>,
+) -> Result<BTreeMap<K, V>, LockError> {
+    let mut all = BTreeMap::new();
+    for table in tables {
+        match read(table) {
+            Ok((name, value)) => {
+                if all.insert(name.clone(), value).is_some() {
+                    return Err(unreadable(&format!("it has {what} `{name}` twice")));
+                }
+            }
+            Err(error @ (LockError::Edited { .. } | LockError::EditedServer { .. })) => {
+                damaged.push(error);
+            }
+            Err(error) => return Err(error),
         }
     }
-    let mut servers = BTreeMap::new();
-    for table in file.servers {
-        let (name, set) = server(table)?;
-        if servers.insert(name.clone(), set).is_some() {
-            return Err(unreadable(&format!("it has server `{name}` twice")));
-        }
-    }
-    Ok(Lock { is_of_project: file.whole_project, directives, servers })
+    Ok(all)
 }
 
 fn server_table(name: &str, set: &ToolSet) -> ServerTable {

@@ -6,7 +6,11 @@ use rye_caps::Layer;
 use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
 use rye_thread::{Effect, Tool};
+#[cfg(feature = "mcp")]
+use rye_tools::SEND;
 use rye_tools::fs::Root;
+#[cfg(feature = "mcp")]
+use rye_tools::mcp::Reached;
 use rye_tools::sandbox::Report;
 use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, builtin, effect};
 use serde_json::{Map, Value, json};
@@ -131,8 +135,12 @@ fn of_server(
     programs: &Programs,
     policy: &[Layer],
 ) -> Result<Behind, String> {
-    let tool = programs.servers.tool(item, policy)?;
-    Ok(Behind { function: None, uses_servers: true, ..Behind::starting(tool) })
+    let (tool, reached) = programs.servers.tool(item, policy)?;
+    let behind = match reached {
+        Reached::Address(_) => Behind::reaching(tool, Effect::Once, SEND),
+        _ => Behind::starting(tool),
+    };
+    Ok(Behind { function: None, uses_servers: true, ..behind })
 }
 
 #[cfg(not(feature = "mcp"))]

@@ -8,12 +8,13 @@ use rye_caps::{Capability, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Config, Item};
 use rye_thread::{Tool, read_plain};
-use rye_tools::mcp::{Connections, Server, ToolSet, Wrapper};
-use rye_tools::{BASH, Processes};
+use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
+use rye_tools::{BASH, Processes, SEND};
 use serde_json::Value;
 
 use super::authority::of_signer;
 use super::error::PrepareError;
+use super::web::reach;
 use super::with_causes;
 use crate::config::{SERVERS_FILE, servers};
 use crate::{Lock, Rye};
@@ -35,17 +36,17 @@ impl Servers {
         let config = rye.library.config(SERVERS_FILE)?;
         servers(config.as_ref())?;
         let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
-        let connections = processes.map(|processes| connections(rye, processes));
+        let connections = processes.map(|processes| connections(rye, processes)).transpose()?;
         let (lock, locked) = (project.join(".ai/rye.lock"), OnceCell::new());
         Ok(Self { config, connections, lock, locked })
     }
 
-    /// The tool of a server that a verified manifest wraps, or why it cannot be offered.
+    /// The tool of a server that a verified manifest wraps, with how the server is reached, or why it cannot be offered.
     pub(super) fn tool(
         &self,
         item: &Item<ToolManifest>,
         policy: &[Layer],
-    ) -> Result<Arc<dyn Tool>, String> {
+    ) -> Result<(Arc<dyn Tool>, Reached), String> {
         let manifest = item.content.value();
         let Executor::Mcp { server, tool, fixed_params, params_key, timeout_seconds, .. } =
             &manifest.executor
@@ -55,15 +56,17 @@ impl Servers {
         let server = self.server(server, policy)?;
         let connections =
             self.connections.as_ref().ok_or("this program does not start others".to_owned())?;
-        let pinned = self.pinned(&server.name)?;
+        let (pinned, reached) = (self.pinned(&server.name)?, server.reached.clone());
         let mut wrapper = Wrapper::new(server, Arc::new(pinned), tool);
         wrapper.fixed = fixed_params.clone();
         wrapper.nested_in = params_key.clone();
         wrapper.timeout_seconds = *timeout_seconds;
-        wrapper.tool(&manifest.input_schema, connections).map_err(|error| error.to_string())
+        let tool = wrapper.tool(&manifest.input_schema, connections);
+        tool.map(|tool| (tool, reached)).map_err(|error| error.to_string())
     }
 
-    /// The server of that name, if the operator's policy and whoever signed the file that says what it is may start programs.
+    /// The server of that name, if the operator's policy and whoever signed the file that says what it is may start programs, or
+    /// send to other machines where it is at an address.
     pub(crate) fn server(&self, name: &str, policy: &[Layer]) -> Result<Server, String> {
         let mut servers = servers(self.config.as_ref()).map_err(|error| with_causes(&error))?;
         let (server, layer) = servers.remove(name).ok_or_else(|| {
@@ -71,8 +74,12 @@ impl Servers {
                 "no configuration has a server `{name}`; add it to `servers` of `config/{SERVERS_FILE}.yaml`"
             )
         })?;
-        vouch(layer, policy).map_err(|denied| {
-            format!("server `{name}` of `{}` may not be started: {denied}", layer.location)
+        let (power, done) = match server.reached {
+            Reached::Address(_) => (SEND, "asked"),
+            _ => (BASH, "started"),
+        };
+        vouch(layer, policy, power).map_err(|denied| {
+            format!("server `{name}` of `{}` may not be {done}: {denied}", layer.location)
         })?;
         Ok(server)
     }
@@ -98,20 +105,24 @@ impl Servers {
     }
 }
 
-fn vouch(layer: &Item<Value>, policy: &[Layer]) -> Result<(), String> {
+fn vouch(layer: &Item<Value>, policy: &[Layer], power: &str) -> Result<(), String> {
     let signer =
         of_signer(policy, layer.content.provenance()).map_err(|error| with_causes(&error))?;
-    let programs = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{BASH}"))
-        .expect("because the id of a shipped tool is a valid id");
-    signer.permit(&programs).map(drop).map_err(|denied| denied.to_string())
+    let power = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{power}"))
+        .expect("because a function's name is a valid id");
+    signer.permit(&power).map(drop).map_err(|denied| denied.to_string())
 }
 
 /// Those that threads which are driven now have already, else new ones: a tree has one connection to a server.
-fn connections(rye: &Rye, processes: &Arc<Processes>) -> Arc<Connections> {
+fn connections(rye: &Rye, processes: &Arc<Processes>) -> Result<Arc<Connections>, PrepareError> {
+    let web = reach(rye)?.web;
     let mut shared = rye.connections.lock().unwrap_or_else(PoisonError::into_inner);
-    shared.upgrade().unwrap_or_else(|| {
-        let new = Connections::new(processes);
+    Ok(shared.upgrade().unwrap_or_else(|| {
+        let new = match &web {
+            Some(web) => Connections::reaching(processes, web),
+            None => Connections::new(processes),
+        };
         *shared = Arc::downgrade(&new);
         new
-    })
+    }))
 }

@@ -223,3 +223,27 @@ async fn a_message_that_is_too_long_stops_nothing() {
     assert_eq!(tools(&mut wire).await.len(), 4);
     assert_eq!(wire.notifications, Vec::<Value>::new());
 }
+
+/// One page reads so many files, whatever is in them, and the next goes on behind it.
+#[tokio::test]
+async fn prompts_come_in_pages() {
+    let session = Session::new();
+    let whole = {
+        let mut wire = Wire::begin(server(&session, granted(&[])), Era::Inline).await;
+        let listed = wire.ask("prompts/list", json!({})).await["result"].clone();
+        assert_eq!(listed.get("nextCursor"), None, "{listed}");
+        listed["prompts"].as_array().unwrap().len()
+    };
+    for n in 0..250 {
+        session.put(&format!(".ai/directives/nobody/signed{n}.md"), "# Nothing\n");
+    }
+    let mut wire = Wire::begin(server(&session, granted(&[])), Era::Inline).await;
+    let (mut pages, mut found, mut params) = (0, 0, json!({}));
+    loop {
+        let listed = wire.ask("prompts/list", params).await["result"].clone();
+        (pages, found) = (pages + 1, found + listed["prompts"].as_array().unwrap().len());
+        let Some(cursor) = listed.get("nextCursor") else { break };
+        params = json!({ "cursor": cursor });
+    }
+    assert_eq!((pages, found), (3, whole));
+}

@@ -1,5 +1,8 @@
 //! Tools of MCP servers, from discovery to the record; the server is this program's own.
 
+mod accepting;
+mod far;
+
 use std::fs;
 
 use serde_json::Value;

@@ -160,6 +160,19 @@ async fn one_conversation_too_many_is_told_to_wait() {
         said(address, "POST", "/mcp", &format!("{host}{ACCEPT}"), &wish.to_string()).await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
     assert!(refused.contains("retry-after: 30"), "{refused}");
+    // What else a request says of itself gets nobody a conversation.
+    for (more, status) in [
+        ("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: initialize\r\n", "503"),
+        ("MCP-Protocol-Version: 2025-06-18\r\n", "503"),
+        ("Mcp-Method: tools/call\r\nMcp-Name: rye_search\r\n", "503"),
+        ("Mcp-Session-Id: made-up\r\n", "404"),
+        ("Mcp-Session-Id: \r\n", "404"),
+    ] {
+        let headers = format!("{host}{ACCEPT}{more}");
+        let refused = said(address, "POST", "/mcp", &headers, &wish.to_string()).await;
+        assert!(refused.starts_with(&format!("HTTP/1.1 {status}")), "{more}: {refused}");
+        assert!(!refused.to_ascii_lowercase().contains("mcp-session-id:"), "{more}: {refused}");
+    }
     let alone = said(address, "POST", "/mcp", &format!("{host}{ACCEPT}{PROTOCOL}"), &call()).await;
     assert!(alone.starts_with("HTTP/1.1 200"), "{alone}");
 }

@@ -1,7 +1,11 @@
 //! Threads that clients start: waited for, asked about, stopped.
 
+use std::net::SocketAddr;
+
 use rye::ProviderChoice;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::granted;
 use super::wire::{Era, Wire, host, server};
@@ -176,5 +180,124 @@ async fn a_conversation_has_only_so_many_calls_at_a_time() {
     assert_eq!(refused["isError"], true, "{refused}");
     let text = refused["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("32 calls are under way already"), "{text}");
+    // Prompts are read from the same files.
+    for (method, params) in
+        [("prompts/list", json!({})), ("prompts/get", json!({ "name": "notes/index" }))]
+    {
+        let refused = wire.ask(method, params).await;
+        let text = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(text.contains("32 calls are under way already"), "{method}: {refused}");
+    }
     wire.stop().await;
+}
+
+/// A request of a conversation of the older revisions over HTTP, whose answer is not waited for to its end.
+async fn begun(address: SocketAddr, session: Option<&str>, body: &Value) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
+    let body = body.to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\n{session}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut head = vec![0; 4096];
+    let length = stream.read(&mut head).await.unwrap();
+    (stream, String::from_utf8_lossy(&head[..length]).into_owned())
+}
+
+async fn conversation(address: SocketAddr) -> String {
+    let own = json!({ "name": "lines", "version": "1" });
+    let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": own });
+    let wish = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": wish });
+    let (_, head) = begun(address, None, &wish).await;
+    let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    begun(address, Some(id), &told).await;
+    id.to_owned()
+}
+
+/// However many conversations there are, their calls are bounded together, those of clients that went away among them.
+#[tokio::test]
+async fn all_conversations_together_have_only_so_many_calls() {
+    let (session, listener) = waiting().await;
+    let server = patient(&session);
+    let doors = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = doors.local_addr().unwrap();
+    let options = rye::HttpOptions::default();
+    tokio::spawn(server.serve_http(doors, options, std::future::pending()));
+    let call = |id: u64, name: &str, arguments: &Value| {
+        let params = json!({ "name": name, "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let first = conversation(address).await;
+    drop(begun(address, Some(&first), &call(2, "rye_execute", &started())).await);
+    let (_connection, _) = listener.accept().await.unwrap();
+    let asked =
+        json!({ "thread": "waits-019a0000-0000-7000-8000-000000000000", "wait_seconds": 50 });
+    let mut open = Vec::new();
+    for nth in 0..4 {
+        let session = if nth == 0 { first.clone() } else { conversation(address).await };
+        for id in 10..42 {
+            let body = call(id, "rye_thread_status", &asked);
+            open.push(begun(address, Some(&session), &body).await);
+            // The places of connections are as many, and are not what this is about.
+            if open.len() > 100 {
+                open.remove(0);
+            }
+        }
+    }
+    let other = conversation(address).await;
+    let (mut stream, mut answer) =
+        begun(address, Some(&other), &call(10, "rye_thread_status", &asked)).await;
+    while !answer.contains("isError") {
+        let mut more = vec![0; 4096];
+        let length = stream.read(&mut more).await.unwrap();
+        assert!(length > 0, "{answer}");
+        answer.push_str(&String::from_utf8_lossy(&more[..length]));
+    }
+    assert!(answer.contains("128 calls are under way already"), "{answer}");
+}
+
+/// The program, told to end as a machine tells it that goes down.
+#[cfg(unix)]
+#[tokio::test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is told to end has to be a program, and the standard library sends no signals"
+)]
+async fn a_program_that_is_told_to_end_leaves_threads_that_can_go_on() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let (session, listener) = waiting().await;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rye"))
+        .args(["mcp", "--allow", "rye.execute.directive.notes.*", "--trust", &session.trust()])
+        .current_dir(session.project())
+        .env_clear()
+        .env("HOME", session.home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "lines", "version": "1" },
+    });
+    let params = json!({ "name": "rye_execute", "arguments": started(), "_meta": meta });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    // It goes on being open, so that it is not its end that ends the server.
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(format!("{call}\n").as_bytes()).unwrap();
+    let (_connection, _) = listener.accept().await.unwrap();
+    let line = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let listed = session.rye("threads list");
+    assert!(listed.contains("stopped"), "{listed}");
+    let verified = session.rye("threads verify");
+    assert!(verified.starts_with("$ rye threads verify\nok "), "{verified}");
 }

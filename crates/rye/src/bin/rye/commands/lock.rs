@@ -46,10 +46,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         [] => (Lock::of_project().with_servers_of(servers_of(&path)), own(&rye)?),
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
-            (
-                if path.exists() { read(&path)? } else { Lock::default() },
-                ids.collect::<Result<_, _>>()?,
-            )
+            (salvaged(&path)?, ids.collect::<Result<_, _>>()?)
         }
     };
     for id in &ids {
@@ -70,18 +67,34 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 /// The lock as far as its servers go. One that cannot be read is what this command mends; then no server is accepted any
 /// more, and that is said.
 fn servers_of(path: &Path) -> Lock {
-    if !path.exists() {
-        return Lock::default();
-    }
-    read(path).unwrap_or_else(|failure| {
+    salvaged(path).unwrap_or_else(|failure| {
         output::warnings(&[format!("what MCP servers offer is not locked any more: {failure}")]);
         Lock::default()
     })
 }
 
+/// The lock without what was edited in it by hand, which is named; an empty one where there is none. Who writes a damaged part
+/// again must not be kept from it by the damage.
+pub(crate) fn salvaged(path: &Path) -> Result<Lock, Failure> {
+    if !path.exists() {
+        return Ok(Lock::default());
+    }
+    let (lock, damaged) =
+        Lock::salvaged(&read_text(path)?).map_err(|error| Failure::of(&error, Exit::Failed))?;
+    let damaged = damaged.iter().map(|error| format!("left out of the lock: {error}"));
+    output::warnings(&damaged.collect::<Vec<_>>());
+    Ok(lock)
+}
+
+/// What is locked of servers, for who looks at them.
+#[cfg(feature = "mcp")]
+pub(crate) fn of_servers(environment: &Environment) -> Result<Lock, Failure> {
+    salvaged(&path(environment)?)
+}
+
 /// The lock, or an empty one where there is none.
 #[cfg(feature = "mcp")]
-pub(crate) fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
+fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
     let path = path(environment)?;
     if path.exists() { read(&path) } else { Ok(Lock::default()) }
 }
@@ -90,7 +103,7 @@ pub(crate) fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
 #[cfg(feature = "mcp")]
 fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, Failure> {
     let (path, rye) = (path(environment)?, environment.rye()?);
-    let mut lock = read_if_any(environment)?;
+    let mut lock = salvaged(&path)?;
     let mut rows = Vec::new();
     for server in servers {
         let offered = super::mcp::server_tools(&rye, server)?;

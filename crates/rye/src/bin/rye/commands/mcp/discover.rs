@@ -17,8 +17,8 @@ use crate::output;
 /// Ask an MCP server for its tools, and write manifests that wrap them
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Starts a server of `config/mcp/servers.yaml`, asks what it offers, and ends it. What it says of itself is shown \
-                  with every hidden character spelled out, and compared with what `rye lock --server` wrote down.\n\n\
+    after_help = "Starts a server of `config/mcp/servers.yaml`, or goes to its address, and asks what it offers. What it says of \
+                  itself is shown with every hidden character spelled out, and compared with what `rye lock --server` wrote down.\n\n\
                   With --write, each tool gets a manifest below `.ai/tools`, which is the only way for a directive to call it. A \
                   file that is there is never changed. Nothing is signed: read each one, because a model will, then sign it.\n\n\
                   Examples:\n  rye mcp discover notes\n  rye mcp discover notes --write\n  \
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let (rye, server) = (environment.rye()?, &arguments.server);
-    let locked = lock::read_if_any(environment)?;
+    let locked = lock::of_servers(environment)?;
     let offered = super::server_tools(&rye, server)?;
     let changes = offered.changes(locked.server(server));
     let written = match arguments.write {
@@ -64,9 +64,9 @@ fn tell(offered: &ServerTools) {
     let counted = output::counted(offered.tools.len(), "tool");
     println!("server {} offers {counted}", offered.server);
     for tool in &offered.tools {
-        let text = |key: &str| tool.get(key).and_then(Value::as_str).unwrap_or_default();
-        println!("  {}", output::line(text("name")));
-        for line in text("description").trim().lines() {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        println!("  {}", output::line(name));
+        for line in offered.pinned_text(name).lines() {
             println!("    {}", output::visible(line));
         }
     }

@@ -1,0 +1,198 @@
+//! A server at an address: one client for it, its headers, and what is wrong when it does not answer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::service::ClientInitializeError;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::BoxedSseResponse;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+
+use super::connection::{ConnectError, MESSAGE};
+use super::server::{ServerAddress, ServerHeader};
+use crate::web::Web;
+
+/// The transport over HTTP.
+pub(super) type Http = StreamableHttpClientTransport<Asking>;
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+
+/// How often a connection opens a stream that nobody answers a request on; a server that ends each at once is left alone then.
+const STREAMS: usize = 100;
+
+/// Looks the address up, once, and gives what speaks to it.
+pub(super) async fn transport(
+    address: &ServerAddress,
+    web: Option<&Arc<Web>>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Http, ConnectError> {
+    let problems = address.problems();
+    if !problems.is_empty() {
+        return Err(ConnectError::Refused(problems.join("; ")));
+    }
+    let web =
+        web.ok_or_else(|| ConnectError::Refused("this program reaches no other machine".into()))?;
+    let headers = values(&address.headers, variable)?;
+    let standing = web.standing(&address.url, address.private).await;
+    let (client, url) = standing.map_err(|error| match error.is_refusal() {
+        true => ConnectError::Refused(error.sentence()),
+        false => ConnectError::Http { problem: error.sentence() },
+    })?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+        .custom_headers(headers)
+        .max_sse_event_size(MESSAGE)
+        // What is offered in a new session may be something else, so that a new session is a new connection.
+        .reinit_on_expired_session(false);
+    let asking = Asking { client, streams: Arc::default() };
+    Ok(Http::with_client(asking, config))
+}
+
+/// The headers with the operator's values, which nothing prints.
+fn values(
+    headers: &BTreeMap<String, ServerHeader>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<HashMap<HeaderName, HeaderValue>, ConnectError> {
+    let mut values = HashMap::new();
+    for (name, header) in headers {
+        let unset = || ConnectError::Variable { name: header.variable.clone() };
+        let secret = variable(&header.variable).filter(|value| !value.is_empty());
+        let secret = secret.ok_or_else(unset)?;
+        let text = if header.is_bearer { format!("Bearer {secret}") } else { secret };
+        let value = HeaderValue::from_str(&text).map_err(|_| {
+            let variable = &header.variable;
+            ConnectError::Refused(format!(
+                "the variable `{variable}` has a character that no header may have"
+            ))
+        });
+        let mut value = value?;
+        value.set_sensitive(true);
+        let name = HeaderName::from_bytes(name.as_bytes());
+        values.insert(name.map_err(|error| ConnectError::Refused(error.to_string()))?, value);
+    }
+    Ok(values)
+}
+
+/// The library's own client, held to a number of streams.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    client: reqwest::Client,
+    streams: Arc<AtomicUsize>,
+}
+
+impl StreamableHttpClient for Asking {
+    type Error = reqwest::Error;
+
+    fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> impl Future<Output = Result<StreamableHttpPostResponse, HttpError>> + Send + '_ {
+        self.post_message_with_max_sse_event_size(uri, message, session, auth, headers, MESSAGE)
+    }
+
+    fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> impl Future<Output = Result<StreamableHttpPostResponse, HttpError>> + Send + '_ {
+        let client = &self.client;
+        client.post_message_with_max_sse_event_size(uri, message, session, auth, headers, most)
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpError> {
+        self.client.delete_session(uri, session, auth, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxedSseResponse, HttpError> {
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, MESSAGE)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<BoxedSseResponse, HttpError> {
+        if self.streams.fetch_add(1, Ordering::Relaxed) >= STREAMS {
+            // Which is the answer after which nobody asks again.
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        let client = &self.client;
+        client
+            .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, most)
+            .await
+    }
+}
+
+/// The same of a connection that did not begin.
+pub(super) fn beginning(error: &ClientInitializeError) -> Option<ConnectError> {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => problem(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => beginning(fallback),
+        _ => None,
+    }
+}
+
+/// What the transport has to say of an error that came of it; none, where it has nothing to do with HTTP.
+pub(super) fn problem(error: &(dyn Error + 'static)) -> Option<ConnectError> {
+    let mut found = Some(error);
+    while let Some(cause) = found.filter(|cause| !cause.is::<HttpError>()) {
+        found = cause.source();
+    }
+    let found = found?.downcast_ref::<HttpError>()?;
+    Some(match found {
+        StreamableHttpError::SessionExpired => ConnectError::Expired,
+        StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
+            ConnectError::Http { problem: UNKNOWN.to_owned() }
+        }
+        StreamableHttpError::Client(error) => ConnectError::Http { problem: sentence(error) },
+        other => ConnectError::Http { problem: super::connection::short(&other.to_string()) },
+    })
+}
+
+const UNKNOWN: &str =
+    "it wants to know who asks; name the variable with its credential under `auth`";
+
+/// The whole error in one line, without the address.
+fn sentence(error: &reqwest::Error) -> String {
+    let mut text =
+        if error.is_timeout() { "no connection in time" } else { "the connection broke" }
+            .to_owned();
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        text = format!("{text}: {one}");
+        cause = one.source();
+    }
+    super::connection::short(&text)
+}
