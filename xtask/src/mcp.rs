@@ -1,8 +1,9 @@
 //! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite; and
-//! servers that nobody here wrote, called by `rye`.
+//! servers that nobody here wrote, those of the suite among them, called by `rye`.
 //!
 //! The clients are pinned; a newer one is put in here and looked at like any other change.
 
+mod cells;
 mod servers;
 mod tools;
 
@@ -33,11 +34,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let place = Place::make(root, &rye, &silent)?;
     let served = Served::begin(&rye, &place)?;
     let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
-    tools.python(root, &variables)?;
-    tools.node(root, &variables)?;
+    let said = [tools.python(root, &variables)?, tools.node(root, &variables)?].concat();
+    print!("{}", cells::table(&said, &REVISIONS)?);
     servers::run(root, &rye, &place, &tools.servers(root)?)?;
     tools.inspect(root, &place.line(&rye, ""), &served.url)?;
-    REVISIONS.iter().try_for_each(|revision| tools.conform(root, &served.url, revision))
+    REVISIONS.iter().try_for_each(|revision| {
+        tools.conform(root, &served.url, revision)?;
+        tools.conform_client(root, revision)
+    })
 }
 
 /// What the operator lets the clients do that speak over pipes.

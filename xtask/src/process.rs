@@ -1,6 +1,9 @@
 //! Starting other programs, always in the workspace's root.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 /// A command that will run `line`, split at white space, in `root`.
 pub(crate) fn command(root: &Path, line: &str) -> Command {
@@ -36,6 +39,25 @@ pub(crate) fn output(root: &Path, line: &str) -> Result<String, String> {
         true => String::from_utf8(output.stdout).map_err(|_| format!("`{line}` printed no UTF-8")),
         false => Err(format!("`{line}` failed with {}", output.status)),
     }
+}
+
+/// The same with further variables, and with what it complains of on the terminal.
+pub(crate) fn output_with(
+    root: &Path,
+    environment: &[(&str, &str)],
+    line: &str,
+) -> Result<String, String> {
+    let mut command = command(root, line);
+    let output = command.envs(environment.iter().copied()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(printed);
+    }
+    let shown: String =
+        environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
+    let status = output.status;
+    Err(format!("{printed}failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
 }
 
 /// The built `rye` program.

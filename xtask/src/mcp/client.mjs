@@ -18,10 +18,16 @@ function expect(what, holds, got) {
   }
 }
 
-async function reading(client) {
+// Tells `cargo xtask mcp`, which wants each of them, that something was checked and holds.
+function cell(revision, what) {
+  console.log(`cell typescript ${revision} ${what}`);
+}
+
+async function reading(client, call, revision) {
   const { tools } = await client.listTools();
   const names = tools.map((tool) => tool.name).slice(0, 4);
   expect("the tools", names.join() === "rye_execute,rye_fetch,rye_load,rye_search", names);
+  cell(revision, "list");
 
   // Both clients hold structured results against the tools' output schemas.
   const found = await client.callTool({ name: "rye_search", arguments: { query: "index", limit: 1 } });
@@ -29,11 +35,13 @@ async function reading(client) {
   const item = { item_type: "knowledge", item_id: "notes/index-style" };
   const loaded = await client.callTool({ name: "rye_load", arguments: item });
   expect("a text", loaded.structuredContent.content.includes("rye:signed:"), loaded);
+  cell(revision, "call");
 
   const failed = await client.callTool({ name: "rye_search", arguments: { quer: "x" } });
   expect("an error to read", failed.isError && failed.content[0].text.includes("do not fit"), failed);
   const strange = await client.callTool({ name: "nothing", arguments: {} }).catch((error) => error);
   expect("an unknown tool refused", strange.code === -32602, strange);
+  cell(revision, "error");
 
   const { prompts } = await client.listPrompts();
   expect("a prompt", prompts.some((prompt) => prompt.name === "notes/index"), prompts);
@@ -41,7 +49,7 @@ async function reading(client) {
   expect("a filled prompt", filled.messages.at(-1).content.text.includes("<returns>"), filled);
 }
 
-async function running(client, call) {
+async function running(client, call, revision) {
   const told = [];
   const onprogress = ({ progress, message }) => told.push([progress, message]);
   const fork = { item_type: "directive", item_id: "notes/index", thread: "fork" };
@@ -49,9 +57,10 @@ async function running(client, call) {
   expect("an end", ended.structuredContent.state === "completed", ended);
   const grows = told.every(([value], index) => index === 0 || value > told[index - 1][0]);
   expect("progress that grows", told.length > 3 && grows, told);
+  cell(revision, "progress");
 }
 
-async function cancelling(client, call) {
+async function cancelling(client, call, revision) {
   const stop = new AbortController();
   let thread;
   const onprogress = ({ message }) => {
@@ -65,23 +74,27 @@ async function cancelling(client, call) {
   const asked = { name: "rye_thread_status", arguments: { thread, wait_seconds: 50 } };
   const status = (await client.callTool(asked)).structuredContent;
   expect("a thread that can go on", status.state === "running" && "turns" in status, status);
+  cell(revision, "cancel");
 }
 
 const identity = { name: "xtask", version: "1.0.0" };
+// The revision that each has to speak; the first client knows the handshake alone.
 const eras = {
-  handshake: [() => new Legacy(identity), LegacyStdio, LegacyHttp, (c, p, o) => c.callTool(p, undefined, o)],
-  modern: [
+  "2025-11-25": [() => new Legacy(identity), LegacyStdio, LegacyHttp, (c, p, o) => c.callTool(p, undefined, o)],
+  "2026-07-28": [
     () => new Client(identity, { versionNegotiation: { mode: "auto" } }),
     Stdio,
     Http,
     (c, p, o) => c.callTool(p, o),
   ],
 };
-for (const [make, Pipe, Web, call] of Object.values(eras)) {
+for (const [revision, [make, Pipe, Web, call]] of Object.entries(eras)) {
   const connected = async (transport, work) => {
     const client = make();
     await client.connect(transport);
-    await work(client, call);
+    const spoken = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? "2025-11-25";
+    expect("the revision", spoken === revision, spoken);
+    await work(client, call, revision);
     await client.close();
   };
   await connected(new Pipe({ command, args }), reading);
@@ -89,4 +102,3 @@ for (const [make, Pipe, Web, call] of Object.values(eras)) {
   await connected(new Pipe({ command, args: [...args, "--provider", "steps"] }), running);
   await connected(new Pipe({ command, args }), cancelling);
 }
-console.log("typescript clients: the handshake and both eras, two transports");

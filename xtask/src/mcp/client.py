@@ -10,7 +10,9 @@ import shlex
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-ERAS = ["legacy", "2026-07-28", "auto"]
+# How a client begins, and the revision that it then has to speak.
+ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"}
+MODERN = "2026-07-28"
 
 
 def stdio(*more):
@@ -23,13 +25,20 @@ def expect(what, holds, got):
         raise SystemExit(f"error: {what}: {got!r}")
 
 
+def cell(era, what):
+    """Tells `cargo xtask mcp`, which wants each of them, that something was checked and holds."""
+    print(f"cell python {ERAS[era]} {what}", flush=True)
+
+
 async def reading(server, era):
     async with Client(server, mode=era) as client:
         # A client that asks at once, without a look at the server, does not know its name.
         known = client.server_info
-        expect("the server's name", era == ERAS[1] or known.name == "rye", known)
+        expect("the server's name", era == MODERN or known.name == "rye", known)
+        expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
         tools = [tool.name for tool in (await client.list_tools()).tools]
         expect("the tools", tools[:4] == ["rye_execute", "rye_fetch", "rye_load", "rye_search"], tools)
+        cell(era, "list")
 
         found = await client.call_tool("rye_search", {"query": "index", "limit": 1})
         expect("a result", found.structured_content["results"][0]["id"] == "notes/index", found)
@@ -40,6 +49,7 @@ async def reading(server, era):
             {"item_type": "directive", "item_id": "notes/index", "parameters": {"folder": "notes"}},
         )
         expect("a directive", read.structured_content["inputs"]["folder"] == "notes", read)
+        cell(era, "call")
 
         for arguments, part in [
             ({"quer": "x"}, "the arguments do not fit"),
@@ -52,6 +62,7 @@ async def reading(server, era):
             expect("an unknown tool refused", False, strange)
         except MCPError as error:
             expect("the code of an unknown tool", error.error.code == -32602, error.error)
+        cell(era, "error")
 
         prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
         expect("a prompt", "notes/index" in prompts, prompts)
@@ -70,7 +81,9 @@ async def running(era):
         ended = await client.call_tool("rye_execute", call, progress_callback=progress)
         expect("an end", ended.structured_content["state"] == "completed", ended)
         values = [value for value, _ in told]
+        expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
         expect("progress that grows", len(told) > 3 and values == sorted(set(values)), told)
+        cell(era, "progress")
 
         begun = (await client.call_tool("rye_execute", {**call, "async": True})).structured_content
         status = await client.call_tool(
@@ -92,11 +105,14 @@ async def cancelling(era):
         waiting = asyncio.create_task(client.call_tool("rye_execute", call, progress_callback=progress))
         thread = await named
         waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
+        [given] = await asyncio.gather(waiting, return_exceptions=True)
+        expect("a call that was given up", isinstance(given, BaseException), given)
         status = await client.call_tool("rye_thread_status", {"thread": thread, "wait_seconds": 50})
         state = status.structured_content
         # The end of the run says turns; a thread that still runs does not.
         expect("a thread that can go on", state["state"] == "running" and "turns" in state, state)
+        expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
+        cell(era, "cancel")
 
 
 async def main():
@@ -105,7 +121,6 @@ async def main():
         await reading(os.environ["RYE_MCP_URL"], era)
         await running(era)
         await cancelling(era)
-    print(f"python client: {len(ERAS)} eras, two transports")
 
 
 asyncio.run(asyncio.wait_for(main(), 120))

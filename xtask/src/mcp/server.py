@@ -36,4 +36,7 @@ if os.environ.get("MORE"):
         return "erased"
 
 
-server.run(transport="stdio")
+if port := os.environ.get("PORT"):
+    server.run(transport="streamable-http", port=int(port))
+else:
+    server.run(transport="stdio")

@@ -1,13 +1,22 @@
 //! Servers that are made with the official SDKs, as tools: discovered, locked, called, and refused once they change.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
 
 use super::{Place, text};
-use crate::process::Rye;
+use crate::process::{self, Rye};
 
 /// A server by the name that it gets, with the words that start it.
+#[derive(Clone)]
 pub(super) struct Reference {
     pub(super) name: &'static str,
+    /// Whether it is spoken to over HTTP, for which it is started here.
+    pub(super) is_far: bool,
     pub(super) words: [String; 2],
 }
 
@@ -24,7 +33,7 @@ pub(super) fn run(
     }
     for server in servers {
         let wrapped = Wrapped { rye, place, server };
-        wrapped.configure("")?;
+        let served = wrapped.configure(root, false)?;
         wrapped.rye(&["mcp", "discover", server.name, "--write"])?;
         wrapped.sign(&format!("tools/mcp/{}", server.name))?;
         wrapped.rye(&["lock", "--server", server.name])?;
@@ -33,7 +42,8 @@ pub(super) fn run(
         if !told.contains("\"result\": 42") {
             return Err(format!("`{}` added two numbers to:\n{told}", server.name));
         }
-        wrapped.configure("    env: { MORE: \"1\" }\n")?;
+        drop(served);
+        let _served = wrapped.configure(root, true)?;
         let told = wrapped.run()?;
         if !told.contains("does not offer what was locked") || !told.contains("`erase` is new") {
             return Err(format!("`{}` offers more and is called:\n{told}", server.name));
@@ -43,6 +53,16 @@ pub(super) fn run(
     Ok(())
 }
 
+/// A server over HTTP, which ends with this value.
+struct Far(Child);
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
 struct Wrapped<'a> {
     rye: &'a Rye<'a>,
     place: &'a Place,
@@ -50,13 +70,44 @@ struct Wrapped<'a> {
 }
 
 impl Wrapped<'_> {
-    fn configure(&self, more: &str) -> Result<(), String> {
+    /// Says where the server is, and starts it where that is a port of this machine.
+    fn configure(&self, root: &Path, offers_more: bool) -> Result<Option<Far>, String> {
         let [program, script] = &self.server.words;
         let name = self.server.name;
+        if self.server.is_far {
+            let (served, url) = self.serve(root, offers_more)?;
+            let file = self.place.home.join(".ai/config/mcp/servers.yaml");
+            put(&file, &format!("servers:\n  {name}:\n    url: {url}\n    private: true\n"))?;
+            self.rye(&["sign", &text(&file)])?;
+            return Ok(Some(served));
+        }
+        let more = if offers_more { "    env: { MORE: \"1\" }\n" } else { "" };
         let text =
             format!("servers:\n  {name}:\n    command: {program}\n    args: [{script}]\n{more}");
         put(&self.place.project.join(".ai/config/mcp/servers.yaml"), &text)?;
-        self.sign("config/mcp/servers.yaml")
+        self.sign("config/mcp/servers.yaml")?;
+        Ok(None)
+    }
+
+    fn serve(&self, root: &Path, offers_more: bool) -> Result<(Far, String), String> {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = free.map_err(|error| format!("no port: {error}"))?;
+        let line = self.server.words.join(" ");
+        let mut command = process::command(root, &line);
+        command.env("PORT", address.port().to_string());
+        if offers_more {
+            command.env("MORE", "1");
+        }
+        let begun = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let served = Far(begun.map_err(|error| format!("`{line}` cannot be started: {error}"))?);
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            if begun.elapsed() > Duration::from_secs(30) {
+                return Err(format!("`{line}` does not listen at {address}"));
+            }
+            std::thread::yield_now();
+        }
+        Ok((served, format!("http://{address}/mcp")))
     }
 
     /// Writes a directive that calls the server's tool.

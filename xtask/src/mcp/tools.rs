@@ -49,30 +49,41 @@ impl Tools {
         Ok(Self { node })
     }
 
-    pub(super) fn python(&self, root: &Path, variables: &[(&str, String)]) -> Result<(), String> {
+    /// What the Python client says that it checked.
+    pub(super) fn python(
+        &self,
+        root: &Path,
+        variables: &[(&str, String)],
+    ) -> Result<String, String> {
         let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
-        process::run(root, &borrowed(variables), &line)
+        process::output_with(root, &borrowed(variables), &line)
     }
 
-    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<(), String> {
+    /// What the TypeScript clients say that they checked.
+    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<String, String> {
         // Imports are looked for beside the file that has them.
         let (from, to) = ("xtask/src/mcp/client.mjs", format!("{NODE}/client.mjs"));
         fs::copy(root.join(from), root.join(&to))
             .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
-        process::run(root, &borrowed(variables), &format!("{} {to}", self.node))
+        process::output_with(root, &borrowed(variables), &format!("{} {to}", self.node))
     }
 
     /// Servers that are made with both SDKs.
-    pub(super) fn servers(&self, root: &Path) -> Result<[Reference; 2], String> {
+    pub(super) fn servers(&self, root: &Path) -> Result<Vec<Reference>, String> {
         // Imports are looked for beside the file that has them.
         let (from, to) = ("xtask/src/mcp/server.mjs", root.join(NODE).join("server.mjs"));
         fs::copy(root.join(from), &to)
             .map_err(|error| format!("`{}` cannot be written: {error}", to.display()))?;
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
-        Ok([
-            Reference { name: "python", words: python.map(text) },
-            Reference { name: "node", words: [self.node.clone(), text(to)] },
+        let (python, node) = (python.map(text), [self.node.clone(), text(to)]);
+        let reference =
+            |name, is_far, words: &[String; 2]| Reference { name, is_far, words: words.clone() };
+        Ok(vec![
+            reference("python", false, &python),
+            reference("node", false, &node),
+            reference("python_far", true, &python),
+            reference("node_far", true, &node),
         ])
     }
 
@@ -94,12 +105,25 @@ impl Tools {
         Ok(())
     }
 
-    /// The suite, with what it asks for and Rye does not offer.
+    /// The suite against the server, with what it asks for and Rye does not offer.
     pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> Result<(), String> {
+        self.suite(root, revision, &format!("server --url {url}"))
+    }
+
+    /// The suite's servers for the client that tools of servers are called with.
+    pub(super) fn conform_client(&self, root: &Path, revision: &str) -> Result<(), String> {
+        let example = "cargo build --quiet --package rye-tools --features mcp --example mcp_client";
+        process::run(root, &[], example)?;
+        let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
+        let program = folder.join(format!("mcp_client{}", std::env::consts::EXE_SUFFIX));
+        self.suite(root, revision, &format!("client --command {program}"))
+    }
+
+    fn suite(&self, root: &Path, revision: &str, role: &str) -> Result<(), String> {
         let suite = format!("{NODE}/node_modules/@modelcontextprotocol/conformance/dist/index.js");
         let baseline = "xtask/src/mcp/expected-failures.yml";
         let line = format!(
-            "{} {suite} server --url {url} --requirements {revision} --expected-failures {baseline} --output-dir \
+            "{} {suite} {role} --requirements {revision} --expected-failures {baseline} --output-dir \
              target/xtask/mcp/results",
             self.node
         );
@@ -112,7 +136,8 @@ impl Tools {
             return Err(format!("`{line}` failed:\n{}", summary.unwrap_or(&printed)));
         }
         let total = printed.lines().find(|line| line.starts_with("Total:")).unwrap_or_default();
-        println!("conformance {revision}: {total}, every failure expected");
+        let role = role.split(' ').next().unwrap_or_default();
+        println!("conformance {role} {revision}: {total}, every failure expected");
         Ok(())
     }
 }

@@ -1,0 +1,56 @@
+//! What every official client has to be seen doing, in every era.
+
+use std::collections::BTreeSet;
+
+const CLIENTS: [&str; 2] = ["python", "typescript"];
+const CHECKS: [&str; 5] = ["list", "call", "error", "cancel", "progress"];
+
+/// The table of what the clients said that they checked, in lines such as `cell python 2026-07-28 list`.
+///
+/// # Errors
+///
+/// When one of them said nothing of a check: a client that passes over one does not fail by itself.
+pub(super) fn table(said: &str, revisions: &[&str]) -> Result<String, String> {
+    let cells: BTreeSet<&str> =
+        said.lines().filter_map(|line| line.trim().strip_prefix("cell ")).collect();
+    let mut table = format!("{:<24}{}\n", "", CHECKS.map(|check| format!("{check:<10}")).concat());
+    let mut missing = Vec::new();
+    for client in CLIENTS {
+        for revision in revisions {
+            let row = CHECKS.map(|check| {
+                let cell = format!("{client} {revision} {check}");
+                let is_there = cells.contains(cell.as_str());
+                if !is_there {
+                    missing.push(cell);
+                }
+                if is_there { "holds     " } else { "missing   " }
+            });
+            let name = format!("{client} {revision}");
+            table += format!("{name:<24}{}", row.concat()).trim_end();
+            table.push('\n');
+        }
+    }
+    if missing.is_empty() {
+        return Ok(table);
+    }
+    Err(format!("{table}not checked: {}", missing.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_nobody_made_is_missed() {
+        let all: String = CLIENTS
+            .iter()
+            .flat_map(|client| CHECKS.map(|check| format!("cell {client} 1 {check}\n")))
+            .collect();
+        let whole = table(&all, &["1"]).unwrap();
+        assert_eq!((whole.lines().count(), whole.matches("holds").count()), (3, 10));
+        let less = all.replace("cell python 1 error\n", "");
+        let error = table(&less, &["1"]).unwrap_err();
+        assert!(error.ends_with("not checked: python 1 error"), "{error}");
+        assert!(table(&all, &["1", "2"]).is_err());
+    }
+}
