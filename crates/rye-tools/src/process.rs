@@ -1,11 +1,15 @@
 //! Programs that tools start: how they are confined, fed, read, bounded and ended (SPEC 5.6).
 
 mod capture;
+mod ending;
+mod guarded;
 mod host;
 mod job;
 #[cfg(feature = "mcp")]
 mod lasting;
+mod probe;
 mod run;
+mod talking;
 mod template;
 
 #[cfg(feature = "mcp")]

@@ -73,6 +73,23 @@ impl ProcessHost {
     }
 }
 
+impl ProcessHost {
+    /// What every program of the project needs that lies in this place, where there is such a thing: hidden, nothing would start.
+    #[must_use]
+    pub fn needs_in(&self, project: &Path, place: &Path) -> Option<PathBuf> {
+        let plain = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let place = plain(place);
+        let own = [Some(project), Some(&self.temporary), self.launcher.as_deref()];
+        let machine = NEEDED.iter().map(Path::new);
+        let mut needed = own.into_iter().flatten().chain(machine).map(plain);
+        needed.find(|path| path.starts_with(&place))
+    }
+}
+
+/// Where every machine has what programs are made of.
+const NEEDED: [&str; 8] =
+    ["/usr/bin", "/usr/lib", "/bin", "/lib", "/lib64", "/dev", "/proc", "/etc/ld.so.cache"];
+
 /// Looks a variable of the operator's environment up, at the moment when it is needed: none is kept.
 #[derive(Clone)]
 pub struct Variables(Arc<Lookup>);

@@ -10,9 +10,11 @@ use tempfile::TempDir;
 use tokio::io::AsyncWrite;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
+use super::ending::Guard;
+use super::guarded::StandIn;
 use super::host::Processes;
 use super::job::{Job, StartError};
-use super::run::{Guard, io as failed};
+use super::run::io as failed;
 use crate::sandbox::GRACE;
 
 /// A program under way, which ends with this value and everything that it started with it: its input ends first, and what goes
@@ -22,6 +24,7 @@ pub(crate) struct Lasting {
     // Dropped in this order: the program is ended before its folder goes.
     guard: Guard,
     child: Option<Child>,
+    stand_in: Option<StandIn>,
     scratch: Option<TempDir>,
     input: Input,
 }
@@ -43,6 +46,7 @@ impl Processes {
     pub(crate) fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
         let mode = self.mode()?;
         self.refuse_links()?;
+        let stand_in = StandIn::make(&self.project, mode);
         let scratch = self.scratch()?;
         let plan = self.plan(mode, &scratch, job)?;
         let mut command = self.command(&plan, &job.words)?;
@@ -56,7 +60,7 @@ impl Processes {
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let (child, scratch) = (Some(child), Some(scratch));
-        Ok((Lasting { guard, child, scratch, input }, pipes))
+        Ok((Lasting { guard, child, stand_in, scratch, input }, pipes))
     }
 }
 
@@ -72,10 +76,15 @@ impl Drop for Lasting {
         drop(self.input.0.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.guard.part();
         let (child, scratch) = (self.child.take(), self.scratch.take());
+        let stand_in = self.stand_in.take();
         // Where nothing goes on that could wait, the folder goes at once.
         if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move {
-                let _late = tokio::time::timeout(3 * GRACE, child.wait()).await;
+                let ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
+                // What goes on all the same is not given a place to fill; the next program's end takes it away.
+                if let (Ok(_), Some(stand_in)) = (ended, stand_in) {
+                    stand_in.remove();
+                }
                 drop(scratch);
             });
         }

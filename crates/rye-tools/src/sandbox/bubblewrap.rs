@@ -27,7 +27,8 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<Vec<OsString>, Fault
     words.same("--bind", &plan.project);
     words.same("--ro-bind", &plan.scratch);
     words.same("--bind", &plan.temporary);
-    plan.pinned.iter().for_each(|folder| words.same("--bind", folder));
+    plan.pinned.iter().for_each(|folder| words.same("--ro-bind", folder));
+    plan.open.iter().for_each(|folder| words.same("--bind", folder));
     plan.guarded.iter().for_each(|folder| words.same("--ro-bind", folder));
     for path in &plan.hidden {
         match path.is_dir() {

@@ -42,7 +42,7 @@ pub(super) fn make(plan: &Plan) -> Result<(), Fault> {
     place(&sources.temporary, &plan.temporary)?;
     devices(&sources)?;
     processes(plan)?;
-    for folder in plan.pinned.iter().chain(&plan.guarded) {
+    for folder in plan.pinned.iter().chain(&plan.open).chain(&plan.guarded) {
         call(Some(folder), folder, None, MsFlags::MS_BIND | MsFlags::MS_REC, None)?;
     }
     plan.hidden.iter().try_for_each(|path| cover(path, &sources.null))?;
@@ -195,7 +195,8 @@ fn is_writable(one: &Mounted) -> bool {
 
 fn is_open(plan: &Plan, place: &Path) -> bool {
     let is_guarded = |place: &Path| plan.guarded.iter().any(|folder| place.starts_with(folder));
-    (place.starts_with(&plan.project) && !is_guarded(place))
+    let is_pinned = plan.pinned.iter().any(|folder| place == folder);
+    (place.starts_with(&plan.project) && !is_guarded(place) && !is_pinned)
         || place == plan.temporary
         || place == Path::new(TEMPORARY)
         || place == Path::new("/dev/shm")

@@ -37,8 +37,11 @@ pub(crate) struct Plan {
     pub(crate) hidden: Vec<PathBuf>,
     /// Folders of the project that stay as they are.
     pub(crate) guarded: Vec<PathBuf>,
-    /// Folders of the project that lead to those, which stay where they are.
+    /// Folders of the project that lead to those, the outer one first. What is directly in them stays as it is, be it there or
+    /// not: a guard over a file alone would be gone once somebody replaces that.
     pub(crate) pinned: Vec<PathBuf>,
+    /// The other folders in those, which the program may change.
+    pub(crate) open: Vec<PathBuf>,
     /// The bubblewrap program, for that mode.
     pub(crate) bubblewrap: Option<PathBuf>,
     /// After how many milliseconds the launcher ends the program by itself, should its caller not.

@@ -40,6 +40,19 @@ impl Arena {
         Self::in_folder("/var/tmp")
     }
 
+    /// One whose project has only just begun.
+    pub(crate) fn bare() -> Self {
+        let arena = Self::new();
+        let project = arena.root.join("project");
+        for folder in [".git", ".ai"] {
+            fs::remove_dir_all(project.join(folder)).unwrap();
+        }
+        for folder in [".ai/tools", ".ai/config/agent"] {
+            fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        arena
+    }
+
     pub(crate) fn in_folder(folder: &str) -> Self {
         let outer = tempfile::tempdir_in(folder).unwrap();
         let root = outer.path().canonicalize().unwrap();

@@ -33,6 +33,48 @@ fn soon(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// Somebody replaces what is kept as it is, as `rye lock`, `git pull` and editors do, while a program runs.
+#[test]
+fn what_is_replaced_meanwhile_stays_kept() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        for place in [
+            ".ai/rye.lock",
+            ".ai/config/trust.yaml",
+            ".ai/config/keys/trusted/k.toml",
+            ".ai/threads/t/transcript.jsonl",
+            ".git/config",
+            ".ai/threads",
+            ".ai/config/keys",
+        ] {
+            let arena = Arena::new();
+            let Some(processes) = arena.in_mode(mode) else { continue };
+            let project = arena.root.join("project");
+            std::fs::write(project.join(".ai/config/trust.yaml"), "").unwrap();
+            let (place, aside) = (project.join(place), project.join("aside"));
+            let command = "echo > begun; until [ -e go ]; do :; done; for f in \
+                .ai/rye.lock .ai/config/trust.yaml .ai/config/keys/trusted/k.toml \
+                .ai/threads/t/transcript.jsonl .git/config .ai/threads/new .ai/config/keys/new; do \
+                (echo CHANGED >> $f) 2>/dev/null && echo OUT $f; done; rm -rf .ai/threads .ai/rye.lock 2>/dev/null; true";
+            let result = std::thread::scope(|scope| {
+                let running = scope.spawn(|| shell(&processes, command));
+                soon("it begins", || project.join("begun").exists());
+                if place.is_dir() {
+                    std::fs::rename(&place, &aside).unwrap();
+                    std::fs::create_dir(&place).unwrap();
+                } else {
+                    std::fs::write(&aside, "new").unwrap();
+                    std::fs::rename(&aside, &place).unwrap();
+                }
+                std::fs::write(project.join("go"), "").unwrap();
+                running.join().unwrap()
+            });
+            let told = result.content.to_string();
+            assert!(!told.contains("OUT"), "{mode} {} {told}", place.display());
+            assert!(place.exists() && project.join(".ai/rye.lock").exists(), "{mode} {told}");
+        }
+    }
+}
+
 #[test]
 fn what_is_left_in_the_background_ends_with_the_call() {
     let ways = [
@@ -111,7 +153,7 @@ fn a_caller_that_dies_takes_its_programs_along() {
         let plan = json!({
             "mode": mode, "network": false, "project": project, "cwd": project,
             "scratch": calls, "temporary": calls.join("tmp"), "hidden": [], "guarded": [],
-            "pinned": [], "bubblewrap": null, "deadline_ms": 60_000, "grace_ms": 100,
+            "pinned": [], "open": [], "bubblewrap": null, "deadline_ms": 60_000, "grace_ms": 100,
             "processes": 1024, "file_bytes": 1_000_000,
         });
         // A shell that starts the launcher and is killed: nobody is left to end the program.

@@ -263,8 +263,51 @@ const PROCESSES: &[Row] = &[
     ),
 ];
 
-/// Runs the table in every sandbox that this machine has.
+/// The same where a project has nothing yet of what is kept as it is, each in a project of its own.
+const MAKING: &[Row] = &[
+    ("a lock", "kko-", "(echo x > .ai/rye.lock) 2>/dev/null && echo OUT"),
+    (
+        "a lock from elsewhere",
+        "kko-",
+        "echo x > new && mv new .ai/rye.lock 2>/dev/null && echo OUT",
+    ),
+    ("a lock by a link", "kko-", "ln -s ../src .ai/rye.lock 2>/dev/null && echo OUT"),
+    ("the folder of records", "kko-", "mkdir .ai/threads 2>/dev/null && echo OUT"),
+    ("the folder of keys", "kko-", "mkdir -p .ai/config/keys/trusted 2>/dev/null && echo OUT"),
+    (
+        "the folder of configuration elsewhere",
+        "kko-",
+        "mv .ai/config .ai/c2 2>/dev/null && echo OUT",
+    ),
+    ("what is configured", "kko-", "(echo x > .ai/config/trust.yaml) 2>/dev/null && echo OUT"),
+    (
+        "git's folder",
+        "kko-",
+        "mkdir .git/hooks 2>/dev/null && echo OUT; mkdir .git 2>/dev/null && echo OUT",
+    ),
+    ("git's folder by a link", "kko-", "ln -s src .git 2>/dev/null && [ -L .git ] && echo OUT"),
+    (
+        "git's folder from elsewhere",
+        "kko-",
+        "mkdir git2 && mv -T git2 .git 2>/dev/null && echo OUT",
+    ),
+    (
+        "a file in the place of git's folder",
+        "kko-",
+        "(echo 'gitdir: evil' > .git) 2>/dev/null && echo OUT",
+    ),
+    ("git's folder away", "kk--", "rmdir .git 2>/dev/null && echo OUT"),
+    ("an item", "oooo", "(echo x > .ai/tools/new.yaml) 2>/dev/null && echo OUT"),
+    (
+        "a configuration of tools",
+        "oooo",
+        "(echo x > .ai/config/agent/new.yaml) 2>/dev/null && echo OUT",
+    ),
+];
+
+/// Runs both tables in every sandbox that this machine has.
 pub(crate) fn check_all() {
+    check_making();
     let mut wrong = Vec::new();
     for (index, mode) in Mode::ALL.into_iter().enumerate() {
         let arena = Arena::new();
@@ -293,6 +336,31 @@ pub(crate) fn check_all() {
             }
         }
         assert!(exists(&arena.root.join("project/.ai/threads")), "{mode}");
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+fn check_making() {
+    let mut wrong = Vec::new();
+    for (index, mode) in Mode::ALL.into_iter().enumerate() {
+        for (name, expected, attempt) in MAKING {
+            let arena = Arena::bare();
+            let Some(processes) = arena.in_mode(mode) else { continue };
+            let is_open = match expected.as_bytes()[index] {
+                b'k' => false,
+                b'o' => true,
+                _ => continue,
+            };
+            let result = shell(&processes, &with_names(&arena, mode, attempt)).content.to_string();
+            if result.contains("OUT") != is_open {
+                wrong.push(format!("{mode}: {name}: open: {}: {result}", !is_open));
+            }
+            let kept = [".git", ".ai/rye.lock", ".ai/threads", ".ai/config/keys"];
+            let made = kept.iter().find(|path| exists(&arena.root.join("project").join(path)));
+            if let Some(path) = made.filter(|_| !is_open) {
+                wrong.push(format!("{mode}: {name}: `{path}` is there afterwards"));
+            }
+        }
     }
     assert_eq!(wrong, Vec::<String>::new());
 }

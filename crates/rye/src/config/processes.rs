@@ -1,7 +1,7 @@
 //! `config/agent/processes.yaml`: what programs that tools start are kept in, and what runs scripts (SPEC 5.2, 5.6).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rye_resolve::{Config, Item, Space};
 use rye_tools::Rules;
@@ -93,20 +93,45 @@ impl From<Wish> for Policy {
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, or a project's says what runs scripts or asks for a weaker sandbox.
-pub(crate) fn process_rules(config: Option<&Config>) -> Result<Rules, ConfigError> {
+/// When a layer breaks the schema or hides what `needs_in` says that every program needs, or a project's says what runs scripts
+/// or asks for a weaker sandbox.
+pub(crate) fn process_rules(
+    config: Option<&Config>,
+    needs_in: impl Fn(&Path) -> Option<PathBuf>,
+) -> Result<Rules, ConfigError> {
     let mut rules = Rules::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: ProcessesFile = read(PROCESSES, layer)?;
         if layer.location.space == Space::Project {
             refuse_milder(layer, &file, &rules)?;
         }
+        refuse_wide(layer, &file, &needs_in)?;
         rules.sandbox = file.sandbox.map_or(rules.sandbox, Policy::from);
         rules.hidden.extend(file.hidden);
         let runtimes = file.runtimes.into_iter();
         rules.runtimes.extend(runtimes.map(|(name, words)| (name.as_str().to_owned(), words.0)));
     }
     Ok(rules)
+}
+
+/// Refuses to hide so much that nothing would start any more.
+fn refuse_wide(
+    layer: &Item<Value>,
+    file: &ProcessesFile,
+    needs_in: impl Fn(&Path) -> Option<PathBuf>,
+) -> Result<(), ConfigError> {
+    let wide = file.hidden.iter().filter_map(|place| Some((place, needs_in(place)?)));
+    let problem = |(place, needed): (&PathBuf, PathBuf)| {
+        let (place, needed) = (place.display(), needed.display());
+        format!(
+            "`hidden` has `{place}`, which would hide `{needed}` from every program; name what in it holds secrets"
+        )
+    };
+    let problems: Vec<String> = wide.map(problem).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
 }
 
 fn refuse_milder(

@@ -1,5 +1,6 @@
 //! Tools that start programs: what of a manifest becomes which program (SPEC 5.1, 5.2, 5.6).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rye_caps::Layer;
@@ -45,8 +46,9 @@ pub(crate) fn programs(rye: &Rye) -> Result<Programs, PrepareError> {
 
 fn processes(rye: &Rye) -> Result<(Option<Arc<Processes>>, Option<Config>), PrepareError> {
     let config = rye.library.config(PROCESSES_FILE)?;
-    let rules = process_rules(config.as_ref())?;
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
+    let needs_in = |place: &Path| rye.processes.as_ref()?.needs_in(project, place);
+    let rules = process_rules(config.as_ref(), needs_in)?;
     let made = rye.processes.clone().map(|host| Processes::new(host, rules, project));
     Ok((made.transpose().map_err(PrepareError::Folder)?.map(Arc::new), config))
 }

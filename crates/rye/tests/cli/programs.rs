@@ -158,6 +158,26 @@ fn check_rules(user: &str, project: &str, expected: &str) {
 }
 
 #[test]
+fn so_much_is_not_hidden_that_nothing_would_start() {
+    for place in [
+        "/",
+        "/usr",
+        "/usr/bin",
+        "/lib",
+        "/dev",
+        "/proc",
+        "/usr/share/..",
+        "/tmp",
+        "/usr/lib/../..",
+    ] {
+        let expected = format!("`hidden` has `{place}`, which would hide `");
+        check_rules(&format!("hidden: [{place}]\n"), "{}\n", &expected);
+        check_rules("{}\n", &format!("hidden: [{place}]\n"), &expected);
+    }
+    check_rules("hidden: [/etc/hosts, /srv, /nowhere, /usr/share/doc]\n", "{}\n", "--- exit 0\n");
+}
+
+#[test]
 fn a_project_asks_for_more_and_never_for_less() {
     check_rules("sandbox: off\n", "hidden: [/etc/hosts]\n", "--- exit 0\n");
     check_rules("sandbox: off\n", "sandbox: preferred\n", "--- exit 0\n");

@@ -1,0 +1,47 @@
+//! What a program reads and what it writes, while it runs.
+
+use rye_thread::{OutputSink, OutputStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::ChildStdin;
+
+use super::capture::Captured;
+
+/// Writes what the program reads; one that does not care to read it is no failure.
+pub(super) async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        let _closed = stdin.write_all(&input).await;
+    }
+}
+
+pub(super) async fn drain(
+    pipe: Option<impl AsyncRead + Unpin>,
+    captured: &mut Captured,
+    stream: OutputStream,
+    told: &dyn OutputSink,
+) {
+    let Some(mut pipe) = pipe else { return };
+    let mut buffer = vec![0; 16 * 1024];
+    let mut pending = Vec::new();
+    while let Ok(n @ 1..) = pipe.read(&mut buffer).await {
+        let bytes = buffer.get(..n).unwrap_or_default();
+        captured.push(bytes);
+        pending.extend_from_slice(bytes);
+        let text = whole_characters(&mut pending);
+        if !text.is_empty() {
+            told.output(stream, &text);
+        }
+    }
+    if !pending.is_empty() {
+        told.output(stream, &String::from_utf8_lossy(&pending));
+    }
+}
+
+/// Takes everything but a character that has only begun.
+fn whole_characters(pending: &mut Vec<u8>) -> String {
+    let end = match std::str::from_utf8(pending) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => pending.len(),
+    };
+    let bytes: Vec<u8> = pending.drain(..end).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
