@@ -19,6 +19,9 @@ mod visit;
 /// What all values of a document may weigh: one each, and their texts. It bounds what aliases expand to.
 const BUDGET: usize = 1024 * 1024;
 
+/// What a tag is called in messages.
+const TAG: &str = "a YAML tag";
+
 /// How deep places are kept.
 const PLACED_DEPTH: usize = 7;
 
@@ -83,6 +86,12 @@ impl<'t> Collector<'t> {
     /// A seed that reads one value.
     pub(crate) fn seed(&self) -> visit::Seed<'_, 't> {
         visit::Seed(self)
+    }
+
+    /// Whether reading was broken off because of a tag.
+    pub(crate) fn met_a_tag(&self) -> bool {
+        let refusal = self.refusal.borrow();
+        matches!(&*refusal, Some((ProblemKind::Unsupported { what }, _)) if what == TAG)
     }
 
     /// Reports what is wrong with the value that was read, or returns the mapping.

@@ -9,6 +9,7 @@ use crate::{
 };
 
 mod flow;
+mod tags;
 
 /// The longest metadata block of a Markdown file or script (SPEC 4.2).
 pub(crate) const LONGEST_BLOCK: usize = 16 * 1024;
@@ -41,19 +42,32 @@ pub(crate) fn read_text(
     if !sized(report, text, base, what, longest) || !shallow(report, text, base) {
         return None;
     }
+    if let Some(shown) = tags::shown(text) {
+        let collector = Collector::new(&shown, base, "YAML");
+        let result = parsed(&collector, &shown);
+        if collector.met_a_tag() {
+            return collector.finish(report, result);
+        }
+    }
     let collector = Collector::new(text, base, "YAML");
-    let result = serde::de::DeserializeSeed::deserialize(
-        collector.seed(),
-        serde_yaml::Deserializer::from_str(text),
-    );
-    let result = result.map_err(|error| {
+    let result = parsed(&collector, text);
+    collector.finish(report, result)
+}
+
+/// The value, or the parser's message and where it stopped.
+fn parsed(
+    collector: &Collector<'_>,
+    text: &str,
+) -> Result<serde_json::Value, (String, Option<Range<usize>>)> {
+    let document = serde_yaml::Deserializer::from_str(text);
+    let result = serde::de::DeserializeSeed::deserialize(collector.seed(), document);
+    result.map_err(|error| {
         let place = error.location().map(|location| {
             let at = crate::span::char_at(text, location.index());
             at.start..at.end
         });
         (without_place(&error.to_string()), place)
-    });
-    collector.finish(report, result)
+    })
 }
 
 /// A parser's message up to where it names a line, which would be counted from the start of the block.

@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, _: A) -> Result<Value, A::Error> {
-        Err(self.unsupported("a YAML tag"))
+        Err(self.unsupported(super::TAG))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
@@ -225,6 +225,6 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, _: A) -> Result<Key, A::Error> {
-        Err(self.0.unsupported("a YAML tag"))
+        Err(self.0.unsupported(super::TAG))
     }
 }

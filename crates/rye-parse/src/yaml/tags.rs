@@ -1,0 +1,65 @@
+//! Tags that the parser would pass over.
+//!
+//! It takes `!!str` and its like for what they mean, and every other `!!name` for nothing, so that a text means less than it
+//! says. Only a parser knows what is a tag and what is text, a comment or a quotation. Hence each such name is written as one
+//! that the parser does not pass over, in as many bytes, and the parser is asked.
+
+/// The names after `!!` that mean what they say.
+const KNOWN: [&str; 7] = ["bool", "float", "int", "map", "null", "seq", "str"];
+
+/// The text in which no tag is passed over, byte for byte as long; `None` where there is nothing that could be one.
+pub(super) fn shown(text: &str) -> Option<String> {
+    let mut shown = text.to_owned();
+    in_full(text).into_iter().for_each(|at| shown.replace_range(at..=at, "!"));
+    let mut from = 0;
+    while let Some(at) = shown.get(from..).and_then(|rest| rest.find("!!")).map(|at| from + at) {
+        from = at + 2;
+        if !KNOWN.contains(&name(&shown, from)) {
+            shown.replace_range(at + 1..from, "_");
+        }
+    }
+    (shown != text).then_some(shown)
+}
+
+/// Where names begin that are written in full, in `!<name>` and at the end of `%TAG !sign! name`: one with `!` first is not
+/// passed over.
+fn in_full(text: &str) -> Vec<usize> {
+    let verbatim = text.match_indices("!<").map(|(at, _)| at + 2);
+    let lines = text.split_inclusive('\n').scan(0, |start, line| {
+        *start += line.len();
+        Some((*start - line.len(), line.trim_end()))
+    });
+    let declared = lines
+        .filter(|(_, line)| line.starts_with("%TAG"))
+        .filter_map(|(start, line)| Some(start + line.rfind([' ', '\t'])? + 1));
+    let is_one_byte = |at: &usize| text.as_bytes().get(*at).is_some_and(u8::is_ascii_graphic);
+    verbatim.chain(declared).filter(is_one_byte).collect()
+}
+
+/// The name at `from`, up to white space or a sign of a list or a mapping.
+fn name(text: &str, from: usize) -> &str {
+    let rest = text.get(from..).unwrap_or_default();
+    let ends = |char: char| char.is_whitespace() || ",[]{}".contains(char);
+    rest.split(ends).next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_mean_nothing_are_written_anew() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(shown(text).as_deref(), expected, "{text}");
+        };
+        check("a: !!str 1\nb: [!!int 2, !!seq [], !!map {}]", None);
+        check("a: !x 1", None);
+        check("a: !!other 1", Some("a: !_other 1"));
+        check("a: !!strange 1", Some("a: !_strange 1"));
+        check("a: !!", Some("a: !_"));
+        check("a: !!!x", Some("a: !_!x"));
+        check("a: !<tag:yaml.org,2002:str> 1", Some("a: !<!ag:yaml.org,2002:str> 1"));
+        check("%TAG !e! tag:x:\n---\na: !e!y 1", Some("%TAG !e! !ag:x:\n---\na: !e!y 1"));
+        check("%TAG !e! ü\n--- !<", None);
+    }
+}
