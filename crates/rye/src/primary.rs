@@ -50,5 +50,5 @@ pub(crate) use self::operation::{Asked, KINDS, Operation};
 #[cfg(feature = "mcp")]
 pub(crate) use self::operation::{id, item_id, item_type, kind, object, read, usage};
 pub use self::search::{Found, search};
-pub(crate) use self::sign::sign_checked;
+pub(crate) use self::sign::ToSign;
 pub use self::sign::{SignRequest, sign};

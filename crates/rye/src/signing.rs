@@ -8,7 +8,7 @@ use rye_caps::Pattern;
 use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
 pub use self::file::{SignFileError, SignedFile, replace_file, sign_file};
-pub(crate) use self::file::{create, leads_out, sign_judged_file};
+pub(crate) use self::file::{create, leads_out, sign_judged_file, text};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};

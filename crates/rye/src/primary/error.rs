@@ -4,6 +4,7 @@ use std::error::Error;
 
 use rye_caps::Denied;
 use rye_resolve::{ItemId, ItemKind, ResolveError};
+use rye_sign::Digest;
 use rye_thread::ThreadId;
 use serde_json::{Value, json};
 
@@ -57,6 +58,30 @@ pub enum PrimaryError {
         id: ItemId,
         /// What stands in the way.
         reason: String,
+    },
+    /// The text to sign is not the one that was meant, and perhaps approved.
+    #[error(
+        "{kind} `{id}` is another text by now: `{found}`, not `{meant}`; look at it, and ask again"
+    )]
+    OtherText {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// The SHA-256 of the text that was meant.
+        meant: Digest,
+        /// That of the text that lies there.
+        found: Digest,
+    },
+    /// A thread did not say which text it means, so that nobody could approve it.
+    #[error("say which text of {kind} `{id}` is meant: `sha256` of what lies there is `{sha256}`")]
+    WhichText {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// The SHA-256 of the text that lies there.
+        sha256: Digest,
     },
     /// Nothing of what is searched for may be found.
     #[error("searching {kinds} is not allowed here")]
@@ -126,11 +151,15 @@ impl PrimaryError {
             Self::Configuration
             | Self::Denied(_)
             | Self::NotForThreads { .. }
+            | Self::OtherText { .. }
             | Self::NothingToSearch { .. } => Class::Refused,
             Self::Copy { .. } | Self::Failed { .. } | Self::Key { .. } | Self::Tool { .. } => {
                 Class::Failed
             }
-            Self::NoKey | Self::UnknownThread { .. } | Self::Usage { .. } => Class::Usage,
+            Self::NoKey
+            | Self::UnknownThread { .. }
+            | Self::Usage { .. }
+            | Self::WhichText { .. } => Class::Usage,
             Self::TooManyCalls { .. } | Self::TooManyThreads { .. } => Class::Limit,
             Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,
             Self::Open(_) => Class::Failed,

@@ -76,9 +76,17 @@ impl Operation {
                 &json!({ "item_type": kind, "item_id": id, "query": query, "limit": limit }),
                 &["item_type"],
             ),
-            Self::Load | Self::Sign => {
+            Self::Load => {
                 object(&json!({ "item_type": kind, "item_id": id }), &["item_type", "item_id"])
             }
+            Self::Sign => object(
+                &json!({
+                    "item_type": kind,
+                    "item_id": id,
+                    "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "Which text is meant, by the SHA-256 of the file as it lies there. Another text is not signed." },
+                }),
+                &["item_type", "item_id"],
+            ),
             Self::Search => object(
                 &json!({
                     "query": query,
@@ -135,8 +143,10 @@ impl Asked {
                 Ok(Self::Read(FetchRequest::Search(query)))
             }
             Operation::Sign => {
-                let Named { item_type, item_id } = read(arguments)?;
-                Ok(Self::Sign(SignRequest::new(kind(&item_type)?, id(&item_id)?)))
+                let Signed { item_type, item_id, sha256 } = read(arguments)?;
+                let request = SignRequest::new(kind(&item_type)?, id(&item_id)?);
+                let sha256 = sha256.map(|text| text.parse().map_err(|error| usage(&error)));
+                Ok(Self::Sign(SignRequest { sha256: sha256.transpose()?, ..request }))
             }
         }
     }
@@ -156,6 +166,14 @@ struct Fetch {
 struct Named {
     item_type: String,
     item_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Signed {
+    item_type: String,
+    item_id: String,
+    sha256: Option<String>,
 }
 
 #[derive(Deserialize)]

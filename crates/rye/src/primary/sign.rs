@@ -1,8 +1,8 @@
 //! Signing the item that an id means (SPEC 2.12).
 
 use rye_caps::Primary;
-use rye_resolve::{ItemId, ItemKind, Space};
-use rye_sign::{SigningKey, Timestamp};
+use rye_resolve::{ItemId, ItemKind, Located, Space};
+use rye_sign::{Digest, SigningKey, Timestamp};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
@@ -17,13 +17,21 @@ pub struct SignRequest {
     pub kind: ItemKind,
     /// Its id.
     pub id: ItemId,
+    /// Which text is meant, by the SHA-256 of the file as it lies there; whatever lies there when not given.
+    pub sha256: Option<Digest>,
 }
 
 impl SignRequest {
-    /// This item.
+    /// This item, whatever its text is.
     #[must_use]
     pub fn new(kind: ItemKind, id: ItemId) -> Self {
-        Self { kind, id }
+        Self { kind, id, sha256: None }
+    }
+
+    /// This text of it, and no other.
+    #[must_use]
+    pub fn with_sha256(self, sha256: Digest) -> Self {
+        Self { sha256: Some(sha256), ..self }
     }
 }
 
@@ -31,7 +39,8 @@ impl SignRequest {
 ///
 /// # Errors
 ///
-/// When the caller may not, there is no such item, its space is read only, or the file cannot be signed.
+/// When the caller may not, there is no such item, its space is read only, its text is not the one that is meant, or the file
+/// cannot be signed.
 pub fn sign(
     rye: &Rye,
     request: &SignRequest,
@@ -39,26 +48,53 @@ pub fn sign(
     at: Timestamp,
     caller: &Caller,
 ) -> Result<SignedFile, PrimaryError> {
-    sign_checked(rye, request, key, at, caller, |_| Ok(()))
+    ToSign::of(rye, request, caller)?.sign(key, at, |_| Ok(()))
 }
 
-/// The same, where `judge` has something to say about the very text that is signed.
-pub(crate) fn sign_checked(
-    rye: &Rye,
-    request: &SignRequest,
-    key: &SigningKey,
-    at: Timestamp,
-    caller: &Caller,
-    judge: impl FnOnce(&str) -> Result<(), PrimaryError>,
-) -> Result<SignedFile, PrimaryError> {
-    let SignRequest { kind, id } = request;
-    caller.permit(Primary::Sign, *kind, id)?;
-    let place = rye.library.locate(*kind, id)?.winner;
-    match place.space {
-        Space::Project | Space::User => sign_judged_file(&place.path, key, at, judge),
-        Space::System | Space::Builtin => {
-            let (kind, id) = (*kind, id.clone());
-            Err(SignFileError::ReadOnly { kind, id, space: place.space }.into())
+/// The file that an item to sign was found to be. What is judged and what is signed is this one: the id is looked up once.
+pub(crate) struct ToSign<'a> {
+    request: &'a SignRequest,
+    pub(crate) located: Located,
+}
+
+impl<'a> ToSign<'a> {
+    /// Finds it, for somebody who may have it signed.
+    pub(crate) fn of(
+        rye: &Rye,
+        request: &'a SignRequest,
+        caller: &Caller,
+    ) -> Result<Self, PrimaryError> {
+        caller.permit(Primary::Sign, request.kind, &request.id)?;
+        let located = rye.library.locate(request.kind, &request.id)?;
+        Ok(Self { request, located })
+    }
+
+    /// The digest of what lies there now.
+    pub(crate) fn sha256(&self) -> Result<Digest, PrimaryError> {
+        let text = crate::signing::text(&self.located.winner.path)?;
+        Ok(Digest::of(text.as_bytes()))
+    }
+
+    /// Signs it, unless its text is not the one that is meant or `judge` refuses that text.
+    pub(crate) fn sign(
+        &self,
+        key: &SigningKey,
+        at: Timestamp,
+        judge: impl FnOnce(&str) -> Result<(), PrimaryError>,
+    ) -> Result<SignedFile, PrimaryError> {
+        let (kind, id, place) = (self.request.kind, &self.request.id, &self.located.winner);
+        if let space @ (Space::System | Space::Builtin) = place.space {
+            return Err(SignFileError::ReadOnly { kind, id: id.clone(), space }.into());
         }
+        sign_judged_file(&place.path, key, at, |text| {
+            let found = Digest::of(text.as_bytes());
+            match &self.request.sha256 {
+                Some(meant) if *meant != found => {
+                    let (id, meant) = (id.clone(), *meant);
+                    Err(PrimaryError::OtherText { kind, id, meant, found })
+                }
+                _ => judge(text),
+            }
+        })
     }
 }

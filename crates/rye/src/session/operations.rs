@@ -78,7 +78,14 @@ impl Needs for InThread {
         let asked = Asked::of(self.operation, arguments.clone());
         let asked = asked.map_err(|error| failed(&error))?;
         let (primary, kind, id) = match &asked {
-            Asked::Sign(request) => (Primary::Sign, request.kind, &request.id),
+            Asked::Sign(request) => {
+                let caller = Caller::thread(self.authority.clone());
+                if caller.permit(Primary::Sign, request.kind, &request.id).is_ok() {
+                    let clear = signing::ask(&self.rye, request, &caller);
+                    clear.map_err(|error| failed(&error))?;
+                }
+                (Primary::Sign, request.kind, &request.id)
+            }
             Asked::Read(FetchRequest::Load(LoadRequest { kind, id, .. })) => {
                 (Primary::Load, *kind, id)
             }

@@ -180,7 +180,7 @@ pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
     (!real.starts_with(ai)).then_some(real)
 }
 
-fn text(path: &Path) -> Result<String, SignFileError> {
+pub(crate) fn text(path: &Path) -> Result<String, SignFileError> {
     let bytes = read_plain(path, MOST);
     let text = bytes.and_then(|bytes| {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))

@@ -9,13 +9,13 @@ use rye_sign::{SigningKey, Timestamp};
 use rye_tools::BASH;
 
 use crate::config::is_provider;
-use crate::primary::{Caller, PrimaryError, SignRequest, sign_checked};
+use crate::primary::{Caller, PrimaryError, SignRequest, ToSign};
 use crate::rye::Rye;
 use crate::session::authority::return_capability;
 use crate::signing::SignedFile;
 
 pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it signed with the operator's key, which makes it count. The operator is \
-     asked each time. Sign only what you were asked to sign.";
+     asked each time about the text that `sha256` names. Sign only what you were asked to sign.";
 
 /// Signs with the operator's key, where the program around the thread has given it one.
 pub(super) fn sign(
@@ -25,21 +25,48 @@ pub(super) fn sign(
     (caller, asked): (&Caller, &Grant),
 ) -> Result<SignedFile, PrimaryError> {
     let (key, at) = key.ok_or(PrimaryError::NoKey)?;
-    let located = rye.library().locate(request.kind, &request.id)?;
-    if located.winner.space != Space::Project {
-        return Err(unsignable(request, "a thread signs items of the project alone"));
+    let found = found(rye, request, caller)?;
+    if request.sha256.is_none() {
+        return Err(which_text(request, &found));
     }
-    if !located.shadowed.is_empty() {
-        let reason = "it would stand in the place of an item of another space";
-        return Err(unsignable(request, reason));
-    }
-    let extension = located.winner.extension().to_owned();
-    sign_checked(rye, request, &key, at, caller, |text| {
+    let extension = found.located.winner.extension().to_owned();
+    found.sign(&key, at, |text| {
         match lends(request, text, &extension, (caller.authority(), asked)) {
             Some(reason) => Err(unsignable(request, &reason)),
             None => Ok(()),
         }
     })
+}
+
+/// What somebody is asked about has to be one text: without its digest, nobody is asked.
+pub(super) fn ask(rye: &Rye, request: &SignRequest, caller: &Caller) -> Result<(), PrimaryError> {
+    match &request.sha256 {
+        Some(_) => Ok(()),
+        None => Err(which_text(request, &found(rye, request, caller)?)),
+    }
+}
+
+fn which_text(request: &SignRequest, found: &ToSign<'_>) -> PrimaryError {
+    let (kind, id) = (request.kind, request.id.clone());
+    let which = |sha256| PrimaryError::WhichText { kind, id, sha256 };
+    found.sha256().map_or_else(|error| error, which)
+}
+
+/// The one file that is looked at from here on, where a thread may have it signed at all.
+fn found<'a>(
+    rye: &Rye,
+    request: &'a SignRequest,
+    caller: &Caller,
+) -> Result<ToSign<'a>, PrimaryError> {
+    let found = ToSign::of(rye, request, caller)?;
+    if found.located.winner.space != Space::Project {
+        return Err(unsignable(request, "a thread signs items of the project alone"));
+    }
+    if !found.located.shadowed.is_empty() {
+        let reason = "it would stand in the place of an item of another space";
+        return Err(unsignable(request, reason));
+    }
+    Ok(found)
 }
 
 fn unsignable(request: &SignRequest, reason: &str) -> PrimaryError {

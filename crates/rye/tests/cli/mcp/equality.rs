@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::granted;
+use super::in_threads::sha256;
 use super::wire::{Era, Wire, server};
 use crate::session::Session;
 
@@ -110,18 +111,20 @@ async fn what_is_read_is_the_same_everywhere() {
 async fn what_is_signed_is_told_the_same() {
     let session = Session::new();
     session.rye("keys generate --owner me");
-    session.put(
-        ".ai/knowledge/notes/mine.md",
-        "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n",
-    );
+    let text = "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n";
+    let path = ".ai/knowledge/notes/mine.md";
+    session.put(path, text);
     let mut wire = Wire::begin(server(&session, granted(&["rye.sign.*"])), Era::Initialize).await;
-    let arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
-    let answer = wire.call("rye_sign", arguments.clone()).await;
+    let arguments = |text: &str| json!({ "item_type": "knowledge", "item_id": "notes/mine", "sha256": sha256(text) });
+    let refused = wire.call("rye_sign", arguments("another")).await;
+    assert!(refused.to_string().contains("is another text by now"), "{refused}");
+    let answer = wire.call("rye_sign", arguments(text)).await;
     let answer = steady(&session, &answer["structuredContent"]);
     let at = answer["signature"]["timestamp"].as_str().unwrap();
     let printed = printed(&session, &format!("sign .ai/knowledge/notes/mine.md --at {at}"));
     assert_eq!(answer, printed[0]);
-    let rows = [row("", "rye_sign", arguments)];
+    let signed = std::fs::read_to_string(session.project().join(path)).unwrap();
+    let rows = [row("", "rye_sign", arguments(&signed))];
     put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
     let waits = session.rye("run notes/calls --trust TRUST --provider steps");
     assert!(waits.ends_with("exit 4\n") && waits.contains("rye_sign"), "{waits}");

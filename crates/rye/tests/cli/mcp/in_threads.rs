@@ -14,7 +14,10 @@ fn what_a_thread_is_refused() {
         let (path, text) = item(sort, what);
         let session = Session::new();
         session.put(path, &text);
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        let mut arguments: Value = serde_json::from_str(arguments).unwrap();
+        if tool == "rye_sign" {
+            arguments["sha256"] = sha256(&text);
+        }
         put_caller(&session, PERMISSIONS, &[row("", tool, arguments)]);
         let ran = ran(&session);
         assert!(ran.contains(expected), "{line}: {ran}");
@@ -22,6 +25,11 @@ fn what_a_thread_is_refused() {
         let left = std::fs::read_to_string(session.project().join(path)).unwrap();
         assert_eq!(left == text, expected != "exit 0", "{line}: {left}");
     }
+}
+
+/// What names the text.
+pub(super) fn sha256(text: &str) -> Value {
+    rye::sign::Digest::of(text.as_bytes()).to_string().into()
 }
 
 /// Runs it to its end, with everything approved.
@@ -66,7 +74,8 @@ fn a_thread_signs_with_the_operator_s_key_or_not_at_all() {
     let session = Session::new();
     let text = "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n";
     session.put(".ai/knowledge/notes/mine.md", text);
-    let arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
+    let arguments =
+        json!({ "item_type": "knowledge", "item_id": "notes/mine", "sha256": sha256(text) });
     let rows = [row("", "rye_sign", arguments)];
     put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
     std::fs::remove_file(session.home().join(".ai/config/keys/signing/private_key.pem")).unwrap();
@@ -76,4 +85,93 @@ fn a_thread_signs_with_the_operator_s_key_or_not_at_all() {
     assert!(resumed.contains("there is no signing key here"), "{resumed}");
     let left = std::fs::read_to_string(session.project().join(".ai/knowledge/notes/mine.md"));
     assert_eq!(left.unwrap(), text);
+}
+
+const NOTE: &str = "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n";
+const NOTE_PATH: &str = ".ai/knowledge/notes/mine.md";
+
+fn note(session: &Session) -> String {
+    std::fs::read_to_string(session.project().join(NOTE_PATH)).unwrap()
+}
+
+/// A thread that asks for the signature of a note, with these further arguments.
+fn asking(session: &Session, more: &Value) -> String {
+    session.put(NOTE_PATH, NOTE);
+    let mut arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
+    for (name, value) in more.as_object().unwrap() {
+        arguments[name] = value.clone();
+    }
+    put_caller(
+        session,
+        "<sign><knowledge>notes.*</knowledge></sign>",
+        &[row("", "rye_sign", arguments)],
+    );
+    session.rye("run notes/calls --trust TRUST --provider steps")
+}
+
+#[test]
+fn what_was_approved_is_what_is_signed() {
+    // Without the digest nobody is asked, and the thread is told which text lies there.
+    let session = Session::new();
+    let ran = asking(&session, &json!({}));
+    let told = format!(
+        "say which text of knowledge `notes/mine` is meant: `sha256` of what lies there is `{}`",
+        sha256(NOTE).as_str().unwrap()
+    );
+    assert!(ran.contains(&told) && !ran.ends_with("exit 4\n"), "{ran}");
+    assert_eq!(note(&session), NOTE);
+    // What is another text by the time is not signed, be it changed before or after somebody approved.
+    for change_before in [true, false] {
+        let session = Session::new();
+        let ran = asking(&session, &json!({ "sha256": sha256(NOTE) }));
+        assert!(ran.ends_with("exit 4\n"), "{ran}");
+        let other = NOTE.replace("Text", "Do as I say");
+        if change_before {
+            session.put(NOTE_PATH, &other);
+        }
+        session.rye("approve THREAD --trust TRUST");
+        session.put(NOTE_PATH, &other);
+        let resumed = session.rye("resume THREAD --trust TRUST");
+        assert!(resumed.contains("knowledge `notes/mine` is another text by now"), "{resumed}");
+        assert!(resumed.ends_with("exit 3\n"), "{resumed}");
+        assert_eq!(note(&session), other);
+    }
+    let session = Session::new();
+    asking(&session, &json!({ "sha256": sha256(NOTE) }));
+    session.rye("approve THREAD --trust TRUST");
+    let resumed = session.rye("resume THREAD --trust TRUST");
+    assert!(resumed.ends_with("exit 0\n") && note(&session).contains("rye:signed"), "{resumed}");
+}
+
+#[test]
+fn what_stands_in_the_place_of_another_item_is_not_signed() {
+    let session = Session::new();
+    session.put("../home/.ai/knowledge/notes/mine.md", NOTE);
+    let ran = asking(&session, &json!({ "sha256": sha256(NOTE) }));
+    let ran = if ran.ends_with("exit 4\n") {
+        session.rye("approve THREAD --trust TRUST");
+        session.rye("resume THREAD --trust TRUST")
+    } else {
+        ran
+    };
+    assert!(ran.contains("it would stand in the place of an item of another space"), "{ran}");
+    assert_eq!(note(&session), NOTE);
+}
+
+#[test]
+fn a_tool_whose_power_waits_for_somebody_is_not_signed() {
+    let session = Session::new();
+    let (path, text) = item("tool", "executor: builtin, builtin: file-system/read");
+    session.put(path, &text);
+    session.put(
+        "../home/.ai/config/agent/approval.yaml",
+        "ask: [rye.execute.tool.rye.file-system.read]\n",
+    );
+    let arguments =
+        json!({ "item_type": "tool", "item_id": "notes/mine", "sha256": sha256(&text) });
+    put_caller(&session, PERMISSIONS, &[row("", "rye_sign", arguments)]);
+    session.rye("sign ../home/.ai/config/agent/approval.yaml");
+    let ran = ran(&session);
+    assert!(ran.contains("somebody is asked each time for what is behind it"), "{ran}");
+    assert_eq!(std::fs::read_to_string(session.project().join(path)).unwrap(), text);
 }
