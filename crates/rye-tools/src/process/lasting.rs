@@ -81,7 +81,7 @@ impl Drop for Lasting {
         if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move {
                 let ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
-                // What goes on all the same is not given a place to fill; the next program's end takes it away.
+                // One that goes on all the same still needs it; the next program takes it away.
                 if let (Ok(_), Some(stand_in)) = (ended, stand_in) {
                     stand_in.remove();
                 }
