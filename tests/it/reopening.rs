@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::{
-    Clock, Decision, FailureKind, Moment, Registry, ThreadId, ThreadRecord, ThreadState,
+    Clock, Decision, FailureKind, Moment, Nanos, Registry, ThreadId, ThreadRecord, ThreadState,
 };
 use rye::{ProviderChoice, ReopenError, RunError, RunReport, signed};
 use rye_tests::{Scratch, StoppedClock};
@@ -306,4 +306,26 @@ async fn a_child_that_turns_up_late_is_cancelled_too() {
     for thread in [&parent, &child, &late] {
         assert_eq!(record(thread).state, ThreadState::Cancelled, "{thread}");
     }
+}
+
+/// As when their programs were killed, whose records do not know what was spent: the accounts do.
+#[tokio::test]
+async fn threads_that_are_cancelled_say_what_they_cost() {
+    let (scratch, parent, child) = waiting().await;
+    let threads = scratch.project().join(".ai/threads");
+    let record = |thread: &ThreadId| scratch.rye().thread(&threads, thread).unwrap().record;
+    let costs = [&parent, &child].map(|thread| record(thread).cost);
+    assert!(!costs.contains(&Nanos::ZERO), "{costs:?}");
+    for thread in [&parent, &child] {
+        scratch.edit(thread, |record| {
+            record.state = ThreadState::Running;
+            (record.cost, record.transcript) = (Nanos::ZERO, None);
+        });
+    }
+    scratch.cancel(&parent, &StoppedClock).unwrap();
+    let (all, below) = (record(&parent), record(&child));
+    assert_eq!(below.cost, costs[1]);
+    assert_eq!(all.cost, costs[0].saturating_add(costs[1]), "its child's is its own, too");
+    let registry = Registry::open(&threads.join("registry.db")).unwrap();
+    assert_eq!(registry.show(&parent).unwrap().unwrap().cost, all.cost);
 }

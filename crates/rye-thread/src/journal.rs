@@ -8,13 +8,13 @@ use std::sync::Arc;
 use rye_sign::{PublicKey, SigningKey};
 
 use crate::handle::Handle;
-use crate::record::sync_folder;
+use crate::record::{Kept, sync_folder};
 use crate::store::{Claim, Store, StoreError};
 use crate::transcript::markdown;
 use crate::transcript::{Event, Reading, Transcript, TranscriptError};
 use crate::{
-    ApprovalRequest, Decision, Failure, FailureKind, Moment, Outcome, ProviderInfo, RecordError,
-    Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
+    ApprovalRequest, Decision, Failure, FailureKind, Moment, Nanos, Outcome, ProviderInfo,
+    RecordError, Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
@@ -63,7 +63,8 @@ impl Journal {
         let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
         let place = Some(Place { folder, markdown, text: String::new(), registry });
         let journal = Self { place, transcript, record, key };
-        journal.save()?;
+        // Nothing is done before the thread begins, which is waited for.
+        journal.put(Kept::Either)?;
         Ok(journal)
     }
 
@@ -172,14 +173,14 @@ impl Journal {
         Ok(self.transcript.release()?)
     }
 
-    /// Ends a thread that nobody drives.
+    /// Ends a thread that nobody drives, and that has cost this much.
     ///
     /// # Errors
     ///
     /// When that cannot be written.
-    pub fn cancel(mut self, at: Moment) -> Result<(), JournalError> {
-        let (state, turns, usage, cost) =
-            (ThreadState::Cancelled, self.record.turns, self.record.usage, self.record.cost);
+    pub fn cancel(mut self, cost: Nanos, at: Moment) -> Result<(), JournalError> {
+        let (state, turns, usage) = (ThreadState::Cancelled, self.record.turns, self.record.usage);
+        self.record.cost = cost;
         self.reopen()?;
         self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
         self.checkpoint(at);
@@ -250,7 +251,8 @@ impl Journal {
         self.record.continued_by.clone_from(&outcome.continued_by);
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
-        self.save()?;
+        // The transcript holds it already: who finds the record before this one is led to the same end.
+        self.put(Kept::Either)?;
         Ok(self.transcript.release()?)
     }
 
@@ -265,8 +267,12 @@ impl Journal {
     }
 
     fn save(&self) -> Result<(), JournalError> {
+        self.put(Kept::This)
+    }
+
+    fn put(&self, kept: Kept) -> Result<(), JournalError> {
         let Some(place) = &self.place else { return Ok(()) };
-        self.record.write(&place.folder, &self.key)?;
+        self.record.replace(&place.folder, &self.key, kept)?;
         Ok(place.registry.enter(&self.record)?)
     }
 

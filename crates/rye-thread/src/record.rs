@@ -86,17 +86,29 @@ impl ThreadRecord {
         }
     }
 
-    /// Writes `thread.json` into the folder, signed at the time of `updated`; a reader sees the old or the new one.
+    /// Writes `thread.json` into the folder, signed at the time of `updated`; a reader sees the old or the new one, also after
+    /// a loss of power, and the new one once this has returned.
     ///
     /// # Errors
     ///
     /// When the disk refuses.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
+        self.replace(folder, key, Kept::This)
+    }
+
+    /// As [`ThreadRecord::write`], with as much of it on disk as [`Kept`] says.
+    pub(crate) fn replace(
+        &self,
+        folder: &Path,
+        key: &SigningKey,
+        kept: Kept,
+    ) -> Result<(), RecordError> {
         let signed = sign_json(&disk::value(self), key, self.updated.timestamp())
             .expect("because the record is an object");
+        let mut text = serde_json::to_vec_pretty(&signed).expect("because it is plain JSON");
+        text.push(b'\n');
         let path = folder.join(FILE);
-        replace(&path, format!("{signed:#}\n").as_bytes())
-            .map_err(|source| RecordError::Write { path, source })
+        replace(&path, &text, kept).map_err(|source| RecordError::Write { path, source })
     }
 
     /// Reads and verifies the `thread.json` of the folder.
@@ -161,19 +173,37 @@ pub enum RecordError {
 
 const FILE: &str = "thread.json";
 
-/// Temporary file in the same folder, on disk, renamed, and the name on disk.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// What is found when the machine loses its power after a record was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It, or the one before it.
+    Either,
+    /// It, and nothing else.
+    This,
+}
+
+/// Temporary file in the same folder, on disk, renamed, and where it matters the name on disk.
+fn replace(path: &Path, bytes: &[u8], kept: Kept) -> io::Result<()> {
     let temporary = path.with_extension("json.tmp");
-    // A link that somebody laid there would be followed, so what stands in its place is always new.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = File::create_new(&temporary)?;
+    let mut file = created(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
-    path.parent().map_or(Ok(()), sync_folder)
+    match path.parent() {
+        Some(folder) if kept == Kept::This => sync_folder(folder),
+        _ => Ok(()),
+    }
+}
+
+/// A new file. What a killed program left, or a link that somebody laid there and that would be followed, makes room for it.
+fn created(path: &Path) -> io::Result<File> {
+    match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            File::create_new(path)
+        }
+        created => created,
+    }
 }
 
 /// Puts the names in a folder on disk, where the system lets a folder be opened for that.

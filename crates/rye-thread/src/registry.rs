@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -10,7 +10,7 @@ use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
 
 /// `registry.db`: an index over the thread records, which stay the truth.
-pub struct Registry(Mutex<Database>);
+pub struct Registry(Arc<Mutex<Database>>);
 
 impl Registry {
     /// Opens the database, creating it where there is none; its folder must exist.
@@ -19,7 +19,12 @@ impl Registry {
     ///
     /// When the file cannot be opened or is of another version.
     pub fn open(path: &Path) -> Result<Self, RegistryError> {
-        Ok(Self(Mutex::new(Database::open(path)?)))
+        Ok(Self::new(&Arc::new(Mutex::new(Database::open(path)?))))
+    }
+
+    /// A registry over a connection that has other uses too.
+    pub(crate) fn new(database: &Arc<Mutex<Database>>) -> Self {
+        Self(Arc::clone(database))
     }
 
     /// Enters a thread, or what became of it.

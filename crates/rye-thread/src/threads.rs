@@ -47,7 +47,7 @@ impl Threads {
     /// When the folder or its `registry.db` cannot be used.
     pub fn open(folder: &Path, key: SigningKey) -> Result<Self, JournalError> {
         let store = Arc::new(LocalStore::open(folder)?);
-        let registry = Arc::new(Registry::open(&folder.join("registry.db"))?);
+        let registry = Arc::new(store.registry());
         Ok(Self { folder: folder.to_owned(), store, registry, key: Arc::new(key) })
     }
 

@@ -306,7 +306,7 @@ pub(crate) struct Store {
 impl Store {
     fn open(threads: &Path) -> Result<Self, RunError> {
         let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
-        let registry = Arc::new(Registry::open(&threads.join("registry.db")).map_err(stored)?);
+        let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
 

@@ -49,20 +49,25 @@ impl Ledger for SqliteLedger {
             SpendLimit::Unlimited => None,
             SpendLimit::AtMost(cap) => Some(integer(cap)?),
         };
-        // What is set aside in it waits for the disk, and for all before it.
-        self.database().write(Durability::Later, |connection| {
-            database::execute(
-                connection,
-                "INSERT INTO account VALUES (?1, ?2, 0, 0, 0) ON CONFLICT (thread) DO NOTHING",
-                params![thread.as_str(), cap_nanos],
-            )?;
-            let balance = balance(connection, thread)?;
-            if balance.cap == cap {
-                Ok(balance)
-            } else {
-                Err(LedgerError::CapDiffers { thread: thread.clone() })
+        let mut database = self.database();
+        let found = match balance(database.read(), thread) {
+            // What is set aside in it waits for the disk, and for all before it.
+            Err(LedgerError::UnknownAccount { .. }) => {
+                database.write(Durability::Later, |connection| {
+                    database::execute(
+                        connection,
+                        "INSERT INTO account VALUES (?1, ?2, 0, 0, 0) ON CONFLICT (thread) DO NOTHING",
+                        params![thread.as_str(), cap_nanos],
+                    )?;
+                    balance(connection, thread)
+                })
             }
-        })
+            found => found,
+        }?;
+        match found.cap == cap {
+            true => Ok(found),
+            false => Err(LedgerError::CapDiffers { thread: thread.clone() }),
+        }
     }
 
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {

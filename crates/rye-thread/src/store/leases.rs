@@ -66,6 +66,11 @@ impl Leases {
         is_held
     }
 
+    /// Whether the lease is held, as far as this program knows.
+    pub(super) fn knows(&self, lease: &Lease) -> bool {
+        self.held().has(lease)
+    }
+
     /// Does something while nobody can take the lease away; nothing, when it is not held any more.
     pub(super) fn holding<T>(
         &self,

@@ -13,7 +13,7 @@ use super::owner::{Owner, lives};
 use super::{Claim, Lease, Store, StoreError};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
-use crate::{Moment, Nanos, SpendLimit, ThreadId};
+use crate::{Moment, Nanos, Registry, SpendLimit, ThreadId};
 
 /// Threads below one folder of one machine, shared by any number of programs there.
 ///
@@ -51,6 +51,12 @@ impl LocalStore {
             threads: threads.to_owned(),
             owner,
         })
+    }
+
+    /// The list of these threads, over the same connection: what one of both writes, the other need not read again.
+    #[must_use]
+    pub fn registry(&self) -> Registry {
+        Registry::new(&self.database)
     }
 
     /// Who drives the thread at this time, as a refusal would name it; nobody, where its last lease was given back, has
@@ -189,7 +195,9 @@ impl Store for LocalStore {
     /// The disk is waited for without a lock, which others need meanwhile. What comes next is done by who still holds the lease
     /// then.
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.check(lease)?;
+        if Leases::ARE_LOCKED && !self.leases.knows(lease) {
+            return Err(stale(lease));
+        }
         self.files.sync(lease.thread())?;
         self.check(lease)
     }

@@ -87,13 +87,13 @@ impl Rye {
         let claim = Claim::new("`rye cancel`", Moment::from_unix_millis(i64::MAX), now);
         let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
         store.threads.release(&lease).map_err(JournalError::from)?;
-        let is_child = reopened.record.parent.is_some();
+        let recorded = reopened.record.cost;
         let (journal, reading) = reopened.journal(store, now)?;
-        journal.cancel(now)?;
-        if is_child {
-            settle_left(thread, &reading, &*store.threads)
-                .map_err(|error| ReopenError::Store(error.into()))?;
-        }
+        settle_left(thread, &reading, &*store.threads)
+            .map_err(|error| ReopenError::Store(error.into()))?;
+        // One that was stopped before it had an account has cost nothing.
+        let spent = store.threads.spent(thread).map_err(JournalError::from)?;
+        journal.cancel(spent.unwrap_or(recorded), now)?;
         Ok(())
     }
 }

@@ -107,7 +107,8 @@ impl Nursery<'_> {
             return Err(told(&reason));
         }
         if self.has_ended(parent) {
-            drop(begun.journal.cancel(self.host.clock.now()));
+            let cost = begun.journal.record().cost;
+            drop(begun.journal.cancel(cost, self.host.clock.now()));
             return Err(told(&format!("thread `{parent}` was ended, and starts no more")));
         }
         self.drive(parent, spawn, begun);
