@@ -36,8 +36,9 @@ impl<'a> Project<'a> {
             .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
         let rye = programs.join(format!("rye{}", std::env::consts::EXE_SUFFIX));
         let project = Self { root, rye, folder };
+        let items = project.folder.join(".ai").display().to_string();
         project.took(&["keys", "generate"])?;
-        project.took(&["sign", ".ai"])?;
+        project.took(&["sign", &items])?;
         Ok(project)
     }
 
