@@ -1,5 +1,6 @@
 //! Reading a thread's record back, with what vouches for it.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,16 @@ impl Voucher {
             Self::Thread => "thread",
             Self::TrustedKey => "trusted_key",
         }
+    }
+}
+
+/// As people read it.
+impl fmt::Display for Voucher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Thread => "a key of its own, which shows changes but not who wrote it",
+            Self::TrustedKey => "a trusted key",
+        })
     }
 }
 

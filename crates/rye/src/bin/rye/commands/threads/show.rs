@@ -77,7 +77,7 @@ fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
     println!("turns      {} of {}", record.turns, record.limits.turns);
     println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
     println!("cost       {}", record.cost);
-    println!("signed by  {}", reading.vouched_by.as_str());
+    println!("signed by  {}", reading.vouched_by);
     println!("folder     {}", reading.folder.display());
     for (name, value) in record.outputs.iter().flatten() {
         println!("output     {name}: {}", output::text(value));

@@ -61,7 +61,7 @@ fn sentence(thread: &ThreadId, verified: &Verified) -> String {
             "ok       {thread}: {} records, {} under a checkpoint, signed by {}",
             reading.transcript.records.len(),
             reading.transcript.signed,
-            reading.vouched_by.as_str()
+            reading.vouched_by
         ),
         Err(error) => format!("REFUSED  {thread}: {}", Failure::of(error, Exit::Failed)),
     }
