@@ -18,6 +18,8 @@ mod connection;
 mod connections;
 #[cfg(feature = "mcp")]
 mod result;
+#[cfg(feature = "mcp")]
+mod secrets;
 mod server;
 #[cfg(feature = "mcp")]
 mod tool;

@@ -25,6 +25,8 @@ mod text;
 pub use self::address::reserved;
 pub use self::body::HttpBody;
 pub use self::credential::{Credential, CredentialError};
+#[cfg(feature = "mcp")]
+pub(crate) use self::credential::{taken, taken_of_value};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};
 pub use self::fetch::{FETCH, fetch};

@@ -40,7 +40,8 @@ pub(super) async fn transport(
     let web =
         web.ok_or_else(|| ConnectError::Refused("this program reaches no other machine".into()))?;
     let headers = values(&address.headers, variable)?;
-    let standing = web.standing(&address.url, address.private).await;
+    let lent = address.headers.values().next().map(|header| header.variable.as_str());
+    let standing = web.standing(&address.url, address.private, lent).await;
     let (client, url) = standing.map_err(|error| match error.is_refusal() {
         true => ConnectError::Refused(error.sentence()),
         false => ConnectError::Http { problem: error.sentence() },

@@ -134,6 +134,9 @@ pub enum ConnectError {
     /// What it lists cannot be pinned or compared.
     #[error("what the server offers is refused: {0}")]
     Tools(#[from] ToolSetError),
+    /// What it lists has a secret in it that it was sent, which would be written down.
+    #[error("what the server offers is refused: it repeats a credential that it was sent")]
+    Repeats,
     /// It offers too much.
     #[error("the server offers more than {TOOLS} tools, or lists them on more than {PAGES} pages")]
     TooMany,

@@ -10,6 +10,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::address;
 use super::connection::{ConnectError, Connection, Offered, Wire};
+use super::secrets::Secrets;
 use super::server::{Reached, Server, ServerProgram};
 use super::tool_set::ToolSet;
 use crate::process::{Job, Processes, limit_of};
@@ -57,9 +58,19 @@ impl Connections {
     ///
     /// When it cannot be started, does not speak the protocol, or offers what cannot be pinned.
     pub async fn discover(&self, server: &Server) -> Result<(ToolSet, Vec<Value>), ConnectError> {
-        let connection = self.start(server).await?;
-        let Offered { set, listed } = &*connection.offered(startup(server)).await?;
+        let secrets = self.secrets(server);
+        let offered = async { self.start(server).await?.offered(startup(server)).await };
+        let offered = offered.await.map_err(|error| secrets.error(error))?;
+        let Offered { set, listed } = &*offered;
+        if secrets.are_in(listed) {
+            return Err(ConnectError::Repeats);
+        }
         Ok((set.clone(), listed.clone()))
+    }
+
+    /// What the server is sent that nobody else is told.
+    pub(super) fn secrets(&self, server: &Server) -> Secrets {
+        Secrets::of(server, |name| self.processes.variable(name))
     }
 
     /// The connection to the server, which is opened where there is none that still stands.

@@ -128,10 +128,11 @@ impl Tool for Wrapped {
         };
         let params =
             CallToolRequestParams::new(self.wrapper.tool.clone()).with_arguments(arguments);
-        match self.called(params, told).await {
+        let secrets = self.connections.secrets(&self.wrapper.server);
+        secrets.output(match self.called(params, &secrets.kept_from(told)).await {
             Ok(output) => output,
             Err(error) => failed(&self.wrapper.server.name, &error),
-        }
+        })
     }
 }
 

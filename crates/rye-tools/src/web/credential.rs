@@ -226,29 +226,36 @@ impl Lent {
 
     /// The text without the secret, should whoever got it repeat it, in small letters as hosts and types are told too.
     pub(super) fn taken_from(&self, text: &str) -> String {
-        let secret = self.secret.as_str();
-        let encoded = Zeroizing::new(super::template::encoded(secret));
-        let escaped = Zeroizing::new(Value::from(secret).to_string());
-        let escaped = escaped.get(1..escaped.len() - 1).unwrap_or(secret);
-        let instead = format!("[credential {}]", self.name);
-        [secret, encoded.as_str(), escaped]
-            .into_iter()
-            .fold(text.to_owned(), |text, one| replaced(&text, one, &instead))
+        taken(text, &self.secret, &self.name)
     }
 
     /// The same for every text in a value.
     pub(super) fn taken_from_value(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => self.taken_from(&text).into(),
-            Value::Array(all) => all.into_iter().map(|one| self.taken_from_value(one)).collect(),
-            Value::Object(all) => {
-                let pair = |(name, one): (String, Value)| {
-                    (self.taken_from(&name), self.taken_from_value(one))
-                };
-                Value::Object(all.into_iter().map(pair).collect::<Map<_, _>>())
-            }
-            plain => plain,
+        taken_of_value(value, &|text| self.taken_from(text))
+    }
+}
+
+/// The text without the secret of that name, however it is written.
+pub(crate) fn taken(text: &str, secret: &str, name: &str) -> String {
+    let encoded = Zeroizing::new(super::template::encoded(secret));
+    let escaped = Zeroizing::new(Value::from(secret).to_string());
+    let escaped = escaped.get(1..escaped.len() - 1).unwrap_or(secret);
+    let instead = format!("[credential {name}]");
+    [secret, encoded.as_str(), escaped]
+        .into_iter()
+        .fold(text.to_owned(), |text, one| replaced(&text, one, &instead))
+}
+
+/// The value with something else in place of each of its texts, names of members among them.
+pub(crate) fn taken_of_value(value: Value, taken: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => taken(&text).into(),
+        Value::Array(all) => all.into_iter().map(|one| taken_of_value(one, taken)).collect(),
+        Value::Object(all) => {
+            let pair = |(name, one): (String, Value)| (taken(&name), taken_of_value(one, taken));
+            Value::Object(all.into_iter().map(pair).collect::<Map<_, _>>())
         }
+        plain => plain,
     }
 }
 

@@ -23,7 +23,7 @@ pub const MAX_REDIRECTS: usize = 5;
 #[derive(Debug)]
 pub struct Web {
     rules: WebRules,
-    names: Arc<dyn Names>,
+    pub(super) names: Arc<dyn Names>,
     variables: Variables,
     /// Reading the machine's certificates takes a while, so it is done for the first secure connection.
     tls: OnceLock<ClientConfig>,
@@ -153,15 +153,8 @@ impl Web {
         sent.map_err(|error| WebError::broken(place.origin.host(), error))
     }
 
-    /// A client that reaches the place alone, at the addresses that it has now.
-    #[cfg(feature = "mcp")]
-    pub(super) async fn client_of(&self, place: &Place) -> Result<Client, WebError> {
-        let addresses = place.addresses(self.names.as_ref()).await?;
-        self.client(place, &addresses)
-    }
-
     /// A client that knows these addresses and no others: no resolver, no proxy, no redirects, no cookies.
-    fn client(&self, place: &Place, addresses: &[IpAddr]) -> Result<Client, WebError> {
+    pub(super) fn client(&self, place: &Place, addresses: &[IpAddr]) -> Result<Client, WebError> {
         let host = place.url.host_str().unwrap_or_default();
         let addresses: Vec<SocketAddr> = addresses
             .iter()

@@ -21,7 +21,7 @@ use crate::arena::{Arena, permit};
 
 const SECRET: &str = "tok-5f2e";
 
-/// Names that lead to this machine first and to nowhere afterwards, as whoever owns a name can have it.
+/// Names that lead to this machine first and elsewhere afterwards, as whoever owns a name can have it.
 #[derive(Debug, Default)]
 struct Rebound(Mutex<Vec<String>>);
 
@@ -30,7 +30,11 @@ impl Names for Rebound {
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let mut asked = self.0.lock().unwrap();
         asked.push(host.to_owned());
-        let address = if asked.len() == 1 { "127.0.0.1" } else { "127.0.0.9" };
+        let address = match asked.len() {
+            1 => "127.0.0.1",
+            2 => "127.0.0.9",
+            _ => "192.0.2.1",
+        };
         Ok(vec![address.parse().unwrap()])
     }
 }
@@ -137,6 +141,58 @@ async fn headers_have_the_values_of_variables_and_nothing_prints_them() {
     let unset = with(&[("Authorization", ServerHeader::bearer("UNSET"))]);
     let message = "server `far`: the variable `UNSET`, which the server is handed, is not set";
     assert_eq!(error(&unset.call(json!({})).await), message);
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_what_it_was_sent_is_not_told_on() {
+    let remote = on_call(|seen, stream| {
+        let given = seen.header("authorization").unwrap_or_default();
+        let told = json!({ "progressToken": seen.body["params"]["_meta"]["progressToken"], "progress": 1, "message": given });
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": told });
+        let result =
+            json!({ "content": [], "structuredContent": { given: [given.to_ascii_uppercase()] } });
+        let said = json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result });
+        stream_of(stream, &format!("data: {told}\n\ndata: {said}\n\n"));
+    });
+    let with = |address: &mut ServerAddress| {
+        let header = ServerHeader::bearer("TOKEN");
+        address.headers = BTreeMap::from([("Authorization".to_owned(), header)]);
+    };
+    let said = place(&remote.url(), with).call(json!({})).await;
+    let hidden = "Bearer [credential TOKEN]";
+    assert_eq!(said.content, json!({ hidden: [hidden.replace("Bearer", "BEARER")] }));
+    let refuses = on_call(|seen, stream| {
+        status(stream, "418 No", "text/plain", seen.header("authorization").unwrap_or_default());
+    });
+    let failed = place(&refuses.url(), with).call(json!({})).await;
+    assert!(error(&failed).ends_with("Bearer [credential TOKEN]"), "{failed:?}");
+    let lists = Remote::new(|seen, stream| match seen.method() {
+        "tools/list" => {
+            let tools = answers::tools(seen.header("authorization").unwrap_or_default());
+            json_of(stream, &seen.body["id"], &json!({ "tools": tools }), &[]);
+        }
+        _ => polite(seen, stream),
+    });
+    let place = place(&lists.url(), with);
+    let refused = place.connections.discover(&place.server).await.unwrap_err().to_string();
+    assert!(refused.ends_with("it repeats a credential that it was sent"), "{refused}");
+}
+
+/// The names of this machine are somebody's to decide, too.
+#[tokio::test]
+async fn no_secret_goes_in_clear_text_to_where_a_name_of_this_machine_leads() {
+    // After two answers, these lead elsewhere.
+    let names = Arc::<Rebound>::default();
+    names.0.lock().unwrap().extend(["localhost".to_owned(), "localhost".to_owned()]);
+    let with = |address: &mut ServerAddress| {
+        let header = ServerHeader::bearer("TOKEN");
+        address.headers = BTreeMap::from([("Authorization".to_owned(), header)]);
+    };
+    let remote = Remote::new(polite);
+    let url = format!("http://localhost:{}/mcp", remote.port);
+    let refused = place_by(&url, WebRules::default(), &names, with).call(json!({})).await;
+    assert_eq!(refused.status, ToolStatus::Refused, "{refused:?}");
+    assert_eq!(remote.methods(), Vec::<String>::new());
 }
 
 #[tokio::test]
