@@ -29,7 +29,9 @@ pub(super) fn run(
 ) -> Result<(), String> {
     // A sandbox has a folder for temporary files of its own, in which nothing of a checkout among temporary files is seen.
     if root.starts_with(std::env::temp_dir()) {
-        put(&place.home.join(".ai/config/agent/processes.yaml"), "sandbox: off\n")?;
+        let file = place.home.join(".ai/config/agent/processes.yaml");
+        put(&file, "sandbox: off\n")?;
+        rye.output(&["sign", &text(&file), "--user-space", &text(&place.home)])?;
     }
     for server in servers {
         let wrapped = Wrapped { rye, place, server };
