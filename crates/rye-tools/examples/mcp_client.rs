@@ -43,11 +43,15 @@ fn calls(listed: &[Value]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     if let Some(wanted) = wanted["toolCalls"].as_array() {
         return Ok(wanted.iter().map(|call| (name(call), call["arguments"].clone())).collect());
     }
+    // A tool that takes a schema is shown what came of the first tool's.
+    let came = listed.first().map(|tool| tool["inputSchema"].clone()).unwrap_or_default();
+    let value = |(name, schema): (&String, &Value)| match name.as_str() {
+        "schema" => (name.clone(), came.clone()),
+        _ => (name.clone(), some(schema)),
+    };
     let call = |tool: &Value| {
         let places = tool["inputSchema"]["properties"].as_object();
-        let filled = places.into_iter().flatten();
-        let filled: Map<String, Value> =
-            filled.map(|(name, schema)| (name.clone(), some(schema))).collect();
+        let filled: Map<String, Value> = places.into_iter().flatten().map(value).collect();
         (name(tool), filled.into())
     };
     Ok(listed.iter().map(call).collect())
