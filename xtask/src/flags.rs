@@ -1,6 +1,6 @@
 //! What was typed after `cargo xtask`, as a value.
 
-use crate::{fuzz, generated::Mode, prompts};
+use crate::{fuzz, generated::Mode, prompts, soak};
 
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -20,6 +20,8 @@ Usage: cargo xtask TASK
                       nobody here wrote
   bench               the whole program beside a Python interpreter with a YAML parser
   bench thread        what a thread costs beside its model, against a server that answers at once
+  soak [--kills N]    cut threads at every byte, take their power at every use of the store, and kill N programs (100) of
+                      each of two sorts (not part of `ci`)
   book                build the guide of docs/ into target/book
   ci                  everything that has to pass, in order, with times";
 
@@ -38,6 +40,7 @@ pub(crate) enum Task {
     Mcp,
     Prompts(prompts::Request),
     Sdk,
+    Soak(soak::Request),
     Tidy,
 }
 
@@ -59,6 +62,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["mcp"] => Ok(Task::Mcp),
         ["prompts", words @ ..] => Ok(Task::Prompts(prompts::Request::of(words))),
         ["sdk"] => Ok(Task::Sdk),
+        ["soak", words @ ..] => soak::Request::parse(words).map(Task::Soak),
         ["tidy"] => Ok(Task::Tidy),
         other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
     }

@@ -21,6 +21,7 @@ mod fuzz;
 mod mcp;
 mod prompts;
 mod sdk;
+mod soak;
 mod tidy;
 
 mod generated;
@@ -55,6 +56,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::Mcp => mcp::run(root),
         Task::Prompts(request) => prompts::run(root, &request),
         Task::Sdk => sdk::run(root),
+        Task::Soak(request) => soak::run(root, request),
         Task::Tidy => tidy::run(root),
         Task::Help => {
             println!("{}", flags::HELP);

@@ -122,11 +122,6 @@ impl Home {
         Self { store: Arc::clone(&self.store), ..there }
     }
 
-    /// How many bytes were written, by all threads together.
-    pub(crate) fn written(&self) -> usize {
-        self.store.log.lock().unwrap().iter().map(|(_, lines)| lines.len()).sum()
-    }
-
     /// After how many bytes a record is whole, none included.
     pub(crate) fn ends(&self) -> Vec<usize> {
         let log = self.store.log.lock().unwrap();

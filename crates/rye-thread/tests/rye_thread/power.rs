@@ -10,7 +10,7 @@ use rye_thread::{Cancel, Nanos, SpendLimit, ThreadId};
 use serde_json::Value;
 
 use crate::doubles::thread_id;
-use crate::world::{EVERY, World, outcome, visible};
+use crate::world::{EVERY, World, outcome, progress, visible};
 
 /// What was done to the money.
 #[derive(Clone)]
@@ -221,8 +221,14 @@ async fn check(world: impl Fn() -> World) {
             assert!(asked(&before) + asked(&world) <= sent, "{uses} {undone} {lost}");
         }
         uses += if EVERY { 1 } else { 13 };
+        if EVERY && uses.is_multiple_of(25) {
+            progress(&format!("the power went at {uses} uses of the store, five losses each"));
+        }
     }
     assert!(60 < uses, "{uses}");
+    progress(&format!(
+        "the power went at {uses} uses of the store: all went on, every account right"
+    ));
 }
 
 /// How many requests may have been sent, and what they cost at the most, by the transcript.

@@ -12,7 +12,7 @@ use rye_thread::{
 use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
-use crate::world::{EVERY, World, count, outcome, visible};
+use crate::world::{EVERY, World, count, outcome, progress, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
 #[tokio::test]
@@ -83,6 +83,9 @@ async fn cut_inside_a_record_it_is_cut_before_it() {
         assert_eq!(reading.torn, (kept < cut).then_some(kept..cut), "cut at {cut}");
         assert_eq!(world.bytes(), &bytes[..kept], "cut at {cut}");
         drop(journal);
+        if EVERY && cut.is_multiple_of(5_000) {
+            progress(&format!("a thread without children opened at byte {cut} of {}", bytes.len()));
+        }
     }
 }
 
@@ -280,6 +283,9 @@ async fn whenever_the_power_goes_it_ends_the_same() {
         uses += if EVERY { 1 } else { 17 };
     }
     assert!(100 < uses, "{uses}");
+    progress(&format!(
+        "the store was gone after each of {uses} uses: all went on, nothing settled is lost"
+    ));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::doubles::{Thread, call, calls, returns, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
-use crate::world::{EVERY, World, count, outcome, visible};
+use crate::world::{EVERY, World, count, outcome, progress, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
 fn receipts(home: &Home, threads: &[ThreadId]) -> Vec<String> {
@@ -77,40 +77,62 @@ impl Whole {
         assert_eq!(left, (Nanos::ZERO, Nanos::ZERO), "cut at {bytes}");
     }
 
-    /// The same at each of these places, on all processors.
-    fn check_all(&self, places: &[usize]) {
-        let next = AtomicUsize::new(0);
+    /// The same after every record of whichever thread, on all processors.
+    fn check_all(&self) {
+        let (places, next) = (self.home.ends(), AtomicUsize::new(0));
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let (runtime, folders) = (runtime.unwrap(), self.home.elsewhere());
-            while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(place) = places.get(number) else { break };
                 runtime.block_on(self.check(&folders, *place));
+                if number.is_multiple_of(50) {
+                    progress(&format!("resumed after {number} of {} records", places.len()));
+                }
             }
         };
         on_all_processors(&work);
         assert!(places.len() <= next.load(Ordering::Relaxed));
+        progress(&format!(
+            "resumed after each of {} records: the same end, no effect twice, settled + reserved within the cap",
+            places.len()
+        ));
     }
 
     /// Cut inside of a record, wherever that is, a journal is opened as the one that ends before it, byte for byte: what goes
-    /// on from there is what goes on from the end of a record. Looked at are every `step` bytes.
+    /// on from there is what goes on from the end of a record, which is looked at by [`Whole::check_all`]. Looked at are every
+    /// `step` bytes.
     fn check_openings(&self, step: usize) {
+        let cuts = AtomicUsize::new(0);
         for thread in &self.threads {
-            let bytes = self.home.store.journal(thread).unwrap();
-            let next = AtomicUsize::new(0);
+            let (next, bytes) = (AtomicUsize::new(0), self.home.store.journal(thread).unwrap());
             on_all_processors(&|| {
                 loop {
                     let cut = next.fetch_add(step, Ordering::Relaxed);
                     if bytes.len() < cut {
                         break;
                     }
-                    let kept = bytes[..cut].iter().rposition(|byte| *byte == b'\n');
-                    let kept = kept.map_or(0, |end| end + 1);
-                    let (opened, torn) = self.home.opened(thread, &bytes[..cut]);
-                    assert_eq!(opened, &bytes[..kept], "{thread} cut at {cut}");
-                    assert_eq!(torn, (kept < cut).then_some(kept..cut), "{thread} cut at {cut}");
+                    self.check_opening(thread, &bytes, cut);
+                    if cuts.fetch_add(1, Ordering::Relaxed).is_multiple_of(5_000) {
+                        progress(&format!("{thread} opened at byte {cut} of {}", bytes.len()));
+                    }
                 }
             });
         }
+        let (threads, cuts) = (self.threads.len(), cuts.into_inner());
+        progress(&format!(
+            "{threads} transcripts opened at {cuts} bytes, each as the record before ended"
+        ));
+    }
+
+    #[track_caller]
+    fn check_opening(&self, thread: &ThreadId, bytes: &[u8], cut: usize) {
+        let kept = bytes[..cut].iter().rposition(|byte| *byte == b'\n');
+        let kept = kept.map_or(0, |end| end + 1);
+        let (opened, torn) = self.home.opened(thread, &bytes[..cut]);
+        assert_eq!(opened, &bytes[..kept], "{thread} cut at {cut}");
+        assert_eq!(torn, (kept < cut).then_some(kept..cut), "{thread} cut at {cut}");
     }
 }
 
@@ -127,18 +149,13 @@ fn whole(turns: Vec<Vec<ToolCall>>, children: u64) -> Whole {
     runtime.block_on(Whole::new(Home::new(turns), children))
 }
 
-/// Where a journal was cut after a record of any thread, or at every byte.
-fn places(whole: &Whole) -> Vec<usize> {
-    if EVERY { (0..=whole.home.written()).collect() } else { whole.home.ends() }
-}
-
 /// Twenty turns and six children.
 #[test]
 fn cut_anywhere_a_tree_ends_the_same() {
     let whole = whole(many_turns(), 6);
     assert!(whole.outcome.contains(" 20 "), "{}", whole.outcome);
-    whole.check_openings(if EVERY { 1 } else { 211 });
-    whole.check_all(&places(&whole));
+    whole.check_openings(if EVERY { 1 } else { 97 });
+    whole.check_all();
 }
 
 /// Few turns and two children, opened at every byte.
@@ -146,7 +163,7 @@ fn cut_anywhere_a_tree_ends_the_same() {
 fn cut_anywhere_a_small_tree_ends_the_same() {
     let whole = whole(few_turns(), 2);
     whole.check_openings(1);
-    whole.check_all(&places(&whole));
+    whole.check_all();
 }
 
 /// Children that are done as soon as they are started.

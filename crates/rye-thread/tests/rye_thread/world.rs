@@ -58,6 +58,14 @@ impl Provider for Model {
 /// Built with `RYE_EVERY_BYTE` in the environment, the tests cut at every byte and at every use of the store.
 pub(crate) const EVERY: bool = option_env!("RYE_EVERY_BYTE").is_some();
 
+/// Tells who has everything cut how far a test of minutes has come.
+#[expect(clippy::print_stderr, reason = "nobody waits for minutes without a sign of life")]
+pub(crate) fn progress(told: &str) {
+    if EVERY {
+        eprintln!("{told}");
+    }
+}
+
 /// Twenty turns: calls of every effect, alone and together, one that is refused, a text without outputs, and the outputs.
 pub(crate) fn turns() -> Vec<Vec<ToolCall>> {
     let mut turns: Vec<Vec<ToolCall>> = (0..18)

@@ -16,6 +16,14 @@ const KILLS: Option<&str> = option_env!("RYE_KILLS");
 
 const STEPS: usize = 20;
 
+/// Tells who has many killed how far it has come.
+#[expect(clippy::print_stderr, reason = "nobody waits for minutes without a sign of life")]
+fn progress(what: &str, killed: u64, kills: u64) {
+    if KILLS.is_some() && (killed == kills || killed.is_multiple_of(10)) {
+        eprintln!("{what}: {killed} of {kills} killed, all resumed, nothing done twice or lost");
+    }
+}
+
 /// A directive that writes many files in turn.
 fn writer() -> String {
     let steps: String = (0..STEPS)
@@ -103,6 +111,7 @@ fn a_killed_thread_is_resumed() {
         }
         let verified = session.rye("threads verify --trust TRUST");
         assert!(verified.contains("ok       many-"), "at {length}: {verified}");
+        progress("threads", interrupted, kills);
     }
 }
 
@@ -252,5 +261,6 @@ fn a_killed_tree_is_resumed() {
         check_tree(&session, length);
         let verified = session.rye("threads verify --trust TRUST");
         assert_eq!(verified.matches("ok       ").count(), 6, "at {length}: {verified}");
+        progress("trees of six, and their money", interrupted, kills);
     }
 }

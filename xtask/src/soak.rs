@@ -1,0 +1,69 @@
+//! `cargo xtask soak`: threads that are cut, lose their power and are killed, everywhere and not only here and there.
+
+use std::{path::Path, time::Instant};
+
+use crate::process;
+
+/// How much is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// How many programs are killed in each of the two tests that do so.
+    pub(crate) kills: u32,
+}
+
+impl Request {
+    /// Reads `[--kills N]`.
+    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+        match words {
+            [] => Ok(Self { kills: 100 }),
+            ["--kills", kills] => match kills.parse() {
+                Ok(kills @ 1..) => Ok(Self { kills }),
+                _ => Err(format!("`{kills}` is no number of programs to kill")),
+            },
+            other => Err(format!("`soak` takes `--kills N` and not `{}`", other.join(" "))),
+        }
+    }
+}
+
+/// Everything that a test cuts only here and there: what is looked at is chosen when the tests are built.
+pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
+    let kills = request.kills.to_string();
+    let steps = [
+        (
+            "cut at every byte, without power at every use of the store",
+            ("RYE_EVERY_BYTE", "1"),
+            CUTS,
+        ),
+        ("programs killed", ("RYE_KILLS", kills.as_str()), KILLS),
+    ];
+    for (told, variable, line) in steps {
+        println!("== {told}");
+        let began = Instant::now();
+        process::run(root, &[variable], line)?;
+        println!("== {told}: all held, {:.0} s", began.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+const CUTS: &str = "cargo test --quiet --package rye-thread --test rye_thread -- --nocapture cut_anywhere cut_inside \
+                    whatever_the_power whenever_the_power";
+const KILLS: &str = "cargo test --quiet --package rye --test cli -- --nocapture killing::";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_kills_is_read() {
+        let rows = [
+            (vec![], Ok(Request { kills: 100 })),
+            (vec!["--kills", "7"], Ok(Request { kills: 7 })),
+            (vec!["--kills", "0"], Err("`0` is no number of programs to kill".to_owned())),
+            (vec!["--kills", "x"], Err("`x` is no number of programs to kill".to_owned())),
+            (vec!["--all"], Err("`soak` takes `--kills N` and not `--all`".to_owned())),
+        ];
+        for (words, expected) in rows {
+            assert_eq!(Request::parse(&words), expected, "{words:?}");
+        }
+    }
+}
