@@ -1,6 +1,7 @@
 //! Threads that start threads, on real files, with no model.
 
 mod cancelling;
+mod continuing;
 
 use rye::RunReport;
 use rye::thread::{Decision, ThreadId, ThreadState};

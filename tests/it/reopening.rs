@@ -167,7 +167,7 @@ async fn a_child_of_a_continuation_goes_on_alone() {
     assert_ne!(child, report.thread);
     scratch.decide(&child, Decision::Approved);
     let alone = scratch.resume(&child).await.unwrap();
-    assert_eq!(alone.thread, child);
+    assert_eq!(alone.continues, [child], "a turn fills its window, too");
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
 }
 

@@ -114,16 +114,6 @@ impl Hooks {
         Self { hooks, texts, about, is_continuation: false }
     }
 
-    /// The same without those that have a full conversation go on in another thread.
-    #[must_use]
-    pub fn never_continuing(mut self) -> Self {
-        self.hooks.retain(|hook| {
-            hook.event != HookEvent::ContextLimitReached
-                || hook.effect != Some(HookEffect::Continue)
-        });
-        self
-    }
-
     /// The same for a thread that goes on where another one left off: it begins with
     /// [`HookEvent::ThreadContinued`] instead of [`HookEvent::ThreadStarted`].
     #[must_use]

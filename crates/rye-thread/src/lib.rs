@@ -78,9 +78,9 @@ pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
 pub use self::drive::{
-    Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext, Replayed,
-    ResumeError, Resumed, drive, first_request, handed_over, pending_approval, replay, resume,
-    settle_left, spawned_children,
+    DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext,
+    Replayed, ResumeError, Resumed, decided_approval, drive, first_request, handed_over,
+    pending_approval, replay, resume, settle_left, spawned_children,
 };
 pub use self::history::History;
 pub use self::hooks::{

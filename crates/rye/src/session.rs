@@ -36,6 +36,7 @@ use std::sync::{Arc, PoisonError};
 use std::{fs, io};
 
 use rye_sign::SigningKey;
+use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::LocalStore;
 use rye_thread::{
     Journal, Limits, Opening, Outcome, OutputContract, Palette, Registry, ResumeError, Run,
@@ -153,6 +154,16 @@ impl Rye {
     /// Runs one thread, and not those that go on with its conversation.
     async fn begin(&self, request: &RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
+        self.begin_with(request, host, key).await
+    }
+
+    /// The same, signed with this key.
+    async fn begin_with(
+        &self,
+        request: &RunRequest,
+        host: Host<'_>,
+        key: Arc<SigningKey>,
+    ) -> Result<RunReport, RunError> {
         match prepare(self, request, &host, &key) {
             Ok(prepared) => Box::pin(self.driven(prepared, request, host, key)).await,
             Err(source) => Err(self.failed(Box::new(source), request, &host, key)),
@@ -169,6 +180,7 @@ impl Rye {
         let store = self.store(&prepared.threads)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
+        store.open_account(begun.journal.record()).map_err(stored)?;
         let tended = Box::pin(self.tended(&request.thread, begun, &host, &store, key)).await;
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
@@ -308,6 +320,21 @@ impl Store {
         let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
         let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
+    }
+
+    /// Opens the account of a thread that another one started, below that one's, or below the one whose conversation it goes on
+    /// with; or finds it.
+    fn open_account(&self, record: &ThreadRecord) -> Result<(), LedgerError> {
+        let Some(parent) = &record.parent else { return Ok(()) };
+        let payer = record.continues.as_ref().unwrap_or(parent);
+        self.threads.open_child(payer, &record.thread, record.limits.spend).map(drop)
+    }
+
+    /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and a child is listed
+    /// before this is asked, so that one of the two finds it.
+    fn has_ended(&self, thread: &ThreadId) -> bool {
+        let listed = self.registry.show(thread).ok().flatten();
+        listed.is_some_and(|row| row.state.is_final())
     }
 
     /// Whether the thread has got as far as to have a record.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
 use crate::transcript::{Reading, Record};
-use crate::{ApprovalReason, ApprovalRequest};
+use crate::{ApprovalReason, ApprovalRequest, Decision, Moment};
 
 /// The call that waits for a decision, as the transcript holds it; `None` when none does.
 #[must_use]
@@ -20,6 +20,31 @@ pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
     ];
     let last = reading.records.iter().rev().find(|it| decisive.contains(&it.event.as_str()))?;
     (last.event == "approval_requested").then(|| request(last)).flatten()
+}
+
+/// What somebody said about the call that a thread waits with, where nothing has happened since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecidedApproval {
+    /// The tool that was called.
+    pub item_id: String,
+    /// What they said.
+    pub decision: Decision,
+    /// How they were asked, such as `command`.
+    pub by: String,
+    /// When.
+    pub at: Moment,
+}
+
+/// The decision that a thread has and did not act on yet, as the transcript holds it; `None` when there is none.
+#[must_use]
+pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
+    let says_nothing = |it: &&Record| ["checkpoint", "thread_resumed"].contains(&it.event.as_str());
+    let mut records = reading.records.iter().rev().skip_while(says_nothing);
+    let last = records.next().filter(|record| record.event == "approval_decided")?;
+    let DecidedWire { decision, by } = serde_json::from_str(last.payload.get()).ok()?;
+    let item_id = request(records.find(|record| record.event == "approval_requested")?)?.item_id;
+    Some(DecidedApproval { item_id, decision: decision.parse().ok()?, by, at: last.at })
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be
@@ -39,6 +64,12 @@ fn request(record: &Record) -> Option<ApprovalRequest> {
     let reason = reasons.into_iter().find(|reason| reason.as_str() == wire.reason)?;
     let Wire { call_id, item_id, arguments, .. } = wire;
     Some(ApprovalRequest::new(&record.thread, &call_id, &item_id, &arguments, reason))
+}
+
+#[derive(Deserialize)]
+struct DecidedWire {
+    decision: String,
+    by: String,
 }
 
 #[derive(Deserialize)]

@@ -77,18 +77,22 @@ fn end(event: &Event) -> String {
         Event::ThreadComplete { outputs, turns, cost, .. } => {
             let outputs = outputs.clone().map(|it| fenced("json", &pretty(&Value::Object(it))));
             let outputs = outputs.map_or(String::new(), |text| text + "\n");
-            section("Completed", &format!("{outputs}{turns} turns, {cost}"))
+            section("Completed", &format!("{outputs}{}, {cost}", counted(*turns)))
         }
         Event::ThreadContinued { next, turns, cost, .. } => {
-            section("Continued", &format!("Goes on as `{next}`.\n\n{turns} turns, {cost}"))
+            section("Continued", &format!("Goes on as `{next}`.\n\n{}, {cost}", counted(*turns)))
         }
         Event::ThreadError { state, failure, turns, cost, .. } => {
             let why = failure.as_ref();
             let why = why.map_or(String::new(), |Failure { message, .. }| format!("{message}\n\n"));
-            section(&format!("Ended: {state}"), &format!("{why}{turns} turns, {cost}"))
+            section(&format!("Ended: {state}"), &format!("{why}{}, {cost}", counted(*turns)))
         }
         _ => String::new(),
     }
+}
+
+fn counted(turns: u64) -> String {
+    format!("{turns} turn{}", if turns == 1 { "" } else { "s" })
 }
 
 fn section(title: &str, body: &str) -> String {

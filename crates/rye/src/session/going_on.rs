@@ -75,7 +75,7 @@ impl Rye {
     }
 
     /// The request for the thread that continues this one.
-    fn successor(&self, thread: &ThreadId) -> Result<RunRequest, ContinueError> {
+    pub(super) fn successor(&self, thread: &ThreadId) -> Result<RunRequest, ContinueError> {
         let threads = self.threads().ok_or(ContinueError::NoProject)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
         let unrepeatable = |problem| ContinueError::Unrepeatable { problem };
@@ -122,7 +122,7 @@ impl Rye {
     }
 
     /// Whether anything can have happened in a thread: one that could not be prepared has a record and did nothing.
-    fn has_begun(
+    pub(super) fn has_begun(
         &self,
         threads: &Path,
         thread: &ThreadId,

@@ -84,11 +84,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, lineage)?;
     let requests = requests_at_once(resilience.as_ref())?;
     let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let mut hooks = composed.hooking.hooks(&composed)?;
-    if lineage.is_some() {
-        // Who waits for a child waits for that thread, and its money is set aside for that thread.
-        hooks = hooks.never_continuing();
-    }
+    let hooks = composed.hooking.hooks(&composed)?;
     let configs =
         [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();

@@ -6,13 +6,16 @@ mod ending;
 mod error;
 mod reopened;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::Ledger as _;
 use rye_thread::transcript::Reading;
-use rye_thread::{ApprovalRequest, Decision, ThreadId, pending_approval};
+use rye_thread::{
+    ApprovalRequest, Decision, ThreadId, ThreadState, ThreadSummary, pending_approval,
+};
 use serde_json::Map;
 
 pub use self::error::ReopenError;
@@ -21,7 +24,7 @@ use super::facts::TOKEN;
 use super::going_on::Latest;
 use super::prepare::Prepared;
 use super::programs::SANDBOX;
-use super::{Host, Lineage, RunReport, Store, begun, refuse_linked_threads};
+use super::{Host, Lineage, RunReport, RunRequest, Store, begun, own_key, refuse_linked_threads};
 use crate::Rye;
 
 const SELF_VOUCHED: &str = "the record of this thread is signed with a key of its own, which shows changes but not who wrote it; with `rye keys generate` your next threads are signed with yours";
@@ -43,14 +46,64 @@ impl Rye {
         thread: &ThreadId,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
-        let report = match self.latest(thread, &host)? {
-            Latest::Thread(last) => self.resume_one(&last, host.clone()).await?,
-            Latest::ToBegin(request) => {
-                self.make_room(&request.thread, &host)?;
-                self.begin(&request, host.clone()).await?
-            }
-        };
-        Ok(self.go_on(report, host).await?)
+        let mut report = self.resume_last(thread, &host).await?;
+        while report.outcome.state == ThreadState::Continued {
+            let mut continues = std::mem::take(&mut report.continues);
+            continues.push(report.thread.clone());
+            let next = self.resume_last(&report.thread, &host).await?;
+            report = RunReport { continues, ..next };
+        }
+        Ok(report)
+    }
+
+    /// Goes on with the last thread of a conversation, or begins the one after it.
+    async fn resume_last(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<RunReport, ReopenError> {
+        match self.latest(thread, host)? {
+            Latest::Thread(last) => self.resume_one(&last, host.clone()).await,
+            Latest::ToBegin(request) => self.begin_after(*request, host).await,
+        }
+    }
+
+    /// Begins a thread that goes on with another one's conversation, below the parent of that one.
+    async fn begin_after(
+        &self,
+        mut request: RunRequest,
+        host: &Host<'_>,
+    ) -> Result<RunReport, ReopenError> {
+        self.make_room(&request.thread, host)?;
+        let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        if let Some(before) = &request.continues {
+            let before = self.found(&threads, &before.thread)?.reading.record;
+            request.lineage = self.lineage(&before, Some((host, &key)))?;
+        }
+        let report = Box::pin(self.begin_with(&request, host.clone(), key)).await?;
+        let store = self.opened(&threads)?;
+        let parent = request.lineage.as_ref().map(|lineage| &lineage.parent);
+        let parent = self.settled(&report, parent, &store)?;
+        Ok(RunReport { parent, ..report })
+    }
+
+    /// Closes the accounts of a conversation that has ended and that another thread began; gives that one.
+    fn settled(
+        &self,
+        report: &RunReport,
+        parent: Option<&ThreadId>,
+        store: &Store,
+    ) -> Result<Option<ThreadSummary>, ReopenError> {
+        let Some(parent) = parent else { return Ok(None) };
+        let state = report.outcome.state;
+        let has_ended = state.is_final() && state != ThreadState::Continued;
+        let (mut last, mut seen) = (Some(report.thread.clone()), BTreeSet::new());
+        while let Some(thread) = last.filter(|it| has_ended && seen.insert(it.clone())) {
+            store.threads.close_child(&thread).map_err(|error| ReopenError::Store(error.into()))?;
+            last = self.found(&store.folder, &thread)?.reading.record.continues;
+        }
+        store.registry.show(parent).map_err(|error| ReopenError::Store(error.into()))
     }
 
     async fn resume_one(
@@ -63,27 +116,17 @@ impl Rye {
         let begun = self.going_on(thread, None, &host, &store, None)?;
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
-        if let Some(parent) = &parent {
-            // Its program may have ended before the child had its account below the parent's.
-            let spend = begun.journal.record().limits.spend;
-            let opened = store.threads.open_child(parent, thread, spend);
-            opened.map_err(|error| ReopenError::Store(error.into()))?;
-        }
+        // Its program may have ended before a child had its account below the parent's.
+        let opened = store.open_account(begun.journal.record());
+        opened.map_err(|error| ReopenError::Store(error.into()))?;
         let (outcome, warnings) =
             Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
             })?;
-        if parent.is_some() && outcome.state.is_final() {
-            store.threads.close_child(thread).map_err(|error| ReopenError::Store(error.into()))?;
-        }
         let (thread, continues) = (thread.clone(), Vec::new());
-        let parent = match parent {
-            Some(parent) => {
-                store.registry.show(&parent).map_err(|error| ReopenError::Store(error.into()))?
-            }
-            None => None,
-        };
-        Ok(RunReport { thread, folder, outcome, warnings, parent, continues })
+        let report = RunReport { thread, folder, outcome, warnings, parent: None, continues };
+        let parent = self.settled(&report, parent.as_ref(), &store)?;
+        Ok(RunReport { parent, ..report })
     }
 
     /// A thread that can go on from where it is, prepared anew and held against what it rested on.
@@ -135,7 +178,7 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// When no call waits, the record was changed, or another program drives the thread.
+    /// When no call waits or somebody has decided on it, the record was changed, or another program drives the thread.
     pub fn decide(
         &self,
         thread: &ThreadId,
@@ -146,6 +189,9 @@ impl Rye {
         reopened.refuse_foreign(host)?;
         let (state, now) = (reopened.record.state, host.clock.now());
         let store = self.opened(&reopened.threads)?;
+        if let Some(decided) = reopened.decided {
+            return Err(ReopenError::Decided { thread: thread.clone(), decided });
+        }
         if reopened.asked.is_none() {
             let (thread, below) = (thread.clone(), self.waiting_below(thread, &store)?);
             return Err(match below.is_empty() {

@@ -5,7 +5,7 @@ mod below;
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
-use rye::thread::transcript::Event;
+use rye::thread::transcript::{Event, Target};
 use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId};
 use serde_json::Value;
 
@@ -166,8 +166,7 @@ fn line(event: &Event) -> Option<String> {
         Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
         Event::AssistantText { text } => Some(indented(text)),
         Event::ToolCallStart { name, arguments, target, .. } => {
-            // One palette name may stand for many tools.
-            let name = target.as_ref().map_or(name, |target| &target.item_id);
+            let (name, arguments) = called(name, arguments, target.as_ref());
             Some(format!("  {name} {}", short(arguments)))
         }
         Event::SpawnChild(spawn) => {
@@ -195,6 +194,24 @@ fn line(event: &Event) -> Option<String> {
         _ => None,
     }
 }
+
+/// The tool that a call means, with its own arguments: one palette name may stand for many tools. Outputs that are returned
+/// are no tool of the palette, so that nothing but the arguments says so.
+fn called<'a>(
+    name: &'a str,
+    arguments: &'a Value,
+    target: Option<&'a Target>,
+) -> (&'a str, &'a Value) {
+    match (target, arguments["item_id"].as_str()) {
+        (Some(target), _) => (&target.item_id, arguments),
+        (None, Some(item_id)) if name == EXECUTE => {
+            (item_id, arguments.get("parameters").unwrap_or(&Value::Null))
+        }
+        _ => (name, arguments),
+    }
+}
+
+const EXECUTE: &str = "rye_execute";
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")

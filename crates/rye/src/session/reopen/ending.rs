@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::{Claim, Store as _};
-use rye_thread::{JournalError, Moment, ThreadId, settle_left};
+use rye_thread::{JournalError, Moment, ThreadId, ThreadSummary, settle_left};
 
 use super::ReopenError;
 use crate::Rye;
@@ -33,9 +33,8 @@ impl Rye {
         }
         // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
         // ended before: whoever ended them may have got no further.
-        let below: Vec<ThreadId> =
-            self.below(thread, &store)?.into_iter().map(|row| row.thread).collect();
-        for each in below.iter().rev().chain([thread]) {
+        let below = lowest_first(&self.below(thread, &store)?);
+        for each in below.iter().chain([thread]) {
             match store.threads.close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
                 Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
@@ -96,4 +95,19 @@ impl Rye {
         journal.cancel(spent.unwrap_or(recorded), now)?;
         Ok(())
     }
+}
+
+/// Threads below others first, and of those beside each other the newest: one that goes on with a conversation has its account
+/// in that of the one before it.
+fn lowest_first(below: &[ThreadSummary]) -> Vec<ThreadId> {
+    let depth = |row: &ThreadSummary| {
+        let above = |row: &&ThreadSummary| {
+            below.iter().find(|above| row.parent.as_ref() == Some(&above.thread))
+        };
+        std::iter::successors(Some(row), |row| above(row)).take(below.len()).count()
+    };
+    let mut ranked: Vec<(usize, &ThreadId)> =
+        below.iter().map(|row| (depth(row), &row.thread)).collect();
+    ranked.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+    ranked.into_iter().map(|(_, thread)| thread.clone()).collect()
 }

@@ -1,6 +1,6 @@
 //! Why a thread is not opened again.
 
-use rye_thread::{JournalError, ResumeError, ThreadId, ThreadState};
+use rye_thread::{DecidedApproval, JournalError, ResumeError, ThreadId, ThreadState};
 
 use crate::ThreadReadError;
 use crate::outcome::Class;
@@ -38,6 +38,17 @@ pub enum ReopenError {
         thread: ThreadId,
         /// The threads below it whose calls wait, each with the item that it calls.
         below: Vec<(ThreadId, String)>,
+    },
+    /// Somebody has decided on the call that it waited with.
+    #[error(
+        "the call of `{}` that thread `{thread}` waits with was {} already ({}, {}); `rye resume {thread}` goes on",
+        .decided.item_id, .decided.decision, .decided.by, .decided.at
+    )]
+    Decided {
+        /// The thread.
+        thread: ThreadId,
+        /// What they said, and when.
+        decided: DecidedApproval,
     },
     /// Its journal cannot be used, or another program drives it.
     #[error(transparent)]

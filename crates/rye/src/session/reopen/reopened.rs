@@ -6,7 +6,10 @@ use std::sync::Arc;
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
-use rye_thread::{ApprovalRequest, Journal, Moment, ThreadId, ThreadRecord, pending_approval};
+use rye_thread::{
+    ApprovalRequest, DecidedApproval, Journal, Moment, ThreadId, ThreadRecord, decided_approval,
+    pending_approval,
+};
 use serde_json::Value;
 
 use super::ReopenError;
@@ -28,6 +31,8 @@ pub(super) struct Reopened {
     keys: Vec<PublicKey>,
     /// The call that it waits with.
     pub(super) asked: Option<ApprovalRequest>,
+    /// What somebody has said about it already.
+    pub(super) decided: Option<DecidedApproval>,
     /// What signs from now on.
     pub(super) key: Arc<SigningKey>,
     pub(super) is_operators: bool,
@@ -91,7 +96,8 @@ impl Rye {
         };
         let is_operators = reading.vouched_by == Voucher::TrustedKey;
         let asked = pending_approval(&reading.transcript);
-        Ok(Reopened { threads, record, token: reading.token, keys, asked, key, is_operators })
+        let (token, decided) = (reading.token, decided_approval(&reading.transcript));
+        Ok(Reopened { threads, record, token, keys, asked, decided, key, is_operators })
     }
 
     /// What a run that is started now, as the thread was then, would begin with.

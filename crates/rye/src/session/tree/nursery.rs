@@ -2,8 +2,9 @@
 
 mod beginning;
 mod going_on;
+mod line;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -15,9 +16,10 @@ use rye_thread::{Cancel, FailureKind, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
-use super::watching::Below;
+use self::line::Line;
 use super::{Order, Report, Standing, Tree};
 use crate::Rye;
+use crate::session::ReopenError;
 use crate::session::begin::Begun;
 use crate::session::prepare::Prepared;
 use crate::session::request::Host;
@@ -101,28 +103,31 @@ impl<'a> Nursery<'a> {
         }
     }
 
-    /// Has the child driven beside everything else, and stopped as its parent is.
-    fn drive(&mut self, parent: &ThreadId, spawn: &Spawn, mut begun: Begun) {
-        let (tree, store) = (Arc::clone(&self.tree), Arc::clone(&self.store));
-        let (child, host, rye) = (spawn.child.clone(), self.host.clone(), self.rye);
-        let own = tree.enter(&child, Some(parent), &spawn.directive, Standing::Running);
-        let above = tree.cancel(parent).unwrap_or_default();
-        begun.join(&child, &tree, &self.places);
-        let watching = Below::new(host.observer, &child, tree.depth(&child));
+    /// Has a child's conversation driven beside everything else, and stopped as its parent is.
+    fn drive(&mut self, line: Line<'a>, begun: Begun) {
+        let (tree, first) = (Arc::clone(&self.tree), line.first().clone());
+        let own = tree.enter(&first, Some(&line.parent), &line.directive, Standing::Running);
+        let above = tree.cancel(&line.parent).unwrap_or_default();
         let driven = async move {
-            let host = Host { observer: &watching, ..host };
-            let outcome = followed(&above, &own, begun.driven(&host, &own, &store)).await;
-            let standing = match outcome {
-                Ok(outcome) => standing(rye, &store, &child, &outcome),
-                Err(_) => Standing::Interrupted,
-            };
-            if let Standing::Ended(_) = standing {
-                // What cannot be settled now is when somebody goes on with the parent.
-                drop(store.threads.close_child(&child));
-            }
-            tree.stand(&child, standing);
+            let standing = followed(&above, &own, line.ended(&own, begun)).await;
+            tree.stand(&first, standing);
         };
         self.running.push(Box::pin(driven.in_current_span()));
+    }
+
+    fn line(&self, parent: &ThreadId, spawn: &Spawn) -> Line<'a> {
+        Line {
+            rye: self.rye,
+            host: self.host.clone(),
+            tree: Arc::clone(&self.tree),
+            store: Arc::clone(&self.store),
+            key: Arc::clone(&self.key),
+            places: Arc::clone(&self.places),
+            parent: parent.clone(),
+            directive: spawn.directive.clone(),
+            threads: vec![spawn.child.clone()],
+            used: Vec::new(),
+        }
     }
 
     /// Ends a thread that nobody drives, and those below it.
@@ -132,14 +137,34 @@ impl<'a> Nursery<'a> {
             if matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
                 continue;
             }
-            let ended = self.rye.end(each, &self.host, &self.store, Some(&self.key));
-            ended.map_err(|error| with_causes(&error))?;
-            let found = self.rye.found(&self.store.folder, each);
-            let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
-            self.tree.stand(each, Standing::Ended(Arc::new(Report::of_reading(&reading))));
+            match self.rye.end(each, &self.host, &self.store, Some(&self.key)) {
+                // One whose conversation goes on has ended, and what goes on stands below it.
+                Ok(()) | Err(ReopenError::Ended { .. }) => {}
+                Err(error) => return Err(with_causes(&error)),
+            }
         }
-        self.settle(thread);
+        for each in std::iter::once(thread).chain(&below) {
+            if !matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
+                let report = self.report(each)?;
+                self.tree.stand(each, Standing::Ended(Arc::new(report)));
+            }
+        }
+        below.iter().rev().chain([thread]).for_each(|each| self.settle(each));
         Ok(())
+    }
+
+    /// What a conversation came to that begins with this thread.
+    fn report(&self, thread: &ThreadId) -> Result<Report, String> {
+        let (mut used, mut next, mut seen) = (Vec::new(), Some(thread.clone()), BTreeSet::new());
+        while let Some(last) = next.filter(|next| seen.insert(next.clone()) && self.store.has(next))
+        {
+            let found = self.rye.found(&self.store.folder, &last);
+            let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
+            used.push(Report::of_reading(&reading));
+            next = reading.record.continued_by;
+        }
+        let last = used.pop().ok_or_else(|| format!("there is no thread `{thread}`"))?;
+        Ok(used.iter().fold(last, Report::after))
     }
 
     /// Gives back what the child did not spend; one without an account has nothing to give.
@@ -170,6 +195,9 @@ fn standing(rye: &Rye, store: &Store, thread: &ThreadId, outcome: &Outcome) -> S
     match (outcome.state, &outcome.asked) {
         // What could not be written may have been written by whoever took the thread over.
         _ if is_storage => match rye.found(&store.folder, thread) {
+            Ok(Found { reading, .. }) if reading.record.state == ThreadState::Continued => {
+                Standing::Interrupted
+            }
             Ok(Found { reading, .. }) if reading.record.state.is_final() => {
                 Standing::Ended(Arc::new(Report::of_reading(&reading)))
             }

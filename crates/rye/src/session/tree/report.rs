@@ -48,6 +48,16 @@ impl Report {
         }
     }
 
+    /// The same for a conversation of which this is the end, and `before` was a part.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(before.turns),
+            tokens: self.tokens.saturating_add(before.tokens),
+            cost: self.cost.saturating_add(before.cost),
+            ..self
+        }
+    }
+
     /// What the caller of a child is told; one that failed is an error.
     pub(super) fn output(&self, thread: &ThreadId, directive: &str) -> ToolOutput {
         let content = self.value(thread, directive);

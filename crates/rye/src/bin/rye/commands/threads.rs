@@ -118,6 +118,10 @@ pub(crate) fn left_open(threads: PathBuf) -> Result<LeftOpen, Failure> {
     Ok(open)
 }
 
+fn no_thread(thread: &ThreadId) -> Failure {
+    Failure::failed(format!("no thread `{thread}` here; `rye threads list` has all"))
+}
+
 fn read(
     thread: &ThreadId,
     threads: &Path,

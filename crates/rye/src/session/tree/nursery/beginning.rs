@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rye_thread::budget::Ledger as _;
 use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolOutput, Waiting};
 use serde_json::{Value, json};
 
@@ -98,28 +97,20 @@ impl Nursery<'_> {
             None => self.prepared(parent, child, &wanted(arguments)?, &spawn.limits)?,
         };
         self.store.forget_unbegun(child).map_err(|error| failed(&error))?;
-        let spend = prepared.record.limits.spend;
         let key = Arc::clone(&self.key);
         let begun = Begun::new(prepared, &self.store, key).map_err(|error| failed(&error))?;
-        if let Err(error) = self.store.threads.open_child(parent, child, spend) {
+        if let Err(error) = self.store.open_account(begun.journal.record()) {
             let reason = with_causes(&error);
             drop(begun.journal.fail(&reason, self.host.clock.now()));
             return Err(told(&reason));
         }
-        if self.has_ended(parent) {
+        if self.store.has_ended(parent) {
             let cost = begun.journal.record().cost;
             drop(begun.journal.cancel(cost, self.host.clock.now()));
             return Err(told(&format!("thread `{parent}` was ended, and starts no more")));
         }
-        self.drive(parent, spawn, begun);
+        self.drive(self.line(parent, spawn), begun);
         Ok(())
-    }
-
-    /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and the child is listed
-    /// before this is asked, so that one of the two finds it.
-    fn has_ended(&self, parent: &ThreadId) -> bool {
-        let listed = self.store.registry.show(parent).ok().flatten();
-        listed.is_some_and(|row| row.state.is_final())
     }
 }
 

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use rye_thread::budget::Ledger as _;
 use rye_thread::transcript::Reading;
-use rye_thread::{Spawn, ThreadId, spawned_children};
+use rye_thread::{Spawn, ThreadId, ThreadState, spawned_children};
 
 use super::Nursery;
+use super::line::Line;
 use crate::session::tree::{Lineage, Report, Standing};
 use crate::session::with_causes;
 use crate::thread_reading::{Found, ThreadReading, Voucher};
+
+/// Threads with what happened in them.
+type Transcripts = Vec<(ThreadId, Reading)>;
 
 impl Nursery<'_> {
     /// What keeps a child from going on now, such as a program that drives it or a key that is not there, may be gone
@@ -23,16 +26,29 @@ impl Nursery<'_> {
 
     /// Goes on with a child that has a record, or finds what it came to.
     fn go_on(&mut self, parent: &ThreadId, spawn: &Spawn) -> Result<(), String> {
-        let child = &spawn.child;
-        let reading = self.vouched(child)?;
-        if reading.record.parent.as_ref() != Some(parent) {
-            return Err(format!("thread `{child}` is not one that `{parent}` started"));
+        let mut line = self.line(parent, spawn);
+        let (reading, learned) = self.last_of(&mut line)?;
+        let enter = |line: &Line<'_>, standing: &Standing| {
+            let first = line.first();
+            drop(self.tree.enter(first, Some(parent), &line.directive, standing.clone()));
+            for later in line.threads.iter().skip(1) {
+                drop(self.tree.enter(later, Some(first), &line.directive, standing.clone()));
+            }
+        };
+        if reading.record.state == ThreadState::Continued {
+            learned.iter().try_for_each(|(thread, it)| self.learn(thread, it))?;
+            let begun = line.begin_next()?;
+            line.used.push(Report::of_reading(&reading));
+            enter(&line, &Standing::Running);
+            line.push(begun.journal.thread().clone());
+            self.drive(line, begun);
+            return Ok(());
         }
         if reading.record.state.is_final() {
-            self.settle(child);
-            let standing = Standing::Ended(Arc::new(Report::of_reading(&reading)));
-            self.tree.enter(child, Some(parent), &spawn.directive, standing);
-            return self.learn(child, &reading.transcript);
+            let ended = Standing::Ended(Arc::new(Report::of_reading(&reading)));
+            enter(&line, &ended);
+            enter(&line, &line.stands(ended));
+            return learned.iter().try_for_each(|(thread, it)| self.learn(thread, it));
         }
         let lineage = self.tree.heritage(parent).map(|heritage| {
             Arc::new(Lineage {
@@ -43,14 +59,47 @@ impl Nursery<'_> {
                 share: None,
             })
         });
-        let spend = reading.record.limits.spend;
         let (key, host) = (Arc::clone(&self.key), &self.host);
-        let begun = self.rye.going_on(child, lineage, host, &self.store, Some(key));
+        let begun = self.rye.going_on(line.last(), lineage, host, &self.store, Some(key));
         let begun = begun.map_err(|error| with_causes(&error))?;
-        let opened = self.store.threads.open_child(parent, child, spend);
+        let opened = self.store.open_account(&reading.record);
         opened.map_err(|error| with_causes(&error))?;
-        self.drive(parent, spawn, begun);
+        // The last one takes over its own.
+        for (thread, transcript) in learned.iter().rev().skip(1) {
+            self.learn(thread, transcript)?;
+        }
+        enter(&line, &Standing::Running);
+        self.drive(line, begun);
         Ok(())
+    }
+
+    /// Follows a child's conversation to its last thread that has begun; gives its record, and the transcripts of all.
+    fn last_of(&self, line: &mut Line<'_>) -> Result<(ThreadReading, Transcripts), String> {
+        let mut transcripts = Vec::new();
+        loop {
+            let last = line.last().clone();
+            let reading = self.vouched(&last)?;
+            if reading.record.parent.as_ref() != Some(&line.parent) {
+                return Err(format!("thread `{last}` is not one that `{}` started", line.parent));
+            }
+            let before = line.threads.iter().rev().nth(1);
+            if before.is_some() && reading.record.continues.as_ref() != before {
+                return Err(format!("thread `{last}` does not go on with the one before it"));
+            }
+            transcripts.push((last, reading.transcript.clone()));
+            let is_continued = reading.record.state == ThreadState::Continued;
+            let next = reading.record.continued_by.clone().filter(|_| is_continued);
+            let Some(next) = next else { return Ok((reading, transcripts)) };
+            let begun = self.rye.has_begun(&self.store.folder, &next, &self.host);
+            if !begun.map_err(|error| with_causes(&error))? {
+                return Ok((reading, transcripts));
+            }
+            if line.threads.contains(&next) {
+                return Err(format!("thread `{next}` goes on in itself"));
+            }
+            line.used.push(Report::of_reading(&reading));
+            line.threads.push(next);
+        }
     }
 
     /// Takes over what an earlier program started: what has ended is known, what runs beside its parent goes on.
@@ -91,9 +140,7 @@ impl Nursery<'_> {
                 return Err(format!("thread `{}` is not one that `{parent}` started", spawn.child));
             }
             let standing = match reading.record.state {
-                state if state.is_final() => {
-                    Standing::Ended(Arc::new(Report::of_reading(&reading)))
-                }
+                state if state.is_final() => Standing::Ended(Arc::new(self.report(&spawn.child)?)),
                 _ => Standing::Interrupted,
             };
             self.tree.enter(&spawn.child, Some(parent), &spawn.directive, standing);

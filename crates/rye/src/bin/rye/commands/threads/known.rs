@@ -36,6 +36,12 @@ impl Known {
         self.summaries.iter().find(|summary| summary.thread == *thread)
     }
 
+    /// Whether there is nothing of the thread, neither in the list nor in a folder of its own.
+    pub(super) fn lacks(&self, thread: &ThreadId) -> bool {
+        let folder = self.threads.join(thread.as_str());
+        self.find(thread).is_none() && std::fs::symlink_metadata(folder).is_err()
+    }
+
     /// The one that is asked for, else the newest that somebody started and not another thread.
     pub(super) fn named_or_newest<'a>(
         &'a self,

@@ -11,7 +11,13 @@ pub(super) fn line(record: &Record) -> String {
         "spawn_child" => payload["thread"].as_str().map(str::to_owned),
         "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
         "tool_call_start" => {
-            payload["target"]["item_id"].as_str().or(payload["name"].as_str()).map(str::to_owned)
+            // What is no tool of the palette has no target, and may be named in the arguments alone.
+            let places = [&payload["target"]["item_id"], &payload["arguments"]["item_id"]];
+            let named = |name: &str| match name {
+                EXECUTE => places.into_iter().find_map(Value::as_str).unwrap_or(name).to_owned(),
+                _ => places[0].as_str().unwrap_or(name).to_owned(),
+            };
+            payload["name"].as_str().map(named)
         }
         "tool_call_result" if !payload["refusal"].is_null() => Some("refused".to_owned()),
         "tool_call_result" => {
@@ -26,6 +32,9 @@ pub(super) fn line(record: &Record) -> String {
         .trim_end()
         .to_owned()
 }
+
+/// The tool that names another one.
+const EXECUTE: &str = "rye_execute";
 
 pub(super) fn event(record: &Record) -> Value {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();

@@ -6,7 +6,7 @@ use rye::thread::{ThreadId, ThreadState, ThreadSummary};
 use serde_json::Value;
 
 use super::list::row;
-use super::{Known, Tree, read};
+use super::{Known, Tree, no_thread, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -31,9 +31,7 @@ pub(super) fn tree(
 fn tops<'a>(arguments: &Tree, known: &'a Known) -> Result<Vec<&'a ThreadSummary>, Failure> {
     match &arguments.thread {
         None => Ok(known.summaries.iter().filter(|thread| known.is_first(thread)).collect()),
-        Some(thread) => known.find(thread).map(|top| vec![top]).ok_or_else(|| {
-            Failure::failed(format!("no thread `{thread}` here; `rye threads list` has all"))
-        }),
+        Some(thread) => known.find(thread).map(|top| vec![top]).ok_or_else(|| no_thread(thread)),
     }
 }
 

@@ -4,7 +4,7 @@ use rye::thread::ThreadId;
 use rye::{ThreadReadError, ThreadReading};
 use serde_json::{Value, json};
 
-use super::{Known, Verify};
+use super::{Known, Verify, no_thread};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,6 +18,9 @@ pub(super) fn verify(
     let rye = environment.rye()?;
     let all = known.summaries.iter().map(|summary| &summary.thread);
     let asked = arguments.thread.as_ref();
+    if let Some(thread) = asked.filter(|thread| known.lacks(thread)) {
+        return Err(no_thread(thread));
+    }
     let (mut rows, mut exit) = (Vec::new(), Exit::Fine);
     for thread in all.filter(|_| asked.is_none()).chain(asked) {
         let verified = rye.thread(&known.threads, thread);

@@ -55,6 +55,13 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("tool_call_result", json!({"is_error": true, "refusal": {"layer": "x"}}), "refused"),
         ("tool_call_start", json!({"name": "a_b", "target": {"item_id": "a/b"}}), "a/b"),
         ("tool_call_start", json!({"name": "a_b", "target": null}), "a_b"),
+        ("tool_call_start", json!({"name": "a_b", "arguments": {"item_id": "c/d"}}), "a_b"),
+        ("tool_call_start", json!({"name": "rye_execute", "arguments": {"item_id": "c/d"}}), "c/d"),
+        (
+            "tool_call_start",
+            json!({"name": "rye_execute", "arguments": {"item_id": 7}}),
+            "rye_execute",
+        ),
         ("user_message", json!({"text": "x"}), ""),
     ]
 }

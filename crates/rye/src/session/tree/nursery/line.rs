@@ -1,0 +1,142 @@
+//! A child's conversation, from one thread to the next that goes on with it (SPEC 10.10).
+
+use std::sync::Arc;
+
+use rye_sign::SigningKey;
+use rye_thread::budget::Ledger as _;
+use rye_thread::{Cancel, Outcome, ThreadId};
+use tokio::sync::Semaphore;
+
+use super::{followed, standing};
+use crate::Rye;
+use crate::session::begin::Begun;
+use crate::session::prepare::prepare;
+use crate::session::request::Host;
+use crate::session::tree::watching::Below;
+use crate::session::tree::{Lineage, Report, Standing, Tree};
+use crate::session::{Store, with_causes};
+
+/// The threads of one conversation below the same parent. Who waits for the first waits for the last, and the money of each is
+/// set aside in the account of the one before it, so that nobody can take it in between.
+pub(super) struct Line<'a> {
+    pub(super) rye: &'a Rye,
+    pub(super) host: Host<'a>,
+    pub(super) tree: Arc<Tree>,
+    pub(super) store: Arc<Store>,
+    pub(super) key: Arc<SigningKey>,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) parent: ThreadId,
+    pub(super) directive: String,
+    /// The oldest first, and never none.
+    pub(super) threads: Vec<ThreadId>,
+    /// What those before the last came to.
+    pub(super) used: Vec<Report>,
+}
+
+impl Line<'_> {
+    pub(super) fn first(&self) -> &ThreadId {
+        self.threads.first().expect("because a line begins with the child")
+    }
+
+    pub(super) fn last(&self) -> &ThreadId {
+        self.threads.last().expect("because a line begins with the child")
+    }
+
+    /// Drives the last thread, and each that goes on after it, until one does not.
+    pub(super) async fn ended(mut self, own: &Cancel, mut begun: Begun) -> Standing {
+        loop {
+            let last = self.last().clone();
+            let cancel = self.tree.cancel(&last).unwrap_or_else(|| own.clone());
+            begun.join(&last, &self.tree, &self.places);
+            let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
+            let host = Host { observer: &watching, ..self.host.clone() };
+            let driven = followed(own, &cancel, begun.driven(&host, &cancel, &self.store)).await;
+            let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
+            if outcome.continued_by.is_none() {
+                let standing = standing(self.rye, &self.store, &last, &outcome);
+                return self.stands(standing);
+            }
+            match self.next(&outcome) {
+                Ok(next) => begun = next,
+                Err(reason) => {
+                    self.tree.warn(format!("thread `{last}` is not continued for now: {reason}"));
+                    return self.stands(Standing::Interrupted);
+                }
+            }
+        }
+    }
+
+    /// How the last thread stands, which is how the whole conversation does.
+    pub(super) fn stands(&self, standing: Standing) -> Standing {
+        let standing = match standing {
+            Standing::Ended(report) => {
+                self.settle();
+                let report = Report::clone(&report);
+                Standing::Ended(Arc::new(self.used.iter().fold(report, Report::after)))
+            }
+            other => other,
+        };
+        self.threads.iter().skip(1).for_each(|thread| self.tree.stand(thread, standing.clone()));
+        standing
+    }
+
+    /// Closes all accounts, the last first. What cannot be settled now is when somebody goes on with the parent.
+    fn settle(&self) {
+        for thread in self.threads.iter().rev() {
+            drop(self.store.threads.close_child(thread));
+        }
+    }
+
+    /// Begins the thread that goes on where the last one ended.
+    pub(super) fn next(&mut self, outcome: &Outcome) -> Result<Begun, String> {
+        let begun = self.begin_next()?;
+        self.used.push(Report::of_outcome(outcome));
+        self.push(begun.journal.thread().clone());
+        Ok(begun)
+    }
+
+    /// The thread that goes on is the last one from now on; it stands below the first.
+    pub(super) fn push(&mut self, next: ThreadId) {
+        let first = self.first();
+        drop(self.tree.enter(&next, Some(first), &self.directive, Standing::Running));
+        self.threads.push(next);
+    }
+
+    /// Prepared as every child is, under what its parent may do; with what is left of the limits.
+    pub(super) fn begin_next(&self) -> Result<Begun, String> {
+        let told = |error: &dyn std::error::Error| with_causes(error);
+        let mut request = self.rye.successor(self.last()).map_err(|error| told(&error))?;
+        let begun = self.rye.has_begun(&self.store.folder, &request.thread, &self.host);
+        if begun.map_err(|error| told(&error))? {
+            return Err(format!("thread `{}` was begun elsewhere", request.thread));
+        }
+        let heritage = self.tree.heritage(&self.parent);
+        let heritage = heritage.ok_or("the thread that started it is not driven here")?;
+        let caps = request.continues.as_ref().map(|before| before.limits.clone());
+        request.lineage = Some(Arc::new(Lineage {
+            parent: self.parent.clone(),
+            authority: heritage.authority.clone(),
+            tokens: heritage.tokens.clone(),
+            caps: caps.unwrap_or_default(),
+            share: None,
+        }));
+        let prepared = prepare(self.rye, &request, &self.host, &self.key);
+        let prepared = prepared.map_err(|error| told(&error))?;
+        let made = self.rye.make_room(&request.thread, &self.host);
+        made.map_err(|error| told(&error))?;
+        let begun = Begun::new(prepared, &self.store, Arc::clone(&self.key));
+        let begun = begun.map_err(|error| told(&error))?;
+        let now = self.host.clock.now();
+        if let Err(error) = self.store.open_account(begun.journal.record()) {
+            let reason = told(&error);
+            drop(begun.journal.fail(&reason, now));
+            return Err(reason);
+        }
+        if self.store.has_ended(&self.parent) {
+            let cost = begun.journal.record().cost;
+            drop(begun.journal.cancel(cost, now));
+            return Err(format!("thread `{}` was ended, and starts no more", self.parent));
+        }
+        Ok(begun)
+    }
+}

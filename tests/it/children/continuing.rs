@@ -1,0 +1,195 @@
+//! Children whose conversations grow too long for one thread: their parents wait for the last one.
+
+use rye::thread::budget::{Balance, Ledger as _};
+use rye::thread::store::LocalStore;
+use rye::thread::{Decision, ThreadId, ThreadRecord, ThreadState};
+use rye::{ProviderChoice, RunReport};
+use rye_tests::{Scratch, StoppedClock};
+use serde_json::{Value, json};
+use wiremock::{MockServer, ResponseTemplate};
+
+use super::put;
+use crate::model::{answer, provider, server, tool_use};
+
+fn directive(name: &str, provider: &str, permissions: &str) -> String {
+    format!(
+        "# {name}\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata>\n    <description>For a \
+         test.</description>\n    <model tier=\"fast\" provider=\"{provider}\" />\n    <permissions>{permissions}</permissions>\n  \
+         </metadata>\n</directive>\n```\n\nDo it.\n"
+    )
+}
+
+fn calls(name: &str, input: &Value) -> ResponseTemplate {
+    answer(&json!([tool_use("call_1", name, input)]), "tool_use")
+}
+
+fn starts() -> ResponseTemplate {
+    calls("rye_agent_threads_thread_directive", &json!({"directive": "test/child"}))
+}
+
+fn writes(path: &str) -> ResponseTemplate {
+    calls("rye_file_system_write", &json!({"path": path, "content": "x"}))
+}
+
+fn says(text: &str) -> ResponseTemplate {
+    answer(&json!([{"type": "text", "text": text}]), "end_turn")
+}
+
+/// A parent with a wide window and a child whose window one turn fills.
+fn family(script: Scratch, server: &MockServer) -> Scratch {
+    let parent = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
+    let child = "<execute><tool>rye.file-system.write</tool></execute>";
+    put(&script, "test/parent", &directive("parent", "wide", parent));
+    put(&script, "test/child", &directive("child", "narrow", child));
+    let wide = provider(server);
+    script.sign(".ai/tools/rye/agent/providers/wide.yaml", &wide);
+    let narrow = wide.replace("context_window: 100000", "context_window: 1200");
+    script.sign(".ai/tools/rye/agent/providers/narrow.yaml", &narrow);
+    script
+}
+
+async fn run(scratch: &Scratch) -> RunReport {
+    let own = |request: &mut rye::RunRequest| request.provider = ProviderChoice::Directive;
+    scratch.run_with("test/parent", &[], own).await.unwrap()
+}
+
+fn record(scratch: &Scratch, thread: &ThreadId) -> ThreadRecord {
+    let rye = scratch.rye();
+    rye.thread(&rye.threads().unwrap(), thread).unwrap().record
+}
+
+/// What the parent's model was told of its child.
+fn told(scratch: &Scratch, report: &RunReport) -> Value {
+    let events = scratch.events(report);
+    let result = events.iter().find(|(name, _)| name == "tool_call_result");
+    result.map(|(_, payload)| payload["content"].clone()).unwrap_or_default()
+}
+
+/// The two threads of the child's conversation, which say so of each other.
+fn line(scratch: &Scratch, parent: &RunReport) -> (ThreadRecord, ThreadRecord) {
+    let events = scratch.events(parent);
+    let spawned: Vec<&Value> =
+        events.iter().filter(|(name, _)| name == "spawn_child").map(|(_, it)| it).collect();
+    assert_eq!(spawned.len(), 1);
+    let first = record(scratch, &spawned[0]["thread"].as_str().unwrap().parse().unwrap());
+    assert_eq!(first.state, ThreadState::Continued);
+    let last = record(scratch, first.continued_by.as_ref().unwrap());
+    assert_eq!(last.continues.as_ref(), Some(&first.thread));
+    for thread in [&first, &last] {
+        assert_eq!(thread.parent.as_ref(), Some(&parent.thread), "{}", thread.thread);
+    }
+    assert_eq!(last.facts["tokens_above"].as_array().map(Vec::len), Some(1));
+    (first, last)
+}
+
+/// What is set aside comes back, and what was spent is: each answer costs 1,000 tokens in and 100 out.
+#[track_caller]
+fn check_money(scratch: &Scratch, parent: &RunReport, answers: u64) {
+    let limits = record(scratch, &parent.thread).limits;
+    let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
+    let Balance { settled, reserved, overrun, .. } =
+        store.open(&parent.thread, limits.spend).unwrap();
+    let found = (settled.get(), reserved.get(), overrun.get());
+    assert_eq!(found, (answers * 1_500_000, 0, 0));
+}
+
+#[tokio::test]
+async fn a_parent_is_told_what_the_last_thread_came_to() {
+    let server = server(vec![starts(), writes("a.txt"), says("Written."), says("Done.")]).await;
+    let scratch = family(Scratch::new(), &server);
+    let report = run(&scratch).await;
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert_eq!(server.received_requests().await.unwrap().len(), 4);
+    let (first, last) = line(&scratch, &report);
+    assert_eq!(last.state, ThreadState::Completed);
+    let told = told(&scratch, &report);
+    assert_eq!(told["thread"], first.thread.as_str(), "the thread that was started");
+    assert_eq!((&told["state"], &told["text"]), (&json!("completed"), &json!("Written.")));
+    assert_eq!((&told["turns"], &told["cost_nanos"]), (&json!(2), &json!(3_000_000)));
+    check_money(&scratch, &report, 4);
+    for thread in [&report.thread, &first.thread, &last.thread] {
+        let replayed = scratch.rye().replay(thread).await.unwrap();
+        assert_eq!(replayed.divergence, None, "{thread}");
+    }
+}
+
+/// A tree whose child has gone on in another thread, which waits for somebody before it writes.
+async fn waiting(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
+    let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
+    let script = [vec![starts(), read, writes("b.txt")], more].concat();
+    let server = server(script).await;
+    let scratch = family(Scratch::new(), &server);
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await;
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    let asked = report.outcome.asked.clone().unwrap().thread;
+    let (_, last) = line(&scratch, &report);
+    assert_eq!(asked, last.thread);
+    (server, scratch, report, asked)
+}
+
+#[track_caller]
+fn check_done(scratch: &Scratch, report: &RunReport, answers: u64) {
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert!(scratch.project().join("b.txt").is_file());
+    let (first, _) = line(scratch, report);
+    let told = told(scratch, report);
+    assert_eq!(
+        (&told["thread"], &told["state"]),
+        (&json!(first.thread.as_str()), &json!("completed"))
+    );
+    check_money(scratch, report, answers);
+}
+
+/// Its window is as narrow, so that it goes on once more before it says anything.
+#[tokio::test]
+async fn it_goes_on_with_its_parent() {
+    let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
+    scratch.decide(&last, Decision::Approved);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_done(&scratch, &resumed, 5);
+}
+
+#[tokio::test]
+async fn it_goes_on_alone_and_its_parent_takes_what_it_came_to() {
+    let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
+    let (first, _) = line(&scratch, &report);
+    scratch.decide(&last, Decision::Approved);
+    let alone = scratch.resume(&first.thread).await.unwrap();
+    assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
+    assert_eq!(alone.continues, [last]);
+    assert_eq!(alone.parent.as_ref().map(|parent| &parent.thread), Some(&report.thread));
+    let third = record(&scratch, &alone.thread);
+    assert_eq!(third.parent.as_ref(), Some(&report.thread), "no thread gets above its parent");
+    assert_eq!(third.facts["tokens_above"].as_array().map(Vec::len), Some(1));
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_done(&scratch, &resumed, 5);
+}
+
+/// A program that was killed before it began the next thread: whoever goes on begins it, be it with the parent or alone.
+#[tokio::test]
+async fn a_thread_that_was_not_begun_is_begun() {
+    for alone in [false, true] {
+        let more = vec![writes("b.txt"), says("Written."), says("Done.")];
+        let (_server, scratch, report, last) = waiting(more).await;
+        let (first, _) = line(&scratch, &report);
+        std::fs::remove_dir_all(scratch.project().join(".ai/threads").join(last.as_str())).unwrap();
+        let resumes = if alone { &first.thread } else { &report.thread };
+        let again = scratch.resume(resumes).await.unwrap();
+        assert_eq!(again.outcome.asked.map(|asked| asked.thread), Some(last.clone()));
+        scratch.decide(&last, Decision::Approved);
+        let resumed = scratch.resume(&report.thread).await.unwrap();
+        check_done(&scratch, &resumed, 6);
+    }
+}
+
+#[tokio::test]
+async fn it_is_cancelled_with_its_parent() {
+    let (_server, scratch, report, last) = waiting(Vec::new()).await;
+    scratch.cancel(&report.thread, &StoppedClock).unwrap();
+    for thread in [&report.thread, &last] {
+        assert_eq!(record(&scratch, thread).state, ThreadState::Cancelled, "{thread}");
+    }
+    check_money(&scratch, &report, 3);
+}
