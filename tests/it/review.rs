@@ -329,8 +329,8 @@ fn a_provider_that_cannot_be_had_is_told_when_rendering() {
     let warnings = scratch.rye().render(&request).unwrap().warnings;
     assert!(
         warnings.iter().any(|warning| warning.starts_with(
-            "rendered as for a provider without a system template, because nobody can answer: tool \
-             `rye/agent/providers/nowhere` not found"
+            "rendered as for a provider without a system template, because nobody can answer: there \
+             is no provider `nowhere`"
         )),
         "{warnings:?}"
     );
