@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_client::{
 };
 
 use super::connection::{ConnectError, MESSAGE};
+use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
 use crate::web::Web;
 
@@ -40,7 +41,7 @@ pub(super) async fn transport(
     let web =
         web.ok_or_else(|| ConnectError::Refused("this program reaches no other machine".into()))?;
     let headers = values(&address.headers, variable)?;
-    let lent = address.headers.values().next().map(|header| header.variable.as_str());
+    let lent = address.headers.keys().next().map(String::as_str);
     let standing = web.standing(&address.url, address.private, lent).await;
     let (client, url) = standing.map_err(|error| match error.is_refusal() {
         true => ConnectError::Refused(error.sentence()),
@@ -62,14 +63,13 @@ fn values(
 ) -> Result<HashMap<HeaderName, HeaderValue>, ConnectError> {
     let mut values = HashMap::new();
     for (name, header) in headers {
-        let unset = || ConnectError::Variable { name: header.variable.clone() };
+        let unset = || ConnectError::Header { name: name.clone() };
         let secret = variable(&header.variable).filter(|value| !value.is_empty());
         let secret = secret.ok_or_else(unset)?;
         let text = if header.is_bearer { format!("Bearer {secret}") } else { secret };
         let value = HeaderValue::from_str(&text).map_err(|_| {
-            let variable = &header.variable;
             ConnectError::Refused(format!(
-                "the variable `{variable}` has a character that no header may have"
+                "the variable for header `{name}` has a character that no header may have"
             ))
         });
         let mut value = value?;
@@ -157,16 +157,18 @@ impl StreamableHttpClient for Asking {
 }
 
 /// The same of a connection that did not begin.
-pub(super) fn beginning(error: &ClientInitializeError) -> Option<ConnectError> {
+pub(super) fn beginning(error: &ClientInitializeError, secrets: &Secrets) -> Option<ConnectError> {
     match error {
-        ClientInitializeError::TransportError { error, .. } => problem(error),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => beginning(fallback),
+        ClientInitializeError::TransportError { error, .. } => problem(error, secrets),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            beginning(fallback, secrets)
+        }
         _ => None,
     }
 }
 
 /// What the transport has to say of an error that came of it; none, where it has nothing to do with HTTP.
-pub(super) fn problem(error: &(dyn Error + 'static)) -> Option<ConnectError> {
+pub(super) fn problem(error: &(dyn Error + 'static), secrets: &Secrets) -> Option<ConnectError> {
     let mut found = Some(error);
     while let Some(cause) = found.filter(|cause| !cause.is::<HttpError>()) {
         found = cause.source();
@@ -177,8 +179,10 @@ pub(super) fn problem(error: &(dyn Error + 'static)) -> Option<ConnectError> {
         StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
             ConnectError::Http { problem: UNKNOWN.to_owned() }
         }
-        StreamableHttpError::Client(error) => ConnectError::Http { problem: sentence(error) },
-        other => ConnectError::Http { problem: super::connection::short(&other.to_string()) },
+        StreamableHttpError::Client(error) => {
+            ConnectError::Http { problem: sentence(error, secrets) }
+        }
+        other => ConnectError::Http { problem: secrets.short(&other.to_string()) },
     })
 }
 
@@ -186,7 +190,7 @@ const UNKNOWN: &str =
     "it wants to know who asks; name the variable with its credential under `auth`";
 
 /// The whole error in one line, without the address.
-fn sentence(error: &reqwest::Error) -> String {
+fn sentence(error: &reqwest::Error, secrets: &Secrets) -> String {
     let mut text =
         if error.is_timeout() { "no connection in time" } else { "the connection broke" }
             .to_owned();
@@ -195,5 +199,5 @@ fn sentence(error: &reqwest::Error) -> String {
         text = format!("{text}: {one}");
         cause = one.source();
     }
-    super::connection::short(&text)
+    secrets.short(&text)
 }

@@ -16,6 +16,8 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::broadcast;
 
+use super::secrets::Secrets;
+
 /// How many pieces of progress wait for a call that is slow to read them; older ones are lost.
 const WAITING: usize = 64;
 
@@ -33,17 +35,27 @@ pub(super) struct Progress {
 #[derive(Debug)]
 pub(super) struct Client {
     progress: broadcast::Sender<Progress>,
+    /// What the server was sent and must not be told on.
+    secrets: Secrets,
     /// Whether the server said that its tools changed since this was last taken.
     is_changed: AtomicBool,
 }
 
 impl Client {
-    pub(super) fn new() -> Self {
-        Self { progress: broadcast::Sender::new(WAITING), is_changed: AtomicBool::new(false) }
+    pub(super) fn new(secrets: Secrets) -> Self {
+        let progress = broadcast::Sender::new(WAITING);
+        Self { progress, secrets, is_changed: AtomicBool::new(false) }
     }
 
     pub(super) fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
+    }
+
+    fn line(&self, told: &ProgressNotificationParam) -> String {
+        let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let message = self.secrets.text(told.message.as_deref().unwrap_or_default());
+        let message: String = message.chars().take(PIECE).collect();
+        format!("{}{of} {message}", told.progress).trim_end().to_owned() + "\n"
     }
 
     pub(super) fn take_change(&self) -> bool {
@@ -78,13 +90,9 @@ impl ClientHandler for Client {
         told: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message: String = told.message.unwrap_or_default().chars().take(PIECE).collect();
-        let line = format!("{}{of} {message}", told.progress);
+        let line = self.line(&told);
         // Nobody listens when no call is under way.
-        let _nobody = self
-            .progress
-            .send(Progress { token: told.progress_token, line: line.trim_end().to_owned() + "\n" });
+        let _nobody = self.progress.send(Progress { token: told.progress_token, line });
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -99,4 +107,24 @@ impl ClientHandler for Client {
 
 fn refused(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::server::{Server, ServerAddress, ServerHeader};
+    use super::*;
+
+    #[test]
+    fn a_secret_is_taken_out_before_a_line_is_cut() {
+        let mut address = ServerAddress::new("https://example.org");
+        address.headers.insert("x-key".to_owned(), ServerHeader::new("KEY"));
+        let server = Server::new("far", address);
+        let client = Client::new(Secrets::of(&server, |_| Some("tok-5f2e".to_owned())));
+        let long = "x".repeat(496);
+        let told =
+            json!({ "progressToken": 1, "progress": 1, "message": format!("{long}tok-5f2e") });
+        assert_eq!(client.line(&serde_json::from_value(told).unwrap()), format!("1 {long}[cre\n"));
+    }
 }

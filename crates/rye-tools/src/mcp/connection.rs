@@ -26,6 +26,7 @@ use super::address::{self, Http};
 use super::answers::Answering;
 use super::bounded::Bounded;
 use super::client::{Client, Progress};
+use super::secrets::Secrets;
 use super::tool_set::{ToolSet, ToolSetError};
 use crate::process::{Captured, Lasting, Pipes, StartError};
 
@@ -36,11 +37,14 @@ pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
 const TOOLS: usize = 1000;
 const PAGES: usize = 100;
 
+/// The most that they may be altogether, in bytes of JSON: they stay in memory, and a person has to read them.
+const LISTED: usize = 4 * 1024 * 1024;
+
 /// How much of each end of what a server writes to standard error is kept.
 const STDERR: usize = 8 * 1024;
 
 /// How much a failure quotes of it, and of a message of the server's.
-const QUOTED: usize = 2 * 1024;
+pub(super) const QUOTED: usize = 2 * 1024;
 
 /// What a server is spoken to over.
 pub(super) enum Wire {
@@ -90,6 +94,8 @@ struct Ends {
     program: Option<Mutex<Lasting>>,
     stderr: Option<Arc<Mutex<Captured>>>,
     is_too_long: Arc<AtomicBool>,
+    /// What the server was sent, which is taken out of what it says before that is cut.
+    secrets: Secrets,
 }
 
 /// Why a server cannot be called, or a call came to nothing.
@@ -106,6 +112,12 @@ pub enum ConnectError {
     #[error("the variable `{name}`, which the server is handed, is not set")]
     Variable {
         /// The variable.
+        name: String,
+    },
+    /// The variable for a header that it is sent is not set.
+    #[error("the variable for header `{name}` is not set")]
+    Header {
+        /// The header.
         name: String,
     },
     /// It does not speak the protocol, or ended before it did.
@@ -138,7 +150,9 @@ pub enum ConnectError {
     #[error("what the server offers is refused: it repeats a credential that it was sent")]
     Repeats,
     /// It offers too much.
-    #[error("the server offers more than {TOOLS} tools, or lists them on more than {PAGES} pages")]
+    #[error(
+        "the server offers more than {TOOLS} tools or 4 MiB of them, or lists them on more than {PAGES} pages"
+    )]
     TooMany,
     /// It answered with an error, or not by the protocol.
     #[error("the server answered with an error: {problem}")]
@@ -177,16 +191,20 @@ impl From<StartError> for ConnectError {
 impl Connection {
     /// Speaks to a server that was reached until it said what it offers: the newer revision of the protocol where it knows it,
     /// else the older ones.
-    pub(super) async fn open(wire: Wire, limit: Duration) -> Result<Self, ConnectError> {
+    pub(super) async fn open(
+        wire: Wire,
+        limit: Duration,
+        secrets: Secrets,
+    ) -> Result<Self, ConnectError> {
         let begun = async {
             match wire {
-                Wire::Http(http) => Self::begun(http, Ends::default()).await,
+                Wire::Http(http) => Self::begun(http, Ends { secrets, ..Ends::default() }).await,
                 Wire::Pipes(started) => {
                     let (program, Pipes { stdin, stdout, stderr }) = *started;
                     let (stdout, is_too_long) = Bounded::new(stdout, MESSAGE);
                     let (program, stderr) = (Some(Mutex::new(program)), Some(kept(stderr)));
                     let transport = AsyncRwTransport::new_client(stdout, stdin);
-                    Self::begun(transport, Ends { program, stderr, is_too_long }).await
+                    Self::begun(transport, Ends { program, stderr, is_too_long, secrets }).await
                 }
             }
         };
@@ -203,7 +221,8 @@ impl Connection {
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
         let transport = Answering::new(transport);
-        let begun = Client::new().serve_with_lifecycle(transport, lifecycle).await;
+        let begun =
+            Client::new(ends.secrets.clone()).serve_with_lifecycle(transport, lifecycle).await;
         let service = begun.map_err(|error| ends.begin(&error))?;
         let offered = list(service.peer()).await.map_err(|error| ends.told(error))?;
         Ok(Self {
@@ -335,7 +354,7 @@ impl From<ConnectError> for Failed {
 
 /// Everything that the server lists now; the library's own cache is passed by.
 async fn list(peer: &Peer<RoleClient>) -> Result<Offered, Failed> {
-    let (mut listed, mut cursor) = (Vec::new(), None);
+    let (mut listed, mut bytes, mut cursor) = (Vec::new(), 0, None);
     for _ in 0..PAGES {
         let mut params = PaginatedRequestParams::default();
         params.cursor = cursor.take();
@@ -348,9 +367,11 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Offered, Failed> {
             return Err(unexpected().into());
         };
         let tools = page.tools.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
-        listed.extend(tools.map_err(|_| unexpected())?);
+        let tools = tools.map_err(|_| unexpected())?;
+        bytes += tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+        listed.extend(tools);
         cursor = page.next_cursor;
-        if listed.len() > TOOLS {
+        if listed.len() > TOOLS || bytes > LISTED {
             break;
         }
         if cursor.is_none() {
@@ -373,12 +394,12 @@ impl Ends {
     }
 
     fn begin(&self, error: &ClientInitializeError) -> ConnectError {
-        if let Some(error) = address::beginning(error) {
+        if let Some(error) = address::beginning(error, &self.secrets) {
             return error;
         }
         let problem = match self.is_too_long.load(Ordering::Relaxed) {
             true => TOO_LONG.to_owned(),
-            false => short(&error.to_string()),
+            false => self.secrets.short(&error.to_string()),
         };
         ConnectError::Begin { problem, stderr: self.stderr() }
     }
@@ -386,16 +407,19 @@ impl Ends {
     fn told(&self, failed: Failed) -> ConnectError {
         let gone = |problem| ConnectError::Gone { problem, stderr: self.stderr() };
         match failed {
-            Failed::Known(error) => error,
+            Failed::Known(error) => self.secrets.error(error),
             _ if self.is_too_long.load(Ordering::Relaxed) => gone(TOO_LONG),
             Failed::Service(ServiceError::McpError(error)) => {
-                ConnectError::Answer { problem: short(&error.message) }
+                ConnectError::Answer { problem: self.secrets.short(&error.message) }
             }
             Failed::Service(ServiceError::TransportSend(error)) => {
-                address::problem(&error).unwrap_or_else(|| gone("the connection ended"))
+                address::problem(&error, &self.secrets)
+                    .unwrap_or_else(|| gone("the connection ended"))
             }
             Failed::Service(ServiceError::TransportClosed) => gone("the connection ended"),
-            Failed::Service(error) => ConnectError::Answer { problem: short(&error.to_string()) },
+            Failed::Service(error) => {
+                ConnectError::Answer { problem: self.secrets.short(&error.to_string()) }
+            }
         }
     }
 
@@ -408,13 +432,6 @@ impl Ends {
 }
 
 const TOO_LONG: &str = "it sent a message of more than 4 MiB";
-
-/// The beginning of what a server says, in one line.
-pub(super) fn short(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let end = line.char_indices().nth(QUOTED).map_or(line.len(), |(at, _)| at);
-    line.get(..end).unwrap_or_default().to_owned()
-}
 
 /// Reads what the program complains of, as long as it does, and keeps its beginning and its end.
 fn kept(mut stderr: ChildStderr) -> Arc<Mutex<Captured>> {

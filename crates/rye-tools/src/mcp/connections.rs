@@ -109,7 +109,7 @@ impl Connections {
                 Wire::Http(found.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })??)
             }
         };
-        Connection::open(wire, limit).await
+        Connection::open(wire, limit, self.secrets(server)).await
     }
 
     fn job(&self, program: &ServerProgram) -> Result<Job, ConnectError> {

@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
+use super::secrets::Secrets;
 use crate::process::Captured;
 
 /// How much of each end of a text is kept, in bytes.
@@ -19,9 +20,13 @@ const NAMED: usize = 20;
 ///
 /// Structured content is the result, else the text. A text beside structured content is left out without a word, because it
 /// is the same once more for clients that only read text.
-pub(super) fn output(result: &CallToolResult) -> ToolOutput {
-    let (text, left_out) = read(&result.content);
+///
+/// Secrets are taken out before anything is cut, which could leave half of one.
+pub(super) fn output(result: &CallToolResult, secrets: &Secrets) -> ToolOutput {
+    let (text, left_out) = read(&result.content, secrets);
+    let text = secrets.text(&text);
     let structured = result.structured_content.clone().filter(|value| !value.is_null());
+    let structured = structured.map(|value| secrets.value(value));
     let content = match structured {
         Some(value) if value.to_string().len() <= STRUCTURED => value,
         Some(value) => cut(&value.to_string()).into(),
@@ -44,7 +49,7 @@ fn with(mut content: Value, left_out: Vec<String>) -> Value {
 }
 
 /// The texts, and a word on each piece that is none.
-fn read(content: &[ContentBlock]) -> (String, Vec<String>) {
+fn read(content: &[ContentBlock], secrets: &Secrets) -> (String, Vec<String>) {
     let (mut texts, mut left_out) = (Vec::new(), Vec::new());
     for block in content {
         match block {
@@ -54,10 +59,10 @@ fn read(content: &[ContentBlock]) -> (String, Vec<String>) {
                 _ => left_out.push("a resource that is no text".to_owned()),
             },
             ContentBlock::Image(image) => {
-                left_out.push(media("an image", &image.mime_type, &image.data))
+                left_out.push(media("an image", &secrets.text(&image.mime_type), &image.data))
             }
             ContentBlock::Audio(audio) => {
-                left_out.push(media("audio", &audio.mime_type, &audio.data))
+                left_out.push(media("audio", &secrets.text(&audio.mime_type), &audio.data))
             }
             ContentBlock::ResourceLink(_) => left_out.push("a link to a resource".to_owned()),
             _ => left_out.push("content of a kind that this version does not know".to_owned()),
@@ -92,7 +97,7 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "rows read better")]
     fn check(result: Value, status: ToolStatus, content: Value) {
         let read: CallToolResult = serde_json::from_value(result.clone()).unwrap();
-        let output = output(&read);
+        let output = output(&read, &Secrets::default());
         assert_eq!((output.status, output.content), (status, content), "{result}");
     }
 
@@ -127,7 +132,8 @@ mod tests {
         );
         let many = vec![image; 30];
         let read: CallToolResult = serde_json::from_value(json!({ "content": many })).unwrap();
-        let left_out = output(&read).content["left_out"].as_array().unwrap().clone();
+        let left_out =
+            output(&read, &Secrets::default()).content["left_out"].as_array().unwrap().clone();
         assert_eq!((left_out.len(), left_out.last().unwrap()), (21, &json!("10 more")));
     }
 
@@ -139,7 +145,7 @@ mod tests {
             json!({ "content": [], "structuredContent": { "long": long } }),
         ] {
             let read: CallToolResult = serde_json::from_value(result).unwrap();
-            let content = output(&read).content;
+            let content = output(&read, &Secrets::default()).content;
             let text = content.as_str().unwrap();
             assert!(text.len() < 2 * TEXT + 100 && text.contains("bytes left out]"));
         }

@@ -1,36 +1,60 @@
 //! What a server at an address was sent and must not be told on, should it repeat it.
 
-use rye_thread::{OutputSink, OutputStream, ToolOutput};
+use std::fmt;
+use std::sync::Arc;
+
+use rye_thread::ToolOutput;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::connection::ConnectError;
-use super::server::{Reached, Server};
+use super::connection::{ConnectError, QUOTED};
+use super::server::{Reached, Server, ServerHeader};
+use super::tool_set::ToolSetError;
 use crate::web::{taken, taken_of_value};
 
-/// Values of headers, by the variables that hold them.
-pub(super) struct Secrets(Vec<(String, Zeroizing<String>)>);
+/// Values of headers, by the headers' names: what stands where a variable's name should may be the secret itself.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Arc<[(String, Zeroizing<String>)]>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 impl Secrets {
     /// Those of the server; a program gets none.
     pub(super) fn of(server: &Server, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let Reached::Address(address) = &server.reached else { return Self(Vec::new()) };
-        let secret = |name: &String| {
-            let value = variable(name).filter(|value| !value.is_empty())?;
+        let Reached::Address(address) = &server.reached else { return Self::default() };
+        let secret = |(name, header): (&String, &ServerHeader)| {
+            let value = variable(&header.variable).filter(|value| !value.is_empty())?;
             Some((name.clone(), Zeroizing::new(value)))
         };
-        Self(address.headers.values().filter_map(|header| secret(&header.variable)).collect())
+        Self(address.headers.iter().filter_map(secret).collect())
     }
 
-    fn text(&self, text: &str) -> String {
+    /// The text without them; to be asked before anything of it is cut, which could leave half of one.
+    pub(super) fn text(&self, text: &str) -> String {
         let secrets = self.0.iter();
         secrets.fold(text.to_owned(), |text, (name, secret)| taken(&text, secret, name))
     }
 
-    pub(super) fn output(&self, mut output: ToolOutput) -> ToolOutput {
-        if !self.0.is_empty() {
-            output.content = taken_of_value(output.content, &|text| self.text(text));
+    /// The beginning of what a server says, in one line.
+    pub(super) fn short(&self, text: &str) -> String {
+        let text = self.text(text);
+        let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+        line.take(QUOTED).collect()
+    }
+
+    pub(super) fn value(&self, value: Value) -> Value {
+        if self.0.is_empty() {
+            return value;
         }
+        taken_of_value(value, &|text| self.text(text))
+    }
+
+    pub(super) fn output(&self, mut output: ToolOutput) -> ToolOutput {
+        output.content = self.value(output.content);
         output
     }
 
@@ -43,6 +67,9 @@ impl Secrets {
             ConnectError::Begin { problem, stderr } => {
                 ConnectError::Begin { problem: self.text(&problem), stderr }
             }
+            ConnectError::Tools(ToolSetError::Twice { name }) => {
+                ConnectError::Tools(ToolSetError::Twice { name: self.text(&name) })
+            }
             other => other,
         }
     }
@@ -51,21 +78,5 @@ impl Secrets {
     pub(super) fn are_in(&self, listed: &[Value]) -> bool {
         let text = Value::from(listed).to_string();
         self.text(&text) != text
-    }
-
-    /// A sink that is told of nothing else.
-    pub(super) fn kept_from<'a>(&'a self, told: &'a dyn OutputSink) -> Keeping<'a> {
-        Keeping { secrets: self, told }
-    }
-}
-
-pub(super) struct Keeping<'a> {
-    secrets: &'a Secrets,
-    told: &'a dyn OutputSink,
-}
-
-impl OutputSink for Keeping<'_> {
-    fn output(&self, stream: OutputStream, text: &str) {
-        self.told.output(stream, &self.secrets.text(text));
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::connection::ConnectError;
 use super::connections::Connections;
 use super::result::output;
+use super::secrets::Secrets;
 use super::server::Server;
 use super::tool_set::ToolSet;
 use crate::process::limit_of;
@@ -129,7 +130,7 @@ impl Tool for Wrapped {
         let params =
             CallToolRequestParams::new(self.wrapper.tool.clone()).with_arguments(arguments);
         let secrets = self.connections.secrets(&self.wrapper.server);
-        secrets.output(match self.called(params, &secrets.kept_from(told)).await {
+        secrets.output(match self.called(params, &secrets, told).await {
             Ok(output) => output,
             Err(error) => failed(&self.wrapper.server.name, &error),
         })
@@ -141,10 +142,11 @@ impl Wrapped {
     async fn called(
         &self,
         params: CallToolRequestParams,
+        secrets: &Secrets,
         told: &dyn OutputSink,
     ) -> Result<ToolOutput, ConnectError> {
-        match self.called_once(params.clone(), told).await {
-            Err(ConnectError::Expired) => self.called_once(params, told).await,
+        match self.called_once(params.clone(), secrets, told).await {
+            Err(ConnectError::Expired) => self.called_once(params, secrets, told).await,
             answered => answered,
         }
     }
@@ -152,6 +154,7 @@ impl Wrapped {
     async fn called_once(
         &self,
         params: CallToolRequestParams,
+        secrets: &Secrets,
         told: &dyn OutputSink,
     ) -> Result<ToolOutput, ConnectError> {
         let Wrapper { server, pinned, timeout_seconds, .. } = &self.wrapper;
@@ -159,9 +162,13 @@ impl Wrapped {
         let limit = limit_of(timeout_seconds.or(server.timeout_seconds));
         let offered = connection.offered(limit).await?;
         if offered.set != **pinned {
+            // Names are cut where they are told.
+            if secrets.are_in(&offered.listed) {
+                return Err(ConnectError::Repeats);
+            }
             return Ok(refused(&server.name, pinned, &offered.set));
         }
-        Ok(output(&connection.call(params, limit, told).await?))
+        Ok(output(&connection.call(params, limit, told).await?, secrets))
     }
 }
 

@@ -1,6 +1,7 @@
 //! MCP servers at addresses: what they are sent, and what one that means no good cannot do.
 
 mod answers;
+mod repeats;
 mod server;
 
 use std::collections::BTreeMap;
@@ -139,7 +140,7 @@ async fn headers_have_the_values_of_variables_and_nothing_prints_them() {
         assert!(!one.line.contains(SECRET) && !one.body.to_string().contains(SECRET));
     }
     let unset = with(&[("Authorization", ServerHeader::bearer("UNSET"))]);
-    let message = "server `far`: the variable `UNSET`, which the server is handed, is not set";
+    let message = "server `far`: the variable for header `Authorization` is not set";
     assert_eq!(error(&unset.call(json!({})).await), message);
 }
 
@@ -159,13 +160,13 @@ async fn a_server_that_repeats_what_it_was_sent_is_not_told_on() {
         address.headers = BTreeMap::from([("Authorization".to_owned(), header)]);
     };
     let said = place(&remote.url(), with).call(json!({})).await;
-    let hidden = "Bearer [credential TOKEN]";
+    let hidden = "Bearer [credential Authorization]";
     assert_eq!(said.content, json!({ hidden: [hidden.replace("Bearer", "BEARER")] }));
     let refuses = on_call(|seen, stream| {
         status(stream, "418 No", "text/plain", seen.header("authorization").unwrap_or_default());
     });
     let failed = place(&refuses.url(), with).call(json!({})).await;
-    assert!(error(&failed).ends_with("Bearer [credential TOKEN]"), "{failed:?}");
+    assert!(error(&failed).ends_with("Bearer [credential Authorization]"), "{failed:?}");
     let lists = Remote::new(|seen, stream| match seen.method() {
         "tools/list" => {
             let tools = answers::tools(seen.header("authorization").unwrap_or_default());

@@ -66,7 +66,7 @@ fn a_server_at_an_address_is_locked_and_called_like_any_other() {
     let folder = session.project().join(".ai/threads").join(session.thread());
     let record = std::fs::read_to_string(folder.join("transcript.jsonl")).unwrap();
     assert!(!record.contains(TOKEN), "{record}");
-    let message = "the variable `OWN_TOKEN`, which the server is handed, is not set";
+    let message = "the variable for header `authorization` is not set";
     contains(&session.rye("mcp discover own --allow-unsigned"), 1, &[message]);
     let wrong = session.rye_with(
         "mcp discover own --allow-unsigned",
