@@ -32,8 +32,13 @@ fn in_full(text: &str) -> Vec<usize> {
     let declared = lines
         .filter(|(_, line)| line.starts_with("%TAG"))
         .filter_map(|(start, line)| Some(start + line.rfind([' ', '\t'])? + 1));
-    let is_one_byte = |at: &usize| text.as_bytes().get(*at).is_some_and(u8::is_ascii_graphic);
-    verbatim.chain(declared).filter(is_one_byte).collect()
+    let begins = |at: &usize| text.as_bytes().get(*at).copied().is_some_and(begins_a_name);
+    verbatim.chain(declared).filter(begins).collect()
+}
+
+/// Whether a name can begin with the byte, and no text around it ends there: after `!<` may as well come a quotation mark.
+fn begins_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_;/?@&=+$.%!~*()".contains(&byte)
 }
 
 /// The name at `from`, up to white space or a sign of a list or a mapping.
@@ -61,5 +66,10 @@ mod tests {
         check("a: !<tag:yaml.org,2002:str> 1", Some("a: !<!ag:yaml.org,2002:str> 1"));
         check("%TAG !e! tag:x:\n---\na: !e!y 1", Some("%TAG !e! !ag:x:\n---\na: !e!y 1"));
         check("%TAG !e! ü\n--- !<", None);
+        for text in ["a: \"!<\"", "a: '!<'", "a: \"!<\\\"\"", "a: [!<, b]", "a!<: b", "a: {b!<}"] {
+            check(text, None);
+        }
+        check("a: \"\n%TAG x \"", None);
+        check("a: !<-x> 1", Some("a: !<!x> 1"));
     }
 }
