@@ -1,14 +1,14 @@
 //! Children whose conversations grow too long for one thread: their parents wait for the last one.
 
 use rye::thread::budget::{Balance, Ledger as _};
-use rye::thread::store::LocalStore;
-use rye::thread::{Decision, ThreadId, ThreadRecord, ThreadState};
-use rye::{ProviderChoice, RunReport};
+use rye::thread::store::{Claim, LocalStore, Store as _};
+use rye::thread::{Decision, Moment, ThreadId, ThreadRecord, ThreadState};
+use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 
-use super::put;
+use super::{check_waits, put};
 use crate::model::{answer, provider, server, tool_use};
 
 fn directive(name: &str, provider: &str, permissions: &str) -> String {
@@ -37,13 +37,18 @@ fn says(text: &str) -> ResponseTemplate {
 
 /// A parent with a wide window and a child whose window one turn fills.
 fn family(script: Scratch, server: &MockServer) -> Scratch {
+    families(script, server, server)
+}
+
+/// The same with a model for each of them.
+fn families(script: Scratch, server: &MockServer, childs: &MockServer) -> Scratch {
     let parent = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     let child = "<execute><tool>rye.file-system.write</tool></execute>";
     put(&script, "test/parent", &directive("parent", "wide", parent));
     put(&script, "test/child", &directive("child", "narrow", child));
     let wide = provider(server);
     script.sign(".ai/tools/rye/agent/providers/wide.yaml", &wide);
-    let narrow = wide.replace("context_window: 100000", "context_window: 1200");
+    let narrow = provider(childs).replace("context_window: 100000", "context_window: 1200");
     script.sign(".ai/tools/rye/agent/providers/narrow.yaml", &narrow);
     script
 }
@@ -192,4 +197,98 @@ async fn it_is_cancelled_with_its_parent() {
         assert_eq!(record(&scratch, thread).state, ThreadState::Cancelled, "{thread}");
     }
     check_money(&scratch, &report, 3);
+}
+
+/// Whoever names the thread that was started means its conversation.
+#[tokio::test]
+async fn it_is_decided_by_the_name_that_its_parent_knows() {
+    let (_server, scratch, report, _) = waiting(vec![says("Written."), says("Done.")]).await;
+    let (first, _) = line(&scratch, &report);
+    scratch.decide(&first.thread, Decision::Approved);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_done(&scratch, &resumed, 5);
+}
+
+#[tokio::test]
+async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
+    let (_server, scratch, report, last) = waiting(vec![says("Done.")]).await;
+    let (first, _) = line(&scratch, &report);
+    scratch.cancel(&first.thread, &StoppedClock).unwrap();
+    assert_eq!(record(&scratch, &last).state, ThreadState::Cancelled);
+    let again = scratch.cancel(&first.thread, &StoppedClock).unwrap_err();
+    assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
+    check_money(&scratch, &resumed, 4);
+}
+
+/// The child's conversation is in the hands of another program when its parent, which did not wait for it, fails.
+#[tokio::test]
+async fn it_is_ended_with_its_parent_while_another_program_drives_it() {
+    let start = json!({"directive": "test/child", "async": true});
+    let start = calls("rye_agent_threads_thread_directive", &start);
+    let wait = calls("rye_agent_threads_wait", &json!({}));
+    let parents = server(vec![start, wait, writes("p.txt"), ResponseTemplate::new(400)]).await;
+    let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
+    let childs = server(vec![read, writes("b.txt")]).await;
+    let scratch = families(Scratch::new(), &parents, &childs);
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await;
+    assert_eq!(report.outcome.asked.clone().unwrap().thread, report.thread);
+    let (_, last) = line(&scratch, &report);
+    assert_eq!(last.state, ThreadState::Suspended);
+    scratch.decide(&report.thread, Decision::Denied);
+    let elsewhere = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
+    let claim =
+        Claim::new("another", Moment::from_unix_millis(0), Moment::from_unix_millis(i64::MAX));
+    let _lease = elsewhere.acquire(&last.thread, &claim).unwrap();
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Error, "{:?}", resumed.outcome.failure);
+    assert!(resumed.warnings.iter().any(|it| it.contains("another")), "{:?}", resumed.warnings);
+    assert_eq!(record(&scratch, &last.thread).state, ThreadState::Cancelled);
+    check_money(&scratch, &resumed, 5);
+}
+
+/// A parent that waits for somebody, after its child took what its own child came to, which went on in another thread.
+async fn three(scratch: Scratch) -> (MockServer, Scratch, RunReport) {
+    let start =
+        |name: &str| calls("rye_agent_threads_thread_directive", &json!({"directive": name}));
+    let fails = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
+    let script = [start("test/middle"), start("test/child"), fails, says("Read."), says("Told.")];
+    let server = server([&script[..], &[writes("p.txt"), says("Done.")]].concat()).await;
+    let scratch = family(scratch, &server);
+    let middle = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
+    put(&scratch, "test/middle", &directive("middle", "wide", middle));
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await;
+    assert_eq!(report.outcome.asked.clone().unwrap().thread, report.thread);
+    (server, scratch, report)
+}
+
+/// The thread that this one started.
+fn started(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
+    let rye = scratch.rye();
+    let reading = rye.thread(&rye.threads().unwrap(), parent).unwrap();
+    let spawn = reading.transcript.records.iter().find(|it| it.event == "spawn_child").unwrap();
+    let spawn: Value = serde_json::from_str(spawn.payload.get()).unwrap();
+    record(scratch, &spawn["thread"].as_str().unwrap().parse().unwrap())
+}
+
+/// A thread of the same name that anybody may have written is not what a grandchild came to.
+#[tokio::test]
+async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
+    let (_forgers, forger, _) = three(Scratch::new()).await;
+    let (_server, scratch, report) = three(Scratch::new().with_operator()).await;
+    let middle = started(&scratch, &report.thread);
+    let last = started(&scratch, &middle.thread).continued_by.unwrap();
+    let folder = |scratch: &Scratch| scratch.project().join(".ai/threads").join(last.as_str());
+    for file in ["thread.json", "transcript.jsonl", "transcript.md"] {
+        std::fs::copy(folder(&forger).join(file), folder(&scratch).join(file)).unwrap();
+    }
+    scratch.decide(&report.thread, Decision::Approved);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    check_waits(&resumed, &middle.thread, "is signed by nobody who is trusted");
 }

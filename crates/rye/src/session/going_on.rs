@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rye_thread::store::{Claim, Store as _};
-use rye_thread::{FailureKind, Handover, JournalError, Moment, ThreadId, ThreadState, handed_over};
+use rye_thread::{
+    FailureKind, Handover, JournalError, Moment, ThreadId, ThreadRecord, ThreadState, handed_over,
+};
 
 use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
@@ -121,6 +123,41 @@ impl Rye {
         }
     }
 
+    /// Follows a conversation to its last thread that has begun.
+    pub(super) fn last_begun(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<ThreadId, ReopenError> {
+        let mut line = vec![thread.clone()];
+        let mut last = thread.clone();
+        while let Some(next) = self.next_of(&last, host)?.filter(|next| !line.contains(next)) {
+            line.push(next.clone());
+            last = next;
+        }
+        Ok(last)
+    }
+
+    /// The thread that goes on where this one ended, if it has begun and says the same of itself.
+    pub(super) fn next_of(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<Option<ThreadId>, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        super::refuse_linked_threads(&threads)?;
+        let before = self.found(&threads, thread)?.reading.record;
+        let is_continued = before.state == ThreadState::Continued;
+        let Some(next) = before.continued_by.as_ref().filter(|_| is_continued) else {
+            return Ok(None);
+        };
+        if !self.has_begun(&threads, next, host)? {
+            return Ok(None);
+        }
+        let after = self.found(&threads, next)?.reading.record;
+        Ok(goes_on(&before, &after).then(|| next.clone()))
+    }
+
     /// Whether anything can have happened in a thread: one that could not be prepared has a record and did nothing.
     pub(super) fn has_begun(
         &self,
@@ -149,4 +186,9 @@ impl Rye {
         store.threads.release(&lease).map_err(JournalError::from)?;
         forgotten.map_err(|error| ReopenError::Store(Box::new(error)))
     }
+}
+
+/// Whether a thread says that it goes on with the one before it, below the same parent.
+pub(super) fn goes_on(before: &ThreadRecord, after: &ThreadRecord) -> bool {
+    after.continues.as_ref() == Some(&before.thread) && after.parent == before.parent
 }

@@ -174,7 +174,8 @@ impl Rye {
         self.store(threads).map_err(|error| ReopenError::Store(error.into()))
     }
 
-    /// Records what somebody says about the call that a thread waits with; [`Rye::resume`] goes on.
+    /// Records what somebody says about the call that a thread waits with, or the one in which it was continued; [`Rye::resume`]
+    /// goes on.
     ///
     /// # Errors
     ///
@@ -185,6 +186,7 @@ impl Rye {
         decision: Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
+        let thread = &self.last_begun(thread, host)?;
         let reopened = self.reopened(thread, host)?;
         reopened.refuse_foreign(host)?;
         let (state, now) = (reopened.record.state, host.clock.now());

@@ -8,15 +8,15 @@ use crate::session::Store;
 use crate::thread_reading::Found;
 
 impl Rye {
-    /// All threads that stand below this one in the registry, each after the one that started it.
+    /// All threads that stand below these in the registry, each after the one that started it.
     pub(super) fn below(
         &self,
-        thread: &ThreadId,
+        threads: &[ThreadId],
         store: &Store,
     ) -> Result<Vec<ThreadSummary>, ReopenError> {
         let listed = store.registry.list().map_err(|error| ReopenError::Store(error.into()))?;
         let mut found: Vec<ThreadSummary> = Vec::new();
-        let mut parents = vec![thread.clone()];
+        let mut parents = threads.to_vec();
         let mut place = 0;
         while let Some(parent) = parents.get(place).cloned() {
             let is_new = |row: &&ThreadSummary| {
@@ -58,7 +58,7 @@ impl Rye {
         thread: &ThreadId,
         store: &Store,
     ) -> Result<Vec<(ThreadId, String)>, ReopenError> {
-        let below = self.below(thread, store)?;
+        let below = self.below(std::slice::from_ref(thread), store)?;
         let suspended = below.into_iter().filter(|row| row.state == ThreadState::Suspended);
         let mut waiting = Vec::new();
         for row in suspended {

@@ -15,50 +15,87 @@ impl Rye {
     /// Ends a thread and those below it, and gives the latter; a thread that another program drives is taken over, and that
     /// program stops where it next writes.
     ///
+    /// Of a thread that was continued, the one is ended in which its conversation goes on; that one comes first.
+    ///
     /// # Errors
     ///
     /// When the thread has ended, or its record was changed.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Vec<ThreadId>, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        // The thread first, so that it starts no more while those below it are ended.
-        let first = match self.end(thread, host, &store, None) {
-            // Whoever ended it may have been stopped before those below it were ended.
-            Err(error @ ReopenError::Ended { .. }) => Some(error),
-            done => done.map(|()| None)?,
-        };
-        let ended = self.end_below(thread, host, &store)?;
-        if let (Some(error), true) = (first, ended.is_empty()) {
-            return Err(error);
+        match self.end_all(thread, host, &store, None)? {
+            (ended, Some(error)) if ended.is_empty() => Err(error),
+            (ended, _) => Ok(ended),
         }
+    }
+
+    /// Ends a conversation from this thread on and all below it, and closes their accounts. Gives what was ended beside the thread
+    /// itself, and how the conversation had ended before, where it had.
+    pub(in crate::session) fn end_all(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+    ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
+        // The thread first, so that it starts no more while those below it are ended. Whoever ended it before may have been
+        // stopped before those below it were ended.
+        let (line, had_ended) = self.end_line(thread, host, store, key)?;
+        let last = line.last().filter(|last| had_ended.is_none() && *last != thread);
+        let mut ended: Vec<ThreadId> = last.cloned().into_iter().collect();
+        ended.extend(self.end_below(&line, host, store, key)?);
         // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
         // ended before: whoever ended them may have got no further.
-        let below = lowest_first(&self.below(thread, &store)?);
-        for each in below.iter().chain([thread]) {
+        let below = lowest_first(&self.below(&line, store)?);
+        for each in below.iter().chain(line.iter().rev()) {
             match store.threads.close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
                 Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
                 Err(error) => return Err(ReopenError::Store(error.into())),
             }
         }
-        Ok(ended)
+        Ok((ended, had_ended))
+    }
+
+    /// Ends the last thread of a conversation, wherever it has got to by then; gives its threads from this one on.
+    fn end_line(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+    ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
+        let (mut line, mut last) = (Vec::new(), thread.clone());
+        loop {
+            line.push(last.clone());
+            let error = match self.end(&last, host, store, key) {
+                Ok(()) => return Ok((line, None)),
+                Err(error @ ReopenError::Ended { .. }) => error,
+                Err(error) => return Err(error),
+            };
+            match self.next_of(&last, host)?.filter(|next| !line.contains(next)) {
+                Some(next) => last = next,
+                None => return Ok((line, Some(error))),
+            }
+        }
     }
 
     /// Looks again after each that was ended: until then it may have started another one. One that cannot be ended keeps no other
     /// from it, and is told in the end.
     fn end_below(
         &self,
-        thread: &ThreadId,
+        line: &[ThreadId],
         host: &Host<'_>,
         store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
     ) -> Result<Vec<ThreadId>, ReopenError> {
         let (mut ended, mut failed) = (Vec::new(), None);
         loop {
-            let below = self.below(thread, store)?;
+            let below = self.below(line, store)?;
             let is_new = |thread: &ThreadId| !ended.contains(thread);
             let next = below.into_iter().find(|row| !row.state.is_final() && is_new(&row.thread));
             let Some(next) = next else { return failed.map_or(Ok(ended), Err) };
-            match self.end(&next.thread, host, store, None) {
+            match self.end(&next.thread, host, store, key) {
                 // One that ended by itself meanwhile has what was wanted of it.
                 Ok(()) | Err(ReopenError::Ended { .. }) => {}
                 Err(error) => failed = failed.or(Some(error)),
@@ -70,7 +107,7 @@ impl Rye {
     /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
     /// What its program had set aside for requests that were never sent is free in its own account; that account
     /// is closed by whoever has ended all below it.
-    pub(in crate::session) fn end(
+    fn end(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
@@ -78,7 +115,9 @@ impl Rye {
         key: Option<&Arc<SigningKey>>,
     ) -> Result<(), ReopenError> {
         let mut reopened = self.reopened(thread, host)?;
-        if let (Some(key), false) = (key, reopened.is_operators) {
+        // An operator's key vouches for nothing that it did not vouch for before.
+        let key = key.filter(|_| !reopened.is_operators && host.signing_key.is_none());
+        if let Some(key) = key {
             reopened.key = Arc::clone(key);
         }
         let now = host.clock.now();

@@ -11,7 +11,6 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rye_sign::SigningKey;
-use rye_thread::budget::Ledger as _;
 use rye_thread::{Cancel, FailureKind, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
@@ -19,8 +18,8 @@ use tracing::{Instrument as _, Span};
 use self::line::Line;
 use super::{Order, Report, Standing, Tree};
 use crate::Rye;
-use crate::session::ReopenError;
 use crate::session::begin::Begun;
+use crate::session::going_on::goes_on;
 use crate::session::prepare::Prepared;
 use crate::session::request::Host;
 use crate::session::{Store, with_causes};
@@ -130,46 +129,43 @@ impl<'a> Nursery<'a> {
         }
     }
 
-    /// Ends a thread that nobody drives, and those below it.
+    /// Ends a thread that nobody drives here, and those below it, wherever their conversations have got to.
     fn close(&mut self, thread: &ThreadId) -> Result<(), String> {
-        let below = self.tree.descendants(thread);
-        for each in std::iter::once(thread).chain(&below) {
+        let ended = self.rye.end_all(thread, &self.host, &self.store, Some(&self.key));
+        let mut closed = ended.map(drop).map_err(|error| with_causes(&error));
+        for each in std::iter::once(thread).chain(&self.tree.descendants(thread)) {
             if matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
                 continue;
             }
-            match self.rye.end(each, &self.host, &self.store, Some(&self.key)) {
-                // One whose conversation goes on has ended, and what goes on stands below it.
-                Ok(()) | Err(ReopenError::Ended { .. }) => {}
-                Err(error) => return Err(with_causes(&error)),
+            match self.came_to(each) {
+                Ok(ended @ Standing::Ended(_)) => self.tree.stand(each, ended),
+                Ok(_) => {}
+                Err(reason) => closed = closed.and(Err(reason)),
             }
         }
-        for each in std::iter::once(thread).chain(&below) {
-            if !matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
-                let report = self.report(each)?;
-                self.tree.stand(each, Standing::Ended(Arc::new(report)));
-            }
-        }
-        below.iter().rev().chain([thread]).for_each(|each| self.settle(each));
-        Ok(())
+        closed
     }
 
-    /// What a conversation came to that begins with this thread.
-    fn report(&self, thread: &ThreadId) -> Result<Report, String> {
-        let (mut used, mut next, mut seen) = (Vec::new(), Some(thread.clone()), BTreeSet::new());
-        while let Some(last) = next.filter(|next| seen.insert(next.clone()) && self.store.has(next))
+    /// How a conversation stands that begins with this thread, by records that are vouched for.
+    fn came_to(&self, thread: &ThreadId) -> Result<Standing, String> {
+        let mut last = self.vouched(thread)?;
+        let (mut used, mut seen) = (Vec::new(), BTreeSet::from([thread.clone()]));
+        while let Some(next) = last.record.continued_by.clone()
+            && self.store.has(&next)
+            && seen.insert(next.clone())
         {
-            let found = self.rye.found(&self.store.folder, &last);
-            let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
-            used.push(Report::of_reading(&reading));
-            next = reading.record.continued_by;
+            let after = self.vouched(&next)?;
+            if !goes_on(&last.record, &after.record) {
+                return Err(format!("thread `{next}` does not go on with the one before it"));
+            }
+            used.push(Report::of_reading(&last));
+            last = after;
         }
-        let last = used.pop().ok_or_else(|| format!("there is no thread `{thread}`"))?;
-        Ok(used.iter().fold(last, Report::after))
-    }
-
-    /// Gives back what the child did not spend; one without an account has nothing to give.
-    fn settle(&self, child: &ThreadId) {
-        drop(self.store.threads.close_child(child));
+        if !last.record.state.is_final() {
+            return Ok(Standing::Interrupted);
+        }
+        let report = used.iter().fold(Report::of_reading(&last), Report::after);
+        Ok(Standing::Ended(Arc::new(report)))
     }
 }
 

@@ -14,26 +14,37 @@ use crate::thread_reading::{Found, ThreadReading, Voucher};
 /// Threads with what happened in them.
 type Transcripts = Vec<(ThreadId, Reading)>;
 
-impl Nursery<'_> {
+impl<'a> Nursery<'a> {
     /// What keeps a child from going on now, such as a program that drives it or a key that is not there, may be gone
     /// when somebody goes on with its parent once more; until then the parent waits for it, and the reason is told.
     pub(super) fn go_on_or_wait(&mut self, parent: &ThreadId, spawn: &Spawn) {
-        if let Err(reason) = self.go_on(parent, spawn) {
+        let mut line = self.line(parent, spawn);
+        let last = self.last_of(&mut line);
+        let threads = line.threads.clone();
+        if let Err(reason) = last.and_then(|last| self.go_on(parent, line, last)) {
             self.tree.warn(format!("thread `{}` does not go on for now: {reason}", spawn.child));
-            self.tree.enter(&spawn.child, Some(parent), &spawn.directive, Standing::Interrupted);
+            self.enter(parent, &spawn.directive, &threads, &Standing::Interrupted);
+        }
+    }
+
+    /// Enters the threads of one conversation, those after the first below that one.
+    fn enter(&self, parent: &ThreadId, directive: &str, line: &[ThreadId], standing: &Standing) {
+        let Some((first, later)) = line.split_first() else { return };
+        drop(self.tree.enter(first, Some(parent), directive, standing.clone()));
+        for thread in later {
+            drop(self.tree.enter(thread, Some(first), directive, standing.clone()));
         }
     }
 
     /// Goes on with a child that has a record, or finds what it came to.
-    fn go_on(&mut self, parent: &ThreadId, spawn: &Spawn) -> Result<(), String> {
-        let mut line = self.line(parent, spawn);
-        let (reading, learned) = self.last_of(&mut line)?;
+    fn go_on(
+        &mut self,
+        parent: &ThreadId,
+        mut line: Line<'a>,
+        (reading, learned): (ThreadReading, Transcripts),
+    ) -> Result<(), String> {
         let enter = |line: &Line<'_>, standing: &Standing| {
-            let first = line.first();
-            drop(self.tree.enter(first, Some(parent), &line.directive, standing.clone()));
-            for later in line.threads.iter().skip(1) {
-                drop(self.tree.enter(later, Some(first), &line.directive, standing.clone()));
-            }
+            self.enter(parent, &line.directive, &line.threads, standing);
         };
         if reading.record.state == ThreadState::Continued {
             learned.iter().try_for_each(|(thread, it)| self.learn(thread, it))?;
@@ -116,7 +127,7 @@ impl Nursery<'_> {
 
     /// The record of a thread, which for an operator with a key counts only where a trusted key vouches for it: what a child
     /// came to is what its parent's model is told.
-    fn vouched(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
+    pub(super) fn vouched(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
         let found = self.rye.found(&self.store.folder, thread);
         let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
         if self.host.signing_key.is_some() && reading.vouched_by != Voucher::TrustedKey {
@@ -140,7 +151,7 @@ impl Nursery<'_> {
                 return Err(format!("thread `{}` is not one that `{parent}` started", spawn.child));
             }
             let standing = match reading.record.state {
-                state if state.is_final() => Standing::Ended(Arc::new(self.report(&spawn.child)?)),
+                state if state.is_final() => self.came_to(&spawn.child)?,
                 _ => Standing::Interrupted,
             };
             self.tree.enter(&spawn.child, Some(parent), &spawn.directive, standing);
