@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Lease;
-use super::owner::{Owner, is_name, lock, unlock};
+use super::owner::{Owner, is_name, try_lock, unlock};
 use crate::ThreadId;
 
 /// What one program holds.
@@ -27,6 +27,8 @@ pub(super) struct Leases {
 #[derive(Debug, Default)]
 struct Held {
     epochs: BTreeMap<ThreadId, u64>,
+    /// What others took before it was noted here: whoever was given a lease is not the only one who knows of it.
+    taken: BTreeMap<ThreadId, u64>,
     /// How much of what others took was read.
     read: u64,
 }
@@ -51,19 +53,22 @@ impl Leases {
         &self.path
     }
 
-    /// Notes a lease that was given out, in place of any earlier one.
+    /// Notes a lease that was given out, in place of any earlier one, unless somebody has taken it already.
     pub(super) fn add(&self, lease: &Lease) {
-        self.held().epochs.insert(lease.thread().clone(), lease.epoch());
+        let mut held = self.held();
+        if held.taken.get(lease.thread()).is_none_or(|taken| *taken < lease.epoch()) {
+            held.taken.remove(lease.thread());
+            held.epochs.insert(lease.thread().clone(), lease.epoch());
+        }
     }
 
-    /// Forgets a lease, and says whether it was held.
+    /// Forgets a lease, and says whether this program has none of its thread now.
     pub(super) fn remove(&self, lease: &Lease) -> bool {
         let mut held = self.held();
-        let is_held = held.has(lease);
-        if is_held {
+        if held.has(lease) {
             held.epochs.remove(lease.thread());
         }
-        is_held
+        !held.epochs.contains_key(lease.thread())
     }
 
     /// Whether the lease is held, as far as this program knows.
@@ -131,13 +136,20 @@ impl Held {
         self.read += u64::try_from(whole).unwrap_or(u64::MAX);
         for line in String::from_utf8_lossy(&said).lines() {
             let Some((epoch, thread)) = line.split_once(' ') else { continue };
-            if let (Ok(epoch), Ok(thread)) = (epoch.parse(), thread.parse::<ThreadId>())
-                && self.epochs.get(&thread) == Some(&epoch)
-            {
-                self.epochs.remove(&thread);
+            if let (Ok(epoch), Ok(thread)) = (epoch.parse(), thread.parse::<ThreadId>()) {
+                self.lose(thread, epoch);
             }
         }
         Ok(())
+    }
+
+    fn lose(&mut self, thread: ThreadId, epoch: u64) {
+        if self.epochs.get(&thread) == Some(&epoch) {
+            self.epochs.remove(&thread);
+        } else {
+            let taken = self.taken.entry(thread).or_default();
+            *taken = epoch.max(*taken);
+        }
     }
 }
 
@@ -170,10 +182,11 @@ impl<'a> Locked<'a> {
     /// Whoever has it locked writes a line; one that was stopped while it did is not waited for for ever.
     fn new(file: &'a File) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
-            if lock(file) {
-                return Ok(Self(file));
+            match try_lock(file) {
+                Ok(()) => return Ok(Self(file)),
+                Err(error) if is_for_now(&error) => std::thread::sleep(PAUSE),
+                Err(error) => return Err(error),
             }
-            std::thread::sleep(PAUSE);
         }
         Err(io::Error::other("another program has stopped while it wrote there; end it"))
     }
@@ -183,6 +196,10 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         unlock(self.0);
     }
+}
+
+fn is_for_now(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 const PAUSE: Duration = Duration::from_millis(1);
@@ -220,6 +237,7 @@ fn is_gone(_: &fs::Metadata) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::store::owner::lock;
 
     const THREAD: &str = "check-019a0000-0000-7000-8000-000000000001";
 
@@ -237,6 +255,38 @@ mod tests {
         let is_free = || lock(&other);
         assert_eq!(leases.holding(&lease(1), is_free).unwrap(), Some(false));
         assert!(lock(&other), "afterwards it is free");
+    }
+
+    /// Another thread of the program may look between the two.
+    #[test]
+    fn a_lease_that_was_taken_before_it_was_noted_is_not_held() {
+        for (epoch, expected) in [(4, false), (5, false), (6, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let owner = Owner::enter(folder.path()).unwrap();
+            let leases = Leases::enter(folder.path(), &owner).unwrap();
+            let other = Lease::new(THREAD.replace("check", "other").parse().unwrap(), 1);
+            leases.add(&other);
+            take(folder.path(), owner.name(), &lease(5)).unwrap();
+            assert!(leases.has(&other).unwrap());
+            leases.add(&lease(epoch));
+            assert_eq!(leases.has(&lease(epoch)).unwrap(), expected, "{epoch}");
+        }
+    }
+
+    /// Its file can be closed then, also where somebody else has taken the lease.
+    #[test]
+    fn whoever_gives_a_lease_back_learns_whether_the_program_has_another() {
+        for (held, is_taken, expected) in [(1, false, true), (1, true, true), (2, false, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let owner = Owner::enter(folder.path()).unwrap();
+            let leases = Leases::enter(folder.path(), &owner).unwrap();
+            leases.add(&lease(held));
+            if is_taken {
+                take(folder.path(), owner.name(), &lease(held)).unwrap();
+                assert!(!leases.has(&lease(held)).unwrap());
+            }
+            assert_eq!(leases.remove(&lease(1)), expected, "{held} {is_taken}");
+        }
     }
 
     /// What others say, in the order in which they say it, and whether the lease of epoch 2 is held then.

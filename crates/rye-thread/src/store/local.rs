@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::files::Files;
 use super::leases::{Leases, take};
-use super::owner::{Owner, lives};
+use super::owner::{Owner, is_name, lives};
 use super::{Claim, Lease, Store, StoreError};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
@@ -119,10 +119,11 @@ impl LocalStore {
         StoreError::File { path: self.leases.path().to_owned(), source }
     }
 
-    /// Takes the lease from a program that lives, which learns of it before anybody else has the thread.
+    /// Takes the lease from its program, which learns of it before anybody else has the thread; also from one that seems to have
+    /// died, because somebody may have removed the file that shows that it lives.
     fn take_from(&self, row: &Row, thread: &ThreadId) -> Result<(), StoreError> {
         let is_ours = row.holder == self.owner.name();
-        if is_ours || !Leases::ARE_LOCKED || !lives(&self.threads, &row.holder) {
+        if is_ours || !Leases::ARE_LOCKED || !is_name(&row.holder) {
             return Ok(());
         }
         take(&self.threads, &row.holder, &Lease::new(thread.clone(), row.epoch))

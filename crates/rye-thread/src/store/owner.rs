@@ -62,14 +62,19 @@ pub(super) fn is_name(name: &str) -> bool {
 const MOST: u32 = 10_000;
 
 /// Locks the file for as long as it is open or until it is unlocked, unless somebody else has.
-#[cfg(unix)]
 pub(super) fn lock(file: &File) -> bool {
-    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+    try_lock(file).is_ok()
+}
+
+#[cfg(unix)]
+pub(super) fn try_lock(file: &File) -> io::Result<()> {
+    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    Ok(rustix::fs::flock(file, exclusive)?)
 }
 
 #[cfg(not(unix))]
-pub(super) fn lock(_: &File) -> bool {
-    true
+pub(super) fn try_lock(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

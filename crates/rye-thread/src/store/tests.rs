@@ -245,3 +245,20 @@ fn a_program_that_cannot_be_told_writes_nothing_more() {
     assert!(matches!(store.append(&lease, b"two\n"), Err(StoreError::Stale { .. })));
     assert_eq!(store.journal(&name()).unwrap(), b"one\n");
 }
+
+/// Whoever removed the file that shows that a program lives does not let it write beside the one that takes its thread.
+#[cfg(unix)]
+#[test]
+fn a_program_that_seems_to_have_died_writes_nothing_more_either() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
+    let (first, second) =
+        (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
+    let lease = first.acquire(&name(), &claim(0)).unwrap();
+    first.append(&lease, b"one\n").unwrap();
+    fs::remove_file(place.path().join(format!("owner-{}-0", std::process::id()))).unwrap();
+    let taken = second.acquire(&name(), &claim(1)).unwrap();
+    second.append(&taken, b"two\n").unwrap();
+    assert!(matches!(first.append(&lease, b"three\n"), Err(StoreError::Stale { .. })));
+    assert_eq!(second.journal(&name()).unwrap(), b"one\ntwo\n");
+}
