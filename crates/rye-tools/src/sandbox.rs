@@ -28,6 +28,8 @@ mod plan;
 mod probe;
 mod report;
 #[cfg(target_os = "linux")]
+mod stand_in;
+#[cfg(target_os = "linux")]
 mod supervise;
 #[cfg(target_os = "linux")]
 mod system_calls;

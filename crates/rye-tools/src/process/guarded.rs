@@ -1,14 +1,10 @@
 //! What of a project no program changes, where the sandbox is whole.
 
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
-use rustix::fs::{FlockOperation, flock};
+use std::fs;
+use std::path::PathBuf;
 
 use super::host::Processes;
 use super::job::StartError;
-use crate::sandbox::Mode;
 
 /// What of the project stays as it is: who is trusted, what was done, what was accepted, and what the next `git` outside would
 /// run.
@@ -40,54 +36,4 @@ impl Processes {
         let paths = folders.map(|entry| entry.path());
         paths.filter(|path| !kept.contains(path)).collect()
     }
-}
-
-/// An empty folder where `.git` would be, so that there is something to guard and no program makes one: the next `git` outside
-/// would run what it says. `git` itself passes an empty one over.
-#[derive(Debug)]
-pub(super) struct StandIn {
-    path: PathBuf,
-    /// Locked by everybody who guards it, in this program and in others.
-    folder: File,
-}
-
-impl StandIn {
-    /// Makes it where a project has none and the sandbox can guard it; one that was left behind is as good.
-    pub(super) fn make(project: &Path, mode: Mode) -> Option<Self> {
-        let path = project.join(".git");
-        if !mode.is_whole() {
-            return None;
-        }
-        // Somebody may take it away between making and locking it, but not again and again.
-        (0..ATTEMPTS).find_map(|_| {
-            // Where we may make nothing, no program can either.
-            let _there = fs::create_dir(&path);
-            let is_plain = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir());
-            let folder = File::open(&path).ok().filter(|_| is_plain && is_empty(&path))?;
-            flock(&folder, FlockOperation::NonBlockingLockShared).ok()?;
-            is_still(&path, &folder).then(|| Self { path: path.clone(), folder })
-        })
-    }
-
-    /// Takes it away once nobody guards it; what somebody put into it in the meantime keeps it there.
-    pub(super) fn remove(self) {
-        if flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && is_still(&self.path, &self.folder)
-        {
-            let _used = fs::remove_dir(&self.path);
-        }
-    }
-}
-
-const ATTEMPTS: usize = 8;
-
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// Whether the path leads to what was opened.
-fn is_still(path: &Path, folder: &File) -> bool {
-    let at = |it: fs::Metadata| (it.dev(), it.ino());
-    let (here, opened) = (fs::symlink_metadata(path).map(at), folder.metadata().map(at));
-    matches!((here, opened), (Ok(here), Ok(opened)) if here == opened)
 }

@@ -11,7 +11,6 @@ use tokio::io::AsyncWrite;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::ending::Guard;
-use super::guarded::StandIn;
 use super::host::Processes;
 use super::job::{Job, StartError};
 use super::run::io as failed;
@@ -24,7 +23,6 @@ pub(crate) struct Lasting {
     // Dropped in this order: the program is ended before its folder goes.
     guard: Guard,
     child: Option<Child>,
-    stand_in: Option<StandIn>,
     scratch: Option<TempDir>,
     input: Input,
 }
@@ -46,7 +44,6 @@ impl Processes {
     pub(crate) fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
         let mode = self.mode()?;
         self.refuse_links()?;
-        let stand_in = StandIn::make(&self.project, mode);
         let scratch = self.scratch()?;
         let plan = self.plan(mode, &scratch, job)?;
         let mut command = self.command(&plan, &job.words)?;
@@ -60,7 +57,7 @@ impl Processes {
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let (child, scratch) = (Some(child), Some(scratch));
-        Ok((Lasting { guard, child, stand_in, scratch, input }, pipes))
+        Ok((Lasting { guard, child, scratch, input }, pipes))
     }
 }
 
@@ -76,15 +73,10 @@ impl Drop for Lasting {
         drop(self.input.0.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.guard.part();
         let (child, scratch) = (self.child.take(), self.scratch.take());
-        let stand_in = self.stand_in.take();
         // Where nothing goes on that could wait, the folder goes at once.
         if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move {
-                let ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
-                // One that goes on all the same still needs it; the next program takes it away.
-                if let (Ok(_), Some(stand_in)) = (ended, stand_in) {
-                    stand_in.remove();
-                }
+                let _ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
                 drop(scratch);
             });
         }

@@ -60,6 +60,8 @@ impl Processes {
             network: false,
         };
         let mut plan = self.plan(mode, &scratch, &job).map_err(|error| error.to_string())?;
+        // Trying out changes nothing of the project.
+        plan.stands_in = false;
         plan.hidden = self.hidden_by_operator();
         plan.hidden.push(plan.scratch.join("secret"));
         let words = [

@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 use super::capture::Captured;
 use super::ending::{Guard, conversation};
-use super::guarded::{GUARDED, PINNED, StandIn};
+use super::guarded::{GUARDED, PINNED};
 use super::host::{ENVIRONMENT, Processes};
 use super::job::{Ended, Job, Script, StartError};
 use super::talking::{drain, feed};
@@ -37,7 +37,6 @@ impl Processes {
     pub(crate) async fn run(&self, job: Job, told: &dyn OutputSink) -> Result<Ended, StartError> {
         let mode = self.mode()?;
         self.refuse_links()?;
-        let stand_in = StandIn::make(&self.project, mode);
         let scratch = self.scratch()?;
         let plan = self.plan(mode, &scratch, &job)?;
         let mut words = job.words;
@@ -61,9 +60,6 @@ impl Processes {
         let (is_late, status) = conversation(&mut child, &guard, talk, job.limit).await?;
         guard.is_done = true;
         drop(scratch);
-        if let Some(stand_in) = stand_in {
-            stand_in.remove();
-        }
         Ok(Ended { code: code(status), is_late, output, error })
     }
 
@@ -115,6 +111,7 @@ impl Processes {
             pinned: PINNED.into_iter().filter_map(in_project).collect(),
             open: self.open(),
             guarded: GUARDED.into_iter().filter_map(in_project).collect(),
+            stands_in: mode.is_whole(),
             bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),
             deadline_ms: milliseconds(limit),
             grace_ms: milliseconds(GRACE),

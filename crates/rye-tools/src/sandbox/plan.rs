@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) hidden: Vec<PathBuf>,
     /// Folders of the project that stay as they are.
     pub(crate) guarded: Vec<PathBuf>,
+    /// Whether an empty folder stands in the place of a `.git` that is not there.
+    pub(crate) stands_in: bool,
     /// Folders of the project that lead to those, the outer one first. What is directly in them stays as it is, be it there or
     /// not: a guard over a file alone would be gone once somebody replaces that.
     pub(crate) pinned: Vec<PathBuf>,

@@ -18,6 +18,7 @@ use nix::unistd::{Pid, close, getpgrp, getppid};
 
 use super::fault::Fault;
 use super::launch::{CONFINE, INIT, LAUNCH};
+use super::stand_in::StandIn;
 use super::{Mode, Plan, bubblewrap, descendants, init};
 
 /// How often it looks whether its caller is still there.
@@ -28,12 +29,16 @@ pub(super) fn supervise(plan: &Plan, program: &[OsString]) -> Result<ExitCode, F
     let caller = getppid();
     let signals = blocked()?;
     prctl::set_child_subreaper(true).map_err(Fault::at("take in orphans"))?;
+    let mut plan = plan.clone();
+    let stand_in = StandIn::make(&mut plan);
+    let plan = &plan;
     let child = start(plan, program)?;
     let begun = Instant::now();
     let mut watch = Watch { plan, caller, child, ended: None, left: None, asked: None, begun };
-    let status = watch.until_end(&signals)?;
+    let status = watch.until_end(&signals);
     watch.kill_all();
-    Ok(exit_code(status))
+    drop(stand_in);
+    Ok(exit_code(status?))
 }
 
 /// Descriptors that the caller inherited from its own caller are nobody's business below.

@@ -1,10 +1,11 @@
 //! However a program ends, or does not, nothing of it goes on.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rye_thread::ToolStatus;
 use rye_tools::sandbox::Mode;
-use rye_tools::{CommandTool, Rules, bash};
+use rye_tools::{CommandTool, Processes, Rules, bash};
 use serde_json::json;
 
 use crate::arena::{Arena, CANARY, call, launcher, living, permit, shell};
@@ -14,7 +15,7 @@ fn mark(test: u32) -> String {
     format!("{}.{}", 3000 + test, std::process::id())
 }
 
-fn in_each(check: impl Fn(&Arena, &std::sync::Arc<rye_tools::Processes>, Mode)) {
+fn in_each(check: impl Fn(&Arena, &Arc<Processes>, Mode)) {
     for mode in Mode::ALL {
         let arena = Arena::new();
         if let Some(processes) = arena.in_mode(mode) {
@@ -123,23 +124,38 @@ fn a_program_that_is_asked_to_end_may_say_something_first() {
 fn a_call_that_is_dropped_ends_its_program() {
     in_each(|_, processes, mode| {
         let mark = mark(3);
-        let tool = bash(processes);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let command = format!("setsid sleep {mark} & sleep {mark}");
-        runtime.block_on(async {
-            let permit = permit();
-            let call = tool.call(&permit, json!({ "command": command }));
-            let begun = async {
-                while living(&mark).len() < 2 {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-            };
-            tokio::select! {
-                result = call => panic!("{mode}: it ended by itself: {result:?}"),
-                () = begun => {}
-            }
-        });
+        drop_call(processes, &mark, mode);
         soon("it goes on", || living(&mark).is_empty());
+    });
+}
+
+#[test]
+fn a_call_that_is_dropped_leaves_no_git_behind() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::bare();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        drop_call(&processes, &mark(7), mode);
+        soon("`.git` stays", || !arena.root.join("project/.git").exists());
+    }
+}
+
+/// Begins a program and drops the call, and the runtime with it.
+fn drop_call(processes: &Arc<Processes>, mark: &str, mode: Mode) {
+    let tool = bash(processes);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let command = format!("setsid sleep {mark} & sleep {mark}");
+    runtime.block_on(async {
+        let permit = permit();
+        let call = tool.call(&permit, json!({ "command": command }));
+        let begun = async {
+            while living(mark).len() < 2 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            result = call => panic!("{mode}: it ended by itself: {result:?}"),
+            () = begun => {}
+        }
     });
 }
 
@@ -152,7 +168,7 @@ fn a_caller_that_dies_takes_its_programs_along() {
     for mode in ["none", "landlock", "namespaces"] {
         let plan = json!({
             "mode": mode, "network": false, "project": project, "cwd": project,
-            "scratch": calls, "temporary": calls.join("tmp"), "hidden": [], "guarded": [],
+            "scratch": calls, "temporary": calls.join("tmp"), "hidden": [], "guarded": [], "stands_in": false,
             "pinned": [], "open": [], "bubblewrap": null, "deadline_ms": 60_000, "grace_ms": 100,
             "processes": 1024, "file_bytes": 1_000_000,
         });
@@ -209,8 +225,7 @@ fn a_folder_that_is_entered_leads_nowhere() {
 #[cfg(target_os = "linux")]
 fn this_machine_has_a_sandbox() {
     let arena = Arena::new();
-    let processes =
-        rye_tools::Processes::new(arena.host(), Rules::default(), &arena.root.join("project"));
+    let processes = Processes::new(arena.host(), Rules::default(), &arena.root.join("project"));
     let report = processes.unwrap().sandbox().clone();
     println!("{report}");
     assert_ne!(report.mode(), Mode::None, "{report}");
@@ -222,8 +237,8 @@ fn without_a_launcher_a_group_still_ends() {
     let mut host = arena.host();
     host.launcher = None;
     let project = arena.root.join("project");
-    let processes = rye_tools::Processes::new(host, Rules::default(), &project).unwrap();
-    let processes = std::sync::Arc::new(processes);
+    let processes = Processes::new(host, Rules::default(), &project).unwrap();
+    let processes = Arc::new(processes);
     assert_eq!(processes.sandbox().mode(), Mode::None);
     let mark = mark(6);
     let result = shell(&processes, &format!("sleep {mark} & echo done"));

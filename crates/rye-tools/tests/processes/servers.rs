@@ -9,7 +9,7 @@ use rye_tools::sandbox::Mode;
 use rye_tools::{Rules, Variables};
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, CANARY, launcher, living, permit};
+use crate::arena::{Arena, CANARY, launcher, living, permit, shell};
 
 /// A server of the fixture, in a project.
 struct Place {
@@ -132,6 +132,42 @@ async fn a_server_is_left_to_end_then_asked_then_ended() {
     assert!(!wrote("ended-2-asked"), "it is asked only after a while");
     soon("it is asked to end", || wrote("ended-2-asked")).await;
     soon("it is ended", || living(&mark).is_empty()).await;
+}
+
+/// Whoever called may be gone while the server still has its time to end, and others come and go in that time.
+#[test]
+fn git_stays_guarded_until_the_server_is_gone() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::bare();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let git = arena.root.join("project/.git");
+        let mut server = server(&arena, "stubborn");
+        let mark = format!("guarded-{mode}-{}", std::process::id());
+        program(&mut server).arguments.push(mark.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(Connections::new(&processes).discover(&server)).unwrap();
+        drop(runtime);
+        shell(&arena.in_mode(mode).unwrap(), "true");
+        let is_guarded = git.is_dir();
+        assert!(
+            !living(&mark).is_empty(),
+            "{mode}: the server ended before anything could be seen"
+        );
+        assert!(is_guarded, "{mode}: the server could make a `.git`");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(soon("the server ends", || living(&mark).is_empty()));
+        assert!(!git.exists(), "{mode}: `.git` stays");
+    }
+}
+
+#[tokio::test]
+async fn a_server_leaves_no_git_behind() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::bare();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        Connections::new(&processes).discover(&server(&arena, "")).await.unwrap();
+        soon("`.git` goes", || !arena.root.join("project/.git").exists()).await;
+    }
 }
 
 #[tokio::test]
