@@ -37,6 +37,31 @@ fn a_pin_that_was_edited_is_looked_at_and_written_again() {
     contains(&run(&session), 0, &[]);
 }
 
+/// What somebody else edited in the lock is not forgotten over what is written again.
+#[test]
+fn a_part_that_was_edited_is_not_dropped_by_who_writes_another() {
+    let session = session();
+    let path = session.project().join(".ai/rye.lock");
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    let refused = |command: &str, advice: &str| {
+        let before = std::fs::read(&path).unwrap();
+        let shown = session.rye(&format!("{command} --trust TRUST --allow-unsigned"));
+        contains(&shown, 1, &[&format!("; write all of them again with {advice}\n")]);
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{command}");
+    };
+    session.change(".ai/rye.lock", "Writes an index of", "Writes no index of");
+    refused("lock work", "`rye lock notes/index`");
+    refused("lock --server own", "`rye lock notes/index`");
+    session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
+    refused("lock notes/index", "`rye lock`, and then `rye lock --server own`");
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &["`rye lock --server own`"]);
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    contains(&session.rye("check --locked --trust TRUST --allow-unsigned"), 0, &["as locked"]);
+    session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
+    refused("lock work", "`rye lock --server own`");
+}
+
 /// Whoever accepts a server reads what it says, as it says it, and is shown what hides in it.
 #[test]
 fn what_is_accepted_is_shown_with_its_texts() {

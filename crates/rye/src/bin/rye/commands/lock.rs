@@ -6,7 +6,7 @@ use clap::Args;
 #[cfg(feature = "mcp")]
 use rye::ServerChange;
 use rye::resolve::{ItemId, ItemKind, Listed, Space};
-use rye::{Lock, LockReport, PlanRequest, PrepareError, Rye};
+use rye::{Lock, LockError, LockReport, PlanRequest, PrepareError, Rye};
 use serde_json::{Value, json};
 
 use crate::directive::named;
@@ -46,7 +46,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         [] => (Lock::of_project().with_servers_of(servers_of(&path)), own(&rye)?),
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
-            (salvaged(&path)?, ids.collect::<Result<_, _>>()?)
+            let ids: Vec<ItemId> = ids.collect::<Result<_, _>>()?;
+            let is_written =
+                |error: &LockError| matches!(error, LockError::Edited { id } if ids.contains(id));
+            (salvaged_but(&path, is_written)?.0, ids)
         }
     };
     for id in &ids {
@@ -76,14 +79,50 @@ fn servers_of(path: &Path) -> Lock {
 /// The lock without what was edited in it by hand, which is named; an empty one where there is none. Who writes a damaged part
 /// again must not be kept from it by the damage.
 pub(crate) fn salvaged(path: &Path) -> Result<Lock, Failure> {
+    read_salvaged(path).map(|(lock, _)| lock)
+}
+
+/// The same for who writes some parts again: refused where others were edited, which would be locked no more although nobody
+/// looked at them.
+fn salvaged_but(
+    path: &Path,
+    is_written: impl Fn(&LockError) -> bool,
+) -> Result<(Lock, Vec<LockError>), Failure> {
+    let (lock, damaged) = read_salvaged(path)?;
+    if damaged.iter().all(is_written) {
+        return Ok((lock, damaged));
+    }
+    let message = "this would leave parts of the lock out for good that were edited by hand";
+    Err(Failure::failed(format!("{message}; write all of them again with {}", mending(&damaged))))
+}
+
+fn read_salvaged(path: &Path) -> Result<(Lock, Vec<LockError>), Failure> {
     if !path.exists() {
-        return Ok(Lock::default());
+        return Ok((Lock::default(), Vec::new()));
     }
     let (lock, damaged) =
         Lock::salvaged(&read_text(path)?).map_err(|error| Failure::of(&error, Exit::Failed))?;
-    let damaged = damaged.iter().map(|error| format!("left out of the lock: {error}"));
-    output::warnings(&damaged.collect::<Vec<_>>());
-    Ok(lock)
+    let told = damaged.iter().map(|error| format!("left out of the lock: {error}"));
+    output::warnings(&told.collect::<Vec<_>>());
+    Ok((lock, damaged))
+}
+
+/// The commands that write everything again that was edited. One that writes directives drops servers that were edited, and the
+/// other way round; `rye lock` of the whole project alone goes on then.
+fn mending(damaged: &[LockError]) -> String {
+    let (mut directives, mut servers) = (String::new(), String::new());
+    for error in damaged {
+        match error {
+            LockError::Edited { id } => directives.push_str(&format!(" {id}")),
+            LockError::EditedServer { server } => servers.push_str(&format!(" --server {server}")),
+            _ => {}
+        }
+    }
+    match (directives.is_empty(), servers.is_empty()) {
+        (true, _) => format!("`rye lock{servers}`"),
+        (false, true) => format!("`rye lock{directives}`"),
+        (false, false) => format!("`rye lock`, and then `rye lock{servers}`"),
+    }
 }
 
 /// What is locked of servers, for who looks at them.
@@ -103,7 +142,9 @@ fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
 #[cfg(feature = "mcp")]
 fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, Failure> {
     let (path, rye) = (path(environment)?, environment.rye()?);
-    let mut lock = salvaged(&path)?;
+    let names = |server: &str, error: &LockError| matches!(error, LockError::EditedServer { server: edited } if edited == server);
+    let (mut lock, mut damaged) =
+        salvaged_but(&path, |error| servers.iter().any(|it| names(it, error)))?;
     let mut rows = Vec::new();
     for server in servers {
         let offered = super::mcp::server_tools(&rye, server)?;
@@ -117,7 +158,11 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
         let told: Value = changes.iter().map(ServerChange::to_json).collect();
         rows.push(json!({ "server": server, "tools": offered.tools.len(), "changes": told }));
         lock.insert_server(server, offered.set);
-        files::write(&path, &lock.to_string())?;
+        damaged.retain(|error| !names(server, error));
+        // Until then the file still says that more than this was edited.
+        if damaged.is_empty() {
+            files::write(&path, &lock.to_string())?;
+        }
     }
     if environment.json() {
         output::json(&json!({ "path": output::path(&path), "servers": rows }));
