@@ -92,7 +92,6 @@ struct ServerFile {
 #[schemars(inline)]
 struct AuthFile {
     /// The variable that holds it; never the credential itself.
-    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     env: String,
     /// The header; default `authorization`, which carries `Bearer` and the credential; any other carries it alone.
     #[serde(default)]
@@ -106,7 +105,6 @@ struct AuthFile {
 #[schemars(inline)]
 struct HeaderFile {
     /// The variable that holds the value; never the value itself.
-    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     env: String,
 }
 
@@ -234,9 +232,15 @@ impl ServerFile {
         let mut address = ServerAddress::new(url);
         address.private = self.private.unwrap_or_default();
         for (name, header) in self.headers.take().unwrap_or_default() {
-            address.headers.insert(name.to_ascii_lowercase(), ServerHeader::new(&header.env));
+            let (name, value) = (name.to_ascii_lowercase(), variable("headers", &header.env)?);
+            if address.headers.insert(name.clone(), ServerHeader::new(value)).is_some() {
+                return Err(vec![format!(
+                    "header `{name}` is there twice; its case does not matter"
+                )]);
+            }
         }
         if let Some(AuthFile { env, header }) = self.auth.take() {
+            variable("auth", &env)?;
             let header = header.unwrap_or_else(|| BEARER.to_owned()).to_ascii_lowercase();
             let value = match header.as_str() {
                 BEARER => ServerHeader::bearer(&env),
@@ -253,6 +257,17 @@ impl ServerFile {
 
 /// The header that carries a credential behind a word.
 const BEARER: &str = "authorization";
+
+/// A variable's name. What is none may be the secret itself, which somebody put in the wrong place, and is not repeated.
+fn variable<'a>(key: &str, name: &'a str) -> Result<&'a str, Vec<String>> {
+    let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Ok(name);
+    }
+    Err(vec![format!(
+        "`env` in `{key}` is no name of a variable; name the variable that holds the value, never the value"
+    )])
+}
 
 /// What is said of a server that is reached in the other way.
 fn misplaced(by: &str, keys: &[(&str, bool)]) -> Result<(), Vec<String>> {

@@ -85,7 +85,15 @@ fn what_an_entry_may_say() {
         ("{command: sh, private: true}", "`private` has no meaning beside `command`"),
         ("{url: 'http://mcp.example', auth: {env: T}}", "in clear text; use `https`"),
         ("{url: 'https://me:pw@mcp.example'}", "`url` has a user name or a password; use `auth`"),
-        (&format!("{{{url}, auth: {{env: 'tok en'}}}}"), "/auth/env"),
+        (
+            &format!("{{{url}, auth: {{env: 'sk-live-1'}}}}"),
+            "`env` in `auth` is no name of a variable; name the variable that holds the value",
+        ),
+        (&format!("{{{url}, headers: {{X-Key: {{env: 'sk-live-1'}}}}}}"), "`env` in `headers` is"),
+        (
+            &format!("{{{url}, headers: {{X-Key: {{env: A}}, x-key: {{env: B}}}}}}"),
+            "header `x-key` is there twice",
+        ),
         (&format!("{{{url}, auth: {{env: A}}, headers: {{Authorization: {{env: B}}}}}}"), "too"),
         (&format!("{{{url}, headers: {{Host: {{env: B}}}}}}"), "is set by the program itself"),
         (&format!("{{{url}, headers: {{X-Key: secret}}}}"), "/headers/X-Key"),
@@ -94,6 +102,7 @@ fn what_an_entry_may_say() {
         own(&session, entry);
         let shown = session.rye("mcp discover own --allow-unsigned");
         contains(&shown, 1, &[message]);
+        assert!(!shown.contains("sk-live"), "{shown}");
     }
 }
 
