@@ -54,9 +54,13 @@ fn a_part_that_was_edited_is_not_dropped_by_who_writes_another() {
     refused("lock work", "`rye lock notes/index`");
     refused("lock --server own", "`rye lock notes/index`");
     session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
-    refused("lock notes/index", "`rye lock`, and then `rye lock --server own`");
+    refused(
+        "lock notes/index",
+        "`rye lock`, then `rye lock --server own`, and `rye lock` once more",
+    );
     contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &["`rye lock --server own`"]);
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     contains(&session.rye("check --locked --trust TRUST --allow-unsigned"), 0, &["as locked"]);
     session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
     refused("lock work", "`rye lock --server own`");

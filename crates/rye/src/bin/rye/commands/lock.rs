@@ -121,7 +121,7 @@ fn mending(damaged: &[LockError]) -> String {
     match (directives.is_empty(), servers.is_empty()) {
         (true, _) => format!("`rye lock{servers}`"),
         (false, true) => format!("`rye lock{directives}`"),
-        (false, false) => format!("`rye lock`, and then `rye lock{servers}`"),
+        (false, false) => format!("`rye lock`, then `rye lock{servers}`, and `rye lock` once more"),
     }
 }
 
