@@ -236,12 +236,9 @@ impl Journal {
         self.save()
     }
 
-    /// Notes how the thread ended, or stands; who was taken over leaves that to the one who did.
+    /// Notes how the thread ended, or stands; who was taken over, or may have been, leaves that to the one who did.
     pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
-        if self.transcript.is_superseded() {
-            let thread = self.record.thread.clone();
-            return Err(StoreError::Stale { thread }.into());
-        }
+        self.transcript.still_held()?;
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
         self.record.usage = outcome.usage;

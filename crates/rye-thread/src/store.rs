@@ -56,7 +56,8 @@ pub trait Store: Ledger {
     /// When the store fails.
     fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Appends whole lines to the thread's journal; they are durable after [`Store::sync`].
+    /// Appends whole lines to the thread's journal; they are durable after [`Store::sync`]. Without lines it tells whether the
+    /// lease still counts.
     ///
     /// # Errors
     ///

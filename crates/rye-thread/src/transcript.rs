@@ -36,7 +36,8 @@ pub struct Transcript {
     pending: Vec<u8>,
     /// The head and the number of the records that it has.
     kept: (Head, u64),
-    is_broken: bool,
+    /// Why the store refused a write.
+    broken: Option<Arc<StoreError>>,
 }
 
 impl Transcript {
@@ -94,7 +95,7 @@ impl Transcript {
 
     fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
         let (kept, directive) = ((head, records), directive.to_owned());
-        Self { held, directive, head, records, pending: Vec::new(), kept, is_broken: false }
+        Self { held, directive, head, records, pending: Vec::new(), kept, broken: None }
     }
 
     /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
@@ -139,7 +140,7 @@ impl Transcript {
     ///
     /// When it cannot be written whole, and ever after.
     pub(crate) fn flush(&mut self) -> Result<(), TranscriptError> {
-        if self.pending.is_empty() && !self.is_broken {
+        if self.pending.is_empty() && self.broken.is_none() {
             return Ok(());
         }
         let lines = std::mem::take(&mut self.pending);
@@ -203,10 +204,9 @@ impl Transcript {
         self.held.lease.epoch()
     }
 
-    /// Whether somebody else has taken the thread over, so that nothing of this one counts any more.
-    pub(crate) fn is_superseded(&self) -> bool {
-        let touched = self.held.store.append(&self.held.lease, b"");
-        matches!(touched, Err(StoreError::Stale { .. }))
+    /// Fails unless the thread is still this one's to write: where that cannot be told, somebody else may have taken it over.
+    pub(crate) fn still_held(&self) -> Result<(), StoreError> {
+        self.held.store.append(&self.held.lease, b"")
     }
 
     /// Lets somebody else go on.
@@ -219,12 +219,13 @@ impl Transcript {
         &mut self,
         write: impl FnOnce(&Held) -> Result<(), StoreError>,
     ) -> Result<(), TranscriptError> {
-        if self.is_broken {
+        if let Some(source) = self.broken.clone() {
             let thread = self.held.lease.thread().clone();
-            return Err(TranscriptError::Broken { thread });
+            return Err(TranscriptError::Broken { thread, source });
         }
         write(&self.held).map_err(|source| {
-            self.is_broken = true;
+            let source = Arc::new(source);
+            self.broken = Some(Arc::clone(&source));
             TranscriptError::store(&self.held.lease, source)
         })
     }
@@ -260,6 +261,8 @@ pub enum TranscriptError {
     Broken {
         /// The thread.
         thread: ThreadId,
+        /// What the store said then.
+        source: Arc<StoreError>,
     },
     /// A record is not the one that was written.
     #[error("transcript `{}` is damaged; do not resume from it", .path.display())]
@@ -305,13 +308,13 @@ pub enum TranscriptError {
         /// The thread.
         thread: ThreadId,
         /// What the store said.
-        source: StoreError,
+        source: Arc<StoreError>,
     },
 }
 
 impl TranscriptError {
-    fn store(lease: &Lease, source: StoreError) -> Self {
-        Self::Store { thread: lease.thread().clone(), source }
+    fn store(lease: &Lease, source: impl Into<Arc<StoreError>>) -> Self {
+        Self::Store { thread: lease.thread().clone(), source: source.into() }
     }
 }
 

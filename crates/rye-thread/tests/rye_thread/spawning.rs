@@ -1,5 +1,6 @@
 //! Threads with children, cut off anywhere.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,8 +11,8 @@ use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
     Cancel, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Nanos, PaletteEntry,
-    Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadState, ToolCall, ToolOutput,
-    ToolSpec, Waiting, handed_over,
+    Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState, ToolCall,
+    ToolOutput, ToolSpec, Waiting, handed_over,
 };
 use serde_json::{Value, json};
 
@@ -313,13 +314,14 @@ async fn a_continuation_has_no_money_that_is_set_aside() {
 struct TakenOver {
     store: MemoryStore,
     left: AtomicUsize,
+    refuses: fn() -> StoreError,
 }
 
 impl TakenOver {
     fn held(&self) -> Result<&MemoryStore, StoreError> {
         let left = |left: usize| left.checked_sub(1);
         let is_held = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
-        is_held.then_some(&self.store).ok_or_else(|| StoreError::Stale { thread: thread_id() })
+        is_held.then_some(&self.store).ok_or_else(self.refuses)
     }
 }
 
@@ -400,30 +402,52 @@ impl Children for Endless {
 /// Taken over at any use of its store, a thread with a child comes to rest, and waits for nobody.
 #[tokio::test]
 async fn a_thread_with_children_that_was_taken_over_comes_to_rest() {
+    check_taken_over(|| StoreError::Stale { thread: thread_id() }, "").await;
+}
+
+/// Who cannot lock what it writes under may have been taken over all the same.
+#[tokio::test]
+async fn a_thread_that_cannot_be_told_whether_it_was_taken_over_counts_as_taken_over() {
+    let refuses = || {
+        let (path, source) = ("owner-1-0.taken".into(), io::Error::from_raw_os_error(37));
+        StoreError::File { path, source }
+    };
+    check_taken_over(refuses, "(os error 37)").await;
+}
+
+/// What whoever took the thread over has written stays, and the end says what the store said.
+async fn check_taken_over(refuses: fn() -> StoreError, said: &str) {
     let mut uses = 0;
     loop {
-        let endless = Arc::new(Endless { partings: AtomicUsize::new(0) });
-        let mut world = World::new();
-        let family = Arc::clone(&endless);
-        world.more = Box::new(move || {
-            let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
-            let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
-            let family = Arc::clone(&family);
-            vec![PaletteEntry::spawning("a/spawn", spec, capability, family)]
-        });
-        let start = vec![call("s", "a_spawn", json!({})), call("o", "a_once", json!({"n": 1}))];
-        world.model.turns = vec![start, vec![returns("r", json!({"score": 7}))]];
-        let store = TakenOver { store: MemoryStore::new(), left: AtomicUsize::new(uses) };
+        let world = world_of(Arc::new(Endless { partings: AtomicUsize::new(0) }));
+        let store = TakenOver { store: MemoryStore::new(), left: AtomicUsize::new(uses), refuses };
         let found = world.begin(Arc::new(store), &Cancel::new()).await;
         uses += 1;
         // Before that, there is no thread.
         let Some(found) = found else { continue };
-        let kind = found.failure.as_ref().map(|failure| &failure.kind);
-        if kind.is_none() {
+        let folder = world.place.path().join(thread_id().as_str());
+        let record = ThreadRecord::read(&folder, &[world.key.public()]).unwrap();
+        assert_eq!((record.state, record.failure), (ThreadState::Running, None), "after {uses}");
+        let Some(failure) = found.failure else {
             assert_eq!(found.state, ThreadState::Running, "the child can go on, and so it can");
             break;
-        }
-        assert_eq!(kind, Some(&FailureKind::Storage), "after {uses}");
+        };
+        assert_eq!(failure.kind, FailureKind::Storage, "after {uses}");
+        assert!(failure.message.contains(said), "after {uses}: {}", failure.message);
     }
     assert!(4 < uses, "{uses}");
+}
+
+/// A thread that starts a child and calls a tool, and then returns.
+fn world_of(family: Arc<Endless>) -> World {
+    let mut world = World::new();
+    world.more = Box::new(move || {
+        let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+        let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+        let family = Arc::clone(&family);
+        vec![PaletteEntry::spawning("a/spawn", spec, capability, family)]
+    });
+    let start = vec![call("s", "a_spawn", json!({})), call("o", "a_once", json!({"n": 1}))];
+    world.model.turns = vec![start, vec![returns("r", json!({"score": 7}))]];
+    world
 }
