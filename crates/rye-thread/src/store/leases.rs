@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Lease;
-use super::owner::{Owner, is_name, try_lock, unlock};
+use super::owner::{Owner, open, try_lock, unlock};
+use super::{Lease, StoreError};
 use crate::ThreadId;
 
 /// What one program holds.
@@ -37,16 +37,20 @@ impl Leases {
     /// Whether files can be locked here, on which all of this rests.
     pub(super) const ARE_LOCKED: bool = cfg!(unix);
 
-    /// Begins with none. The owner's name is nobody else's for as long as it lives.
-    pub(super) fn enter(folder: &Path, owner: &Owner) -> io::Result<Self> {
-        let path = folder.join(taken(owner.name()));
+    /// Begins with none. The owner's file is nobody else's for as long as it lives.
+    pub(super) fn enter(folder: &Path, owner: &Owner) -> Result<Self, StoreError> {
+        let path = path_of(folder, owner.file_name());
         // What a killed program left, or somebody laid there, is neither read nor followed.
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let removed = match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        let mut options = File::options();
+        options.read(true).append(true).create_new(true);
+        match removed.and_then(|()| options.open(&path)) {
+            Ok(taken) => Ok(Self { path, taken, held: Mutex::default() }),
+            Err(source) => Err(StoreError::File { path, source }),
         }
-        let taken = File::options().read(true).append(true).create_new(true).open(&path)?;
-        Ok(Self { path, taken, held: Mutex::default() })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -153,16 +157,13 @@ impl Held {
     }
 }
 
-/// Takes a lease from the program of this name, which writes nothing more with it once this returns.
+/// Takes a lease from the program that is told at `path`, which writes nothing more with it once this returns.
 ///
 /// # Errors
 ///
 /// When that cannot be told it; nothing is taken then.
-pub(super) fn take(folder: &Path, holder: &str, lease: &Lease) -> io::Result<()> {
-    if !is_name(holder) {
-        return Err(io::Error::other("the lease is of nobody that this program knows"));
-    }
-    let file = match open(&folder.join(taken(holder))) {
+pub(super) fn take(path: &Path, lease: &Lease) -> io::Result<()> {
+    let file = match open(path, File::options().append(true)) {
         // It has ended meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
@@ -171,8 +172,9 @@ pub(super) fn take(folder: &Path, holder: &str, lease: &Lease) -> io::Result<()>
     (&file).write_all(format!("\n{} {}\n", lease.epoch(), lease.thread()).as_bytes())
 }
 
-fn taken(owner: &str) -> String {
-    format!("{owner}.taken")
+/// Where a program that has the file of this name is told what was taken from it.
+pub(super) fn path_of(folder: &Path, owner: &str) -> PathBuf {
+    folder.join(format!("{owner}.taken"))
 }
 
 /// A file that is locked until this is dropped.
@@ -205,23 +207,6 @@ fn is_for_now(error: &io::Error) -> bool {
 const PAUSE: Duration = Duration::from_millis(1);
 const ATTEMPTS: u32 = 5_000;
 
-/// Opens the plain file at `path` for writing at its end; nothing else that somebody may have laid there.
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = File::from(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is no plain file; remove it")),
-    }
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    File::options().append(true).open(path)
-}
-
 /// Whether the file has no name any more, so that nobody else finds it.
 #[cfg(unix)]
 fn is_gone(found: &fs::Metadata) -> bool {
@@ -251,7 +236,7 @@ mod tests {
         let owner = Owner::enter(folder.path()).unwrap();
         let leases = Leases::enter(folder.path(), &owner).unwrap();
         leases.add(&lease(1));
-        let other = open(leases.path()).unwrap();
+        let other = open(leases.path(), File::options().append(true)).unwrap();
         let is_free = || lock(&other);
         assert_eq!(leases.holding(&lease(1), is_free).unwrap(), Some(false));
         assert!(lock(&other), "afterwards it is free");
@@ -266,7 +251,7 @@ mod tests {
             let leases = Leases::enter(folder.path(), &owner).unwrap();
             let other = Lease::new(THREAD.replace("check", "other").parse().unwrap(), 1);
             leases.add(&other);
-            take(folder.path(), owner.name(), &lease(5)).unwrap();
+            take(&path_of(folder.path(), owner.file_name()), &lease(5)).unwrap();
             assert!(leases.has(&other).unwrap());
             leases.add(&lease(epoch));
             assert_eq!(leases.has(&lease(epoch)).unwrap(), expected, "{epoch}");
@@ -282,7 +267,7 @@ mod tests {
             let leases = Leases::enter(folder.path(), &owner).unwrap();
             leases.add(&lease(held));
             if is_taken {
-                take(folder.path(), owner.name(), &lease(held)).unwrap();
+                take(&path_of(folder.path(), owner.file_name()), &lease(held)).unwrap();
                 assert!(!leases.has(&lease(held)).unwrap());
             }
             assert_eq!(leases.remove(&lease(1)), expected, "{held} {is_taken}");
@@ -311,7 +296,8 @@ mod tests {
             let said = said.replace("THREAD", THREAD);
             // As one sees it that looks while it is written.
             for byte in said.as_bytes() {
-                open(leases.path()).unwrap().write_all(&[*byte]).unwrap();
+                let mut other = open(leases.path(), File::options().append(true)).unwrap();
+                other.write_all(&[*byte]).unwrap();
                 let _not_yet = leases.has(&lease(2)).unwrap();
             }
             assert_eq!(leases.has(&lease(2)).unwrap(), expected, "{said:?}");
@@ -326,13 +312,12 @@ mod tests {
         let owner = Owner::enter(folder.path()).unwrap();
         let leases = Leases::enter(folder.path(), &owner).unwrap();
         leases.add(&lease(1));
-        take(folder.path(), "owner-1-0", &lease(1)).unwrap();
-        assert!(take(folder.path(), "../owner-1-0", &lease(1)).is_err());
+        take(&path_of(folder.path(), "owner-1-0"), &lease(1)).unwrap();
         assert!(leases.has(&lease(1)).unwrap());
-        take(folder.path(), owner.name(), &lease(1)).unwrap();
+        take(&path_of(folder.path(), owner.file_name()), &lease(1)).unwrap();
         assert!(!leases.has(&lease(1)).unwrap());
         drop(leases);
-        take(folder.path(), owner.name(), &lease(1)).unwrap();
+        take(&path_of(folder.path(), owner.file_name()), &lease(1)).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is made for it");
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::files::Files;
-use super::leases::{Leases, take};
-use super::owner::{Owner, is_name, lives};
+use super::leases::{Leases, path_of, take};
+use super::owner::{Owner, file_name, lives};
 use super::{Claim, Lease, Store, StoreError};
 use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
@@ -43,11 +43,12 @@ impl LocalStore {
         let database = Database::open(&threads.join("registry.db"))?;
         let database = Arc::new(Mutex::new(database));
         let owner = Owner::enter(threads).map_err(failed)?;
+        let leases = Leases::enter(threads, &owner)?;
         Ok(Self {
             ledger: SqliteLedger::new(&database),
             database,
             files: Files::new(threads),
-            leases: Leases::enter(threads, &owner).map_err(failed)?,
+            leases,
             threads: threads.to_owned(),
             owner,
         })
@@ -123,11 +124,12 @@ impl LocalStore {
     /// died, because somebody may have removed the file that shows that it lives.
     fn take_from(&self, row: &Row, thread: &ThreadId) -> Result<(), StoreError> {
         let is_ours = row.holder == self.owner.name();
-        if is_ours || !Leases::ARE_LOCKED || !is_name(&row.holder) {
+        let Some(holder) = file_name(&row.holder).filter(|_| !is_ours && Leases::ARE_LOCKED) else {
             return Ok(());
-        }
-        take(&self.threads, &row.holder, &Lease::new(thread.clone(), row.epoch))
-            .map_err(|source| StoreError::File { path: self.threads.join(&row.holder), source })
+        };
+        let path = path_of(&self.threads, holder);
+        take(&path, &Lease::new(thread.clone(), row.epoch))
+            .map_err(|source| StoreError::File { path, source })
     }
 
     /// Whether the lease keeps others away: its time is not up, and its program lives.

@@ -4,8 +4,12 @@
 //! program dies, however it dies, so that nobody waits for the lease of a program that was killed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+#[cfg(unix)]
+use rustix::fs::OFlags;
 
 /// The locked file of this program, removed when it is dropped.
 #[derive(Debug)]
@@ -16,15 +20,24 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Locks the first file of the folder that nobody alive has; its name holds this program's number.
+    /// Makes and locks the first file of the folder that nobody alive has; its name holds this program's number.
+    ///
+    /// In containers most programs have the same number, and one that was killed leaves its file. So the file says when it was
+    /// made, and that is part of the program's name.
     pub(super) fn enter(folder: &Path) -> io::Result<Self> {
         let process = std::process::id();
         for number in 0..MOST {
-            let name = format!("owner-{process}-{number}");
-            let path = folder.join(&name);
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            let file_name = format!("owner-{process}-{number}");
+            let path = folder.join(&file_name);
+            remove_of_dead(&path);
+            let mut file = match File::options().write(true).create_new(true).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                file => file?,
+            };
             if lock(&file) && is_still(&file, &path) {
-                return Ok(Self { name, path, _lock: file });
+                let birth = birth(&file)?;
+                file.write_all(birth.as_bytes())?;
+                return Ok(Self { name: format!("{file_name}-{birth}"), path, _lock: file });
             }
         }
         Err(io::Error::other("too many stores are open in one program"))
@@ -32,6 +45,11 @@ impl Owner {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name of its file alone.
+    pub(super) fn file_name(&self) -> &str {
+        file_name(&self.name).expect("because this is how the name was made")
     }
 }
 
@@ -45,18 +63,73 @@ impl Drop for Owner {
 /// Whether the program of this name lives; where the system has no such locks, a lease lapses by its time alone.
 pub(super) fn lives(folder: &Path, name: &str) -> bool {
     // The name was read from a file of the project, which may say anything.
-    is_name(name)
-        && match File::open(folder.join(name)) {
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-            Ok(file) => !cfg!(unix) || !lock(&file),
-        }
+    let Some((file_name, birth)) = parts(name) else { return false };
+    match open(&folder.join(file_name), File::options().read(true)) {
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Ok(file) => says(&file, birth) && (!cfg!(unix) || !lock(&file)),
+    }
 }
 
-/// Whether a program can have this name.
-pub(super) fn is_name(name: &str) -> bool {
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = name.strip_prefix("owner-").and_then(|rest| rest.split_once('-'));
-    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
+/// The name of the file of the program that has this name, if any can have it.
+pub(super) fn file_name(name: &str) -> Option<&str> {
+    parts(name).map(|(file_name, _)| file_name)
+}
+
+/// The name of a program's file, and what that says.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let (file_name, birth) = name.rsplit_once('-')?;
+    let (process, number) = file_name.strip_prefix("owner-")?.split_once('-')?;
+    let is_of =
+        |part: &str, may: fn(&u8) -> bool| !part.is_empty() && part.bytes().all(|it| may(&it));
+    let is_number = |part| is_of(part, u8::is_ascii_digit);
+    let is_name = is_number(process) && is_number(number) && is_of(birth, u8::is_ascii_hexdigit);
+    is_name.then_some((file_name, birth))
+}
+
+/// When and where the file was made, by the clock of the disk that it is on.
+fn birth(file: &File) -> io::Result<String> {
+    let found = file.metadata()?;
+    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let made = found.modified().ok().and_then(since).unwrap_or_default();
+    Ok(format!("{:x}{:x}", made.as_nanos(), place(&found)))
+}
+
+fn says(file: &File, birth: &str) -> bool {
+    let (mut said, most) = (Vec::new(), birth.len().saturating_add(1));
+    let read = file.take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut said);
+    read.is_ok() && said == birth.as_bytes()
+}
+
+/// Removes the file of a program that has died. What cannot be removed is nobody's, either.
+#[cfg(unix)]
+fn remove_of_dead(path: &Path) {
+    if let Ok(file) = open(path, File::options().read(true))
+        && lock(&file)
+        && is_still(&file, path)
+    {
+        drop(fs::remove_file(path));
+    }
+}
+
+#[cfg(not(unix))]
+fn remove_of_dead(_: &Path) {}
+
+/// Opens the plain file at `path`; nothing else that somebody may have laid there, and no file that a link leads to.
+#[cfg(unix)]
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path);
+    let found = match &file {
+        Ok(file) => file.metadata()?,
+        Err(_) => fs::symlink_metadata(path)?,
+    };
+    if found.is_file() { file } else { Err(io::Error::other("it is no plain file; remove it")) }
+}
+
+#[cfg(not(unix))]
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.open(path)
 }
 
 const MOST: u32 = 10_000;
@@ -99,25 +172,41 @@ fn is_still(_: &File, _: &Path) -> bool {
     true
 }
 
+/// The number that the file has on its disk.
+#[cfg(unix)]
+fn place(found: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(found)
+}
+
+#[cfg(not(unix))]
+fn place(_: &fs::Metadata) -> u64 {
+    0
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     #[test]
     fn names_lead_nowhere_else() {
-        assert!(is_name("owner-1-0") && is_name("owner-4194304-9999"));
+        assert_eq!(parts("owner-1-0-a"), Some(("owner-1-0", "a")));
+        assert_eq!(file_name("owner-4194304-9999-17f0a"), Some("owner-4194304-9999"));
         for name in [
             "",
             "owner-",
             "owner-1",
-            "owner--1",
-            "owner-1-",
-            "owner-1-0.taken",
-            "../owner-1-0",
-            "owner-1-0/../x",
+            "owner-1-0",
+            "owner--1-a",
+            "owner-1--a",
+            "owner-1-0-",
+            "owner-1-0-g",
+            "owner-1-0-a.taken",
+            "owner-1-0-a-b",
+            "../owner-1-0-a",
+            "owner-1-0/../x-a",
             "x",
         ] {
-            assert!(!is_name(name), "{name}");
+            assert_eq!(parts(name), None, "{name}");
         }
     }
 
@@ -126,19 +215,51 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = Owner::enter(folder.path()).unwrap();
         let second = Owner::enter(folder.path()).unwrap();
-        assert_ne!(first.name(), second.name());
         let name = first.name().to_owned();
+        assert_ne!(file_name(&name), file_name(second.name()));
         assert!(lives(folder.path(), &name) && lives(folder.path(), second.name()));
         drop(first);
         assert!(!lives(folder.path(), &name));
-        assert_eq!(Owner::enter(folder.path()).unwrap().name(), name, "it is free again");
+        let third = Owner::enter(folder.path()).unwrap();
+        assert_eq!(file_name(third.name()), file_name(&name), "its file is free again");
     }
 
+    /// The file of a program that was killed stays, and says what it said.
     #[test]
-    fn a_file_that_a_killed_program_left_is_nobodys() {
+    fn the_file_of_a_program_that_has_died_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("owner-1-0"), "").unwrap();
-        assert!(!lives(folder.path(), "owner-1-0"));
-        assert!(!lives(folder.path(), "owner-2-0"));
+        let name = format!("owner-{}-0-1", std::process::id());
+        let path = folder.path().join(file_name(&name).unwrap());
+        fs::write(&path, "1").unwrap();
+        assert!(!lives(folder.path(), &name));
+        let owner = Owner::enter(folder.path()).unwrap();
+        assert_eq!(file_name(owner.name()), file_name(&name));
+        assert_ne!(owner.name(), name);
+        assert!(lives(folder.path(), owner.name()) && !lives(folder.path(), &name));
+        assert_eq!(
+            format!("{}-{}", file_name(&name).unwrap(), fs::read_to_string(path).unwrap()),
+            owner.name()
+        );
+    }
+
+    /// What is no file of a program is in nobody's way, is not waited for, and leads nowhere.
+    #[test]
+    fn what_somebody_laid_there_is_passed_by() {
+        type Lay = fn(&Path);
+        let rows: [Lay; 3] = [
+            |path| fs::create_dir(path).unwrap(),
+            |path| std::os::unix::fs::symlink("outside", path).unwrap(),
+            |path| {
+                let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+                rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+            },
+        ];
+        for lay in rows {
+            let folder = tempfile::tempdir().unwrap();
+            lay(&folder.path().join(format!("owner-{}-0", std::process::id())));
+            let owner = Owner::enter(folder.path()).unwrap();
+            assert!(file_name(owner.name()).unwrap().ends_with("-1"));
+            assert!(!folder.path().join("outside").exists());
+        }
     }
 }

@@ -262,3 +262,90 @@ fn a_program_that_seems_to_have_died_writes_nothing_more_either() {
     assert!(matches!(first.append(&lease, b"three\n"), Err(StoreError::Stale { .. })));
     assert_eq!(second.journal(&name()).unwrap(), b"one\ntwo\n");
 }
+
+/// The folder as a program that is killed now leaves it, which had the thread.
+#[cfg(unix)]
+fn killed(place: &tempfile::TempDir) -> std::path::PathBuf {
+    let (alive, left) = (place.path().join("alive"), place.path().join("left"));
+    fs::create_dir_all(alive.join(name().as_str())).unwrap();
+    fs::create_dir_all(left.join(name().as_str())).unwrap();
+    let store = LocalStore::open(&alive).unwrap();
+    let lease = store.acquire(&name(), &claim(0)).unwrap();
+    store.append(&lease, b"one\n").unwrap();
+    let files = fs::read_dir(&alive).unwrap().map(Result::unwrap);
+    for file in files.filter(|file| file.file_type().unwrap().is_file()) {
+        fs::copy(file.path(), left.join(file.file_name())).unwrap();
+    }
+    left
+}
+
+/// In containers most programs have the same number.
+#[cfg(unix)]
+#[test]
+fn a_program_with_the_number_of_a_killed_one_goes_on_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let left = killed(&place);
+    let store = LocalStore::open(&left).unwrap();
+    assert_eq!(store.driver(&name(), claim(1).now).unwrap(), None);
+    let lease = store.acquire(&name(), &claim(1)).unwrap();
+    assert_eq!(lease.epoch(), 2);
+    store.append(&lease, b"two\n").unwrap();
+    assert_eq!(store.driver(&name(), claim(2).now).unwrap(), Some("process 1".to_owned()));
+}
+
+/// Nobody else takes it for the one that was killed, either.
+#[cfg(unix)]
+#[test]
+fn a_program_with_the_number_of_a_killed_one_does_not_stand_for_it() {
+    let place = tempfile::tempdir().unwrap();
+    let left = killed(&place);
+    let namesake = LocalStore::open(&left).unwrap();
+    let other = LocalStore::open(&left).unwrap();
+    assert_eq!(other.driver(&name(), claim(1).now).unwrap(), None);
+    let lease = other.acquire(&name(), &claim(1)).unwrap();
+    other.append(&lease, b"two\n").unwrap();
+    assert!(matches!(namesake.acquire(&name(), &claim(2)), Err(StoreError::Held { .. })));
+}
+
+/// Makes the program that was killed one with the number 1.
+#[cfg(unix)]
+fn renumber(left: &std::path::Path) {
+    let own = format!("owner-{}-", std::process::id());
+    fs::rename(left.join(format!("{own}0")), left.join("owner-1-0")).unwrap();
+    fs::remove_file(left.join(format!("{own}0.taken"))).unwrap();
+    let database = rusqlite::Connection::open(left.join("registry.db")).unwrap();
+    let rename = "UPDATE lease SET holder = replace(holder, ?1, 'owner-1-')";
+    assert_eq!(database.execute(rename, [own]).unwrap(), 1);
+}
+
+/// What somebody laid where a killed program had its file is named, and in nobody's way once it is removed.
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_place_of_a_file_of_a_killed_program_is_named() {
+    type Lay = fn(&std::path::Path);
+    let rows: [(&str, Lay); 3] = [
+        ("a link", |path| std::os::unix::fs::symlink("outside", path).unwrap()),
+        ("a folder", |path| fs::create_dir(path).unwrap()),
+        ("a pipe", |path| {
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+            rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+        }),
+    ];
+    for (row, lay) in rows {
+        let place = tempfile::tempdir().unwrap();
+        let left = killed(&place);
+        renumber(&left);
+        let taken = left.join("owner-1-0.taken");
+        lay(&taken);
+        let store = LocalStore::open(&left).unwrap();
+        let refused = store.acquire(&name(), &claim(1)).unwrap_err();
+        let StoreError::File { path, source } = &refused else { panic!("{row}: {refused:?}") };
+        assert_eq!(*path, taken, "{row}");
+        assert_eq!(source.to_string(), "it is no plain file; remove it", "{row}");
+        match taken.symlink_metadata().unwrap().is_dir() {
+            true => fs::remove_dir(&taken).unwrap(),
+            false => fs::remove_file(&taken).unwrap(),
+        }
+        assert_eq!(store.acquire(&name(), &claim(1)).unwrap().epoch(), 2, "{row}");
+    }
+}
