@@ -28,8 +28,9 @@ impl Driver<'_> {
             return Ok(None);
         }
         let data = self.data(run, occasion);
-        let matching: Vec<Hook> =
-            self.context.hooks.matching(event, &data).into_iter().cloned().collect();
+        let mut matching = self.context.hooks.matching(event, &data);
+        matching.retain(|hook| self.due.is_news(occasion, hook));
+        let matching: Vec<Hook> = matching.into_iter().cloned().collect();
         if matching.is_empty() {
             return Ok(None);
         }
@@ -51,6 +52,7 @@ impl Driver<'_> {
         }
         let before = run.messages().len();
         let unwanted = apply(run, &frames).map_err(Stop::from)?;
+        self.due.acted(run, &frames);
         self.record_texts(run, before, &frames)?;
         Ok(unwanted)
     }

@@ -82,6 +82,16 @@ impl Run {
         self.inject(&text)
     }
 
+    /// Whether the limit that was reached has not been raised since.
+    pub(crate) fn stands_at(&self, hit: &LimitHit) -> bool {
+        let now = match hit.limit {
+            Limit::Depth => self.limits.depth,
+            Limit::Spawns => self.limits.spawns,
+            _ => hit.maximum,
+        };
+        now <= hit.maximum
+    }
+
     /// A limit that can be raised; money is the ledger's.
     fn limit_mut(&mut self, limit: Limit) -> Option<&mut u64> {
         match limit {

@@ -1,9 +1,10 @@
 //! Which events have happened whose hooks had no turn yet.
 
-use super::{Occasion, data};
+use super::{Frame, Occasion, data};
 use crate::drive::{Driver, Stop};
 use crate::{
-    End, Failure, FailureKind, HookEvent, LimitHit, ProviderErrorClass, Refusal, Run, ThreadState,
+    End, Failure, FailureKind, Hook, HookEvent, LimitHit, ProviderErrorClass, Refusal, Run,
+    ThreadState,
 };
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
@@ -21,6 +22,8 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) measured: u64,
     /// The failure that hooks were told of.
     pub(in crate::drive) failure: Option<Failure>,
+    /// The hooks that acted at what the thread would have got over, and which became its failure, by name and where they stand.
+    pub(in crate::drive) heard: Vec<(String, String)>,
     /// Whether hooks were told that the conversation was refused for its length.
     pub(in crate::drive) overflow: bool,
     /// Whether hooks were told of the end.
@@ -55,6 +58,21 @@ impl Due {
             HookEvent::ThreadContinued | HookEvent::ThreadStarted => self.has_begun = true,
             _ => {}
         }
+    }
+
+    /// Hooks acted, and this has become of the run.
+    pub(in crate::drive) fn acted(&mut self, run: &Run, frames: &[Frame]) {
+        self.limited.retain(|hit| run.stands_at(hit));
+        let Some(failure) = run.failure() else { return self.heard.clear() };
+        let told = |frame: &&Frame| !frame.is_final && frame.failure.as_ref() == Some(failure);
+        let names = |frame: &Frame| (frame.hook.clone(), frame.declared_by.clone());
+        self.heard.extend(frames.iter().filter(told).map(names));
+    }
+
+    /// Whether the hook has not acted at the failure that ends the thread.
+    pub(super) fn is_news(&self, occasion: &Occasion, hook: &Hook) -> bool {
+        let is_same = |it: &(String, String)| it.0 == hook.id && it.1 == hook.declared_by;
+        !matches!(occasion, Occasion::Fails(_)) || !self.heard.iter().any(is_same)
     }
 }
 

@@ -34,6 +34,7 @@ impl Fold {
             if let Some(reason) = apply(&mut self.run, &frames).map_err(text)? {
                 self.unwanted = Some(reason);
             }
+            self.due.acted(&self.run, &frames);
             self.texts_since(before);
             if !self.run.has_ended() {
                 self.due.failure = None;
