@@ -10,6 +10,7 @@ mod credential;
 mod error;
 mod exchange;
 mod fetch;
+mod hidden;
 mod manifest;
 mod markdown;
 mod names;
@@ -24,12 +25,14 @@ mod text;
 
 pub use self::address::reserved;
 pub use self::body::HttpBody;
-pub use self::credential::{Credential, CredentialError};
 #[cfg(feature = "mcp")]
-pub(crate) use self::credential::{taken, taken_of_value};
+pub(crate) use self::credential::carried;
+pub use self::credential::{Credential, CredentialError};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};
 pub use self::fetch::{FETCH, fetch};
+#[cfg(feature = "mcp")]
+pub(crate) use self::hidden::Hidden;
 pub use self::manifest::{HttpTool, HttpToolError, SEND};
 pub use self::names::{Names, SystemNames};
 pub use self::rules::{HostPattern, Origin, RuleError, WebRules};

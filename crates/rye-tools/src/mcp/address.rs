@@ -14,11 +14,12 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse,
 };
+use zeroize::Zeroizing;
 
 use super::connection::{ConnectError, MESSAGE};
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
-use crate::web::Web;
+use crate::web::{Web, carried};
 
 /// The transport over HTTP.
 pub(super) type Http = StreamableHttpClientTransport<Asking>;
@@ -67,13 +68,11 @@ fn values(
         let secret = variable(&header.variable).filter(|value| !value.is_empty());
         let secret = secret.ok_or_else(unset)?;
         let text = if header.is_bearer { format!("Bearer {secret}") } else { secret };
-        let value = HeaderValue::from_str(&text).map_err(|_| {
+        let value = carried(&Zeroizing::new(text)).ok_or_else(|| {
             ConnectError::Refused(format!(
                 "the variable for header `{name}` has a character that no header may have"
             ))
-        });
-        let mut value = value?;
-        value.set_sensitive(true);
+        })?;
         let name = HeaderName::from_bytes(name.as_bytes());
         values.insert(name.map_err(|error| ConnectError::Refused(error.to_string()))?, value);
     }

@@ -1,6 +1,5 @@
 //! What a server at an address was sent and must not be told on, should it repeat it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rye_thread::ToolOutput;
@@ -10,17 +9,11 @@ use zeroize::Zeroizing;
 use super::connection::{ConnectError, QUOTED};
 use super::server::{Reached, Server, ServerHeader};
 use super::tool_set::ToolSetError;
-use crate::web::{taken, taken_of_value};
+use crate::web::Hidden;
 
 /// Values of headers, by the headers' names: what stands where a variable's name should may be the secret itself.
-#[derive(Clone, Default)]
-pub(super) struct Secrets(Arc<[(String, Zeroizing<String>)]>);
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
-    }
-}
+#[derive(Debug, Clone, Default)]
+pub(super) struct Secrets(Arc<[Hidden]>);
 
 impl Secrets {
     /// Those of the server; a program gets none.
@@ -28,15 +21,14 @@ impl Secrets {
         let Reached::Address(address) = &server.reached else { return Self::default() };
         let secret = |(name, header): (&String, &ServerHeader)| {
             let value = variable(&header.variable).filter(|value| !value.is_empty())?;
-            Some((name.clone(), Zeroizing::new(value)))
+            Some(Hidden::new(name, &Zeroizing::new(value)))
         };
         Self(address.headers.iter().filter_map(secret).collect())
     }
 
     /// The text without them; to be asked before anything of it is cut, which could leave half of one.
     pub(super) fn text(&self, text: &str) -> String {
-        let secrets = self.0.iter();
-        secrets.fold(text.to_owned(), |text, (name, secret)| taken(&text, secret, name))
+        self.0.iter().fold(text.to_owned(), |text, secret| secret.taken_from(&text))
     }
 
     /// The beginning of what a server says, in one line.
@@ -47,10 +39,7 @@ impl Secrets {
     }
 
     pub(super) fn value(&self, value: Value) -> Value {
-        if self.0.is_empty() {
-            return value;
-        }
-        taken_of_value(value, &|text| self.text(text))
+        self.0.iter().fold(value, |value, secret| secret.taken_from_value(value))
     }
 
     pub(super) fn output(&self, mut output: ToolOutput) -> ToolOutput {

@@ -7,10 +7,11 @@ use std::str::FromStr;
 
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::error::{AddressFault, WebError};
+use super::hidden::Hidden;
 use super::manifest::header_name;
 use super::rules::{Origin, parsed};
 use crate::process::Variables;
@@ -175,7 +176,7 @@ pub enum CredentialError {
 pub(super) struct Lent {
     name: String,
     credential: Credential,
-    secret: Zeroizing<String>,
+    hidden: Hidden,
     value: HeaderValue,
 }
 
@@ -198,12 +199,9 @@ impl Lent {
             Some(scheme) => format!("{scheme} {}", *secret),
             None => secret.to_string(),
         });
-        let is_plain = |char: char| matches!(char, ' '..='~');
-        let value = HeaderValue::from_str(&text).ok().filter(|_| text.chars().all(is_plain));
-        let mut value = value.ok_or_else(|| WebError::Secret { name: name.to_owned() })?;
-        // It is in no log of the connection, and in no table of headers that both ends keep.
-        value.set_sensitive(true);
-        Ok(Self { name: name.to_owned(), credential: credential.clone(), secret, value })
+        let value = carried(&text).ok_or_else(|| WebError::Secret { name: name.to_owned() })?;
+        let hidden = Hidden::new(name, &secret);
+        Ok(Self { name: name.to_owned(), credential: credential.clone(), hidden, value })
     }
 
     /// Whether whoever answers at the address gets it.
@@ -224,50 +222,22 @@ impl Lent {
         Err(AddressFault::Recipient { name, origin })
     }
 
-    /// The text without the secret, should whoever got it repeat it, in small letters as hosts and types are told too.
+    /// The text without the secret, should whoever got it repeat it.
     pub(super) fn taken_from(&self, text: &str) -> String {
-        taken(text, &self.secret, &self.name)
+        self.hidden.taken_from(text)
     }
 
     /// The same for every text in a value.
     pub(super) fn taken_from_value(&self, value: Value) -> Value {
-        taken_of_value(value, &|text| self.taken_from(text))
+        self.hidden.taken_from_value(value)
     }
 }
 
-/// The text without the secret of that name, however it is written.
-pub(crate) fn taken(text: &str, secret: &str, name: &str) -> String {
-    let encoded = Zeroizing::new(super::template::encoded(secret));
-    let escaped = Zeroizing::new(Value::from(secret).to_string());
-    let escaped = escaped.get(1..escaped.len() - 1).unwrap_or(secret);
-    let instead = format!("[credential {name}]");
-    [secret, encoded.as_str(), escaped]
-        .into_iter()
-        .fold(text.to_owned(), |text, one| replaced(&text, one, &instead))
-}
-
-/// The value with something else in place of each of its texts, names of members among them.
-pub(crate) fn taken_of_value(value: Value, taken: &impl Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => taken(&text).into(),
-        Value::Array(all) => all.into_iter().map(|one| taken_of_value(one, taken)).collect(),
-        Value::Object(all) => {
-            let pair = |(name, one): (String, Value)| (taken(&name), taken_of_value(one, taken));
-            Value::Object(all.into_iter().map(pair).collect::<Map<_, _>>())
-        }
-        plain => plain,
-    }
-}
-
-/// The text with something else wherever `one` is, whatever the case of its letters.
-fn replaced(text: &str, one: &str, instead: &str) -> String {
-    let small = (Zeroizing::new(text.to_ascii_lowercase()), one.to_ascii_lowercase());
-    let (mut told, mut end) = (String::new(), 0);
-    for (at, found) in small.0.match_indices(&small.1) {
-        told.push_str(text.get(end..at).unwrap_or_default());
-        told.push_str(instead);
-        end = at + found.len();
-    }
-    told.push_str(text.get(end..).unwrap_or_default());
-    told
+/// What a header carries, when every character of it is visible ASCII or a space, which no one on the way reads differently. It
+/// is in no log of the connection, and in no table of headers that both ends keep.
+pub(crate) fn carried(text: &str) -> Option<HeaderValue> {
+    let is_plain = |char: char| matches!(char, ' '..='~');
+    let mut value = HeaderValue::from_str(text).ok().filter(|_| text.chars().all(is_plain))?;
+    value.set_sensitive(true);
+    Some(value)
 }

@@ -60,7 +60,11 @@ fn place_by(
     let arena = Arena::new();
     let mut host = arena.host();
     host.modes = vec![Mode::None];
-    host.variables = Variables::by(|name| (name == "TOKEN").then(|| SECRET.to_owned()));
+    host.variables = Variables::by(|name| match name {
+        "TOKEN" => Some(SECRET.to_owned()),
+        "STRANGE" => Some("t\u{f6}k".to_owned()),
+        _ => None,
+    });
     let processes = rye_tools::Processes::new(host, Rules::default(), &arena.root.join("project"));
     let web = Arc::new(Web::new(rules).with_names(names.clone()));
     let connections = Connections::reaching(&Arc::new(processes.unwrap()), &web);
@@ -142,6 +146,11 @@ async fn headers_have_the_values_of_variables_and_nothing_prints_them() {
     let unset = with(&[("Authorization", ServerHeader::bearer("UNSET"))]);
     let message = "server `far`: the variable for header `Authorization` is not set";
     assert_eq!(error(&unset.call(json!({})).await), message);
+    // Its bytes are read as this or as that on their way, so that nobody could tell whether they are repeated.
+    let strange = with(&[("X-Key", ServerHeader::new("STRANGE"))]).call(json!({})).await;
+    let message =
+        "server `far`: the variable for header `X-Key` has a character that no header may have";
+    assert_eq!((strange.status, error(&strange)), (ToolStatus::Refused, message));
 }
 
 #[tokio::test]

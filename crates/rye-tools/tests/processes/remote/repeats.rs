@@ -46,6 +46,38 @@ async fn a_result_that_is_cut() {
     result(json!({ "content": [image] }), "x[cre").await;
 }
 
+/// The secret `tok-5f2e`, as JSON, addresses, HTML and others write it.
+const DISGUISED: [&str; 7] = [
+    r#"{"a": "t\u006Fk\u002d5\u00662e"}"#,
+    "?key=%74ok%2d5%66%32e",
+    "?key=%2574ok%252D5f2%65",
+    "t&#111;k&#x2D;5&#102;2e",
+    "Basic dXNlcjp0b2stNWYyZQ==",
+    "Basic eDp0b2stNWYyZQ==",
+    "746f6B2D35663265",
+];
+
+#[tokio::test]
+async fn a_disguise_is_none() {
+    let result = async |result: Value| {
+        let remote = on_call(move |seen, to| json_of(to, &seen.body["id"], &result, &[]));
+        let place = place(&remote.url(), with);
+        let shown = place.call(json!({})).await.content.to_string();
+        for left in ["tok", "f2e", "006", "0066", "%66", "&#1", "Tok", "b2st", "NWYyZ", "3566"] {
+            assert!(!shown.contains(left), "{left}: {shown}");
+        }
+        assert!(shown.contains("[credential Authorization]"), "{shown}");
+    };
+    for disguised in DISGUISED {
+        result(said(disguised)).await;
+        result(json!({ "content": [], "structuredContent": { disguised: [disguised] } })).await;
+    }
+    for disguised in DISGUISED {
+        let tools = answers::tools(disguised);
+        check(lists(move |_| tools.clone()), "it repeats a credential that it was sent").await;
+    }
+}
+
 #[tokio::test]
 async fn errors_that_are_cut() {
     let error = on_call(|seen, to| {

@@ -199,6 +199,48 @@ fn what_comes_back_is_without_it() {
 }
 
 #[test]
+fn no_usual_spelling_keeps_it() {
+    let rows = [
+        ("application/json", r#"["s3cret\/\u0022CANARY\u0022"]"#),
+        ("application/json", r#"["\u0073\u0033cr\u0065t\/\"\u0043\u0041NARY\""]"#),
+        ("application/json", r#"{"s3cret\/\"CANARY\"": "{\"a\": \"s3cret\\/\\\"CANARY\\\"\"}"}"#),
+        ("text/plain", "/a?key=s3cret%2f%22CANARY%22"),
+        ("text/plain", "/a?key=%733cret/%22%43ANARY%22&next=%252Fs3cret%252F%2522CANARY%2522"),
+        ("text/html", "<p>s3cret&#47;&quot;CANARY&quot; s3cret&#x2F;&#34CANARY&QUOT;</p>"),
+        ("text/plain", "Basic dXNlcjpzM2NyZXQvIkNBTkFSWSI="),
+        ("text/plain", "Basic YTpzM2NyZXQvIkNBTkFSWSI6 czNjcmV0LyJDQU5BUlki"),
+        ("text/plain", "7333637265742f2243414e41525922"),
+    ];
+    let server = Server::new(move |path| {
+        let row = path.trim_start_matches('/').parse::<usize>().unwrap();
+        server::ok(rows[row].0, rows[row].1)
+    });
+    let origin = format!("localhost:{}", server.port);
+    let url = format!("http://{origin}");
+    let web = lending(&[&origin], bearer(&[&url]), secret());
+    for (row, (_, said)) in rows.iter().enumerate() {
+        let output =
+            call(tool(text(&format!("{url}/{row}"))).tool(&web).unwrap().as_ref(), json!({}));
+        let told = output.content["body"].to_string();
+        for left in ["CANARY", "s3cr", "ANARY", "czNj", "M2Ny", "NjcmV", "7333"] {
+            assert!(!told.contains(left), "{said}: {told}");
+        }
+        assert!(told.contains("[credential team]"), "{said}: {told}");
+    }
+}
+
+#[test]
+fn a_number_is_no_disguise() {
+    let server = Server::new(|_| server::ok("application/json", r#"{"a": 1234567890, "b": 1}"#));
+    let origin = format!("localhost:{}", server.port);
+    let url = format!("http://{origin}");
+    let variables = Variables::by(|_| Some("1234567890".to_owned()));
+    let web = lending(&[&origin], bearer(&[&url]), variables);
+    let output = call(tool(text(&url)).tool(&web).unwrap().as_ref(), json!({}));
+    assert_eq!(output.content["body"], r#"{"a": [credential team], "b": 1}"#);
+}
+
+#[test]
 fn manifests_that_are_none() {
     let credential = bearer(&["https://api.example.org"]);
     let web = lending(&["localhost:80"], credential, secret());

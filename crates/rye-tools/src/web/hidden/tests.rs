@@ -1,0 +1,207 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::disguises::{Form, of};
+use super::pattern::Pattern;
+use super::spelling::Spelled;
+use super::*;
+
+const SECRET: &str = "s3cr+t/&\"Key\\%=";
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(Hidden::new("k", SECRET).taken_from(text), expected, "{text}");
+}
+
+/// The text is the secret in some disguise, and nothing of it is left, whatever is around it.
+#[track_caller]
+fn hides(secret: &str, text: &str) {
+    let hidden = Hidden::new("k", secret);
+    assert_eq!(hidden.taken_from(text), "[credential k]", "{text}");
+    let within = format!("<{text}>\"{text}");
+    assert_eq!(hidden.taken_from(&within), "<[credential k]>\"[credential k]", "{within}");
+}
+
+#[test]
+fn a_secret_is_found_in_every_usual_spelling() {
+    let each = |spelled: &dyn Fn(char) -> String| SECRET.chars().map(spelled).collect::<String>();
+    for text in [
+        SECRET.to_owned(),
+        SECRET.to_uppercase(),
+        // JSON and the programs that write like it.
+        json!(SECRET).to_string().trim_matches('"').replace("\\\"Key", "\\u0022Key"),
+        r"s3cr+t\/&\u0022Key\\%=".to_owned(),
+        r"s3cr\u002Bt/\u0026\u0022Key\u005C%=".to_owned(),
+        r"s3cr\u002bt\u002f\u0026\u0022\u004Bey\u005c\u0025\u003d".to_owned(),
+        r"s3cr\u{2b}t\u{00002f}&\x22Key\x5C%\=".to_owned(),
+        each(&|char| format!("\\u{:04X}", u32::from(char))),
+        each(&|char| format!("\\x{:02x}", u32::from(char))),
+        // Addresses.
+        "s3cr%2Bt%2F%26%22Key%5C%25%3D".to_owned(),
+        "s3cr%2bt%2f%26%22%4bey%5c%25%3D".to_owned(),
+        "%73%33cr+t/%26\"Key%5C%=".to_owned(),
+        each(&|char| format!("%{:02X}", u32::from(char))),
+        // HTML.
+        "s3cr+t/&amp;&quot;Key\\%=".to_owned(),
+        "s3cr&plus;t&sol;&amp&QUOT;Key&bsol;&percnt;&equals;".to_owned(),
+        "s3cr&#43;t&#47&#38;&#0034;Key&#92;&#37;&#61;".to_owned(),
+        "s3cr&#x2b;t&#X2F;&#x26;&#x00022;Key&#x5c;&#x25;&#x3D;".to_owned(),
+        each(&|char| format!("&#{};", u32::from(char))),
+        // One within another.
+        "s3cr%252Bt%252F%2526%2522Key%255C%2525%253D".to_owned(),
+        r"s3cr\\u002bt\\\/&\\\u0022Key\\\\%=".to_owned(),
+        r"s3cr\u00252Bt\u0025\u0032F&amp;#38;&quot;Key&amp;#92;&#37;25&#61;".to_owned(),
+        "s3cr&amp;#43;t&amp;#x2f;&amp;amp;&amp;quot;Key&#37;5c%&#37;3D".to_owned(),
+    ] {
+        hides(SECRET, &text);
+    }
+    hides("two words", "two+words");
+    hides("two words", "two%20words");
+    hides("two words", "two&#32;words");
+}
+
+#[test]
+fn a_secret_is_found_in_the_notations_of_bytes() {
+    let secret = "sk-4f>?5f?b";
+    // With none, one and two bytes before it, in both alphabets.
+    hides(secret, "c2stNGY+PzVmP2I");
+    hides(secret, "c2stNGY-PzVmP2I");
+    let hidden = Hidden::new("k", secret);
+    for (text, expected) in [
+        ("dXNlcjpzay00Zj4/NWY/Yg==", "dXNlcj[credential k]=="),
+        ("dTpzay00Zj4/NWY/Yg==", "dT[credential k]=="),
+        ("dTpzay00Zj4_NWY_Yg", "dT[credential k]"),
+        ("Basic dTpzay00Zj4\\/NWY%2fYg%3D%3d", "Basic dT[credential k]%3D%3d"),
+        ("dXM6c2stNGY+PzVmP2I=", "dXM6[credential k]="),
+        ("OnNrLTRmPj81Zj9iOg==", "O[credential k]Og=="),
+        ("736B2D34663e3f3566 3f62", "736B2D34663e3f3566 3f62"),
+        ("736B2D34663e3f35663f62", "[credential k]"),
+    ] {
+        assert_eq!(hidden.taken_from(text), expected, "{text}");
+    }
+    // The way round: the value is what a server takes apart.
+    let pair = "dXNlci1uYW1lOmh1bnRlcjIy";
+    for text in [pair, "user-name:hunter22", "hunter22", "user-name", "user-name%3Ahunter22"] {
+        hides(pair, text);
+        hides(&format!("Basic {pair}"), text);
+        hides(&format!("Basic {pair}"), &format!("Basic {pair}"));
+    }
+    hides("Bearer 0123456789", "0123456789");
+    // Too short to be told from what stands there by chance.
+    let short = Hidden::new("k", "Basic eDp5");
+    assert_eq!(short.taken_from("eDp5 x:y y Basic"), "eDp5 x:y y Basic");
+}
+
+#[test]
+fn what_is_not_a_secret_stays() {
+    for text in [
+        "",
+        "s3cr",
+        "s3cr+t/&\"Key\\%",
+        "s3cr+t/&\"Key\\%\u{2}=",
+        "\\u",
+        "\\u00",
+        "%",
+        "%2",
+        "&",
+        "&#",
+        "&#x",
+        "&#;",
+        "&amp",
+        "caf\u{e9} \\ud83d\\ude00 %C3%A9",
+        "&#99999999999;&DiacriticalGraves;",
+    ] {
+        check(text, text);
+    }
+    // Spelled too deep, which is no spelling that a program writes.
+    check("s3cr%2525252Bt/&\"Key\\%=", "s3cr%2525252Bt/&\"Key\\%=");
+    let value = json!({ "a": [1, true, null, 12_345_678], "12345678": 0.5, "b": 123_456_789 });
+    let told = Hidden::new("k", "12345678").taken_from_value(value);
+    let expected = json!({ "a": [1, true, null, "[credential k]"], "[credential k]": 0.5, "b": "[credential k]9" });
+    assert_eq!(told, expected);
+    assert!(!format!("{:?}", Hidden::new("k", SECRET)).contains("s3cr"));
+}
+
+#[test]
+fn what_overlaps_is_taken_out_as_one() {
+    let hidden = Hidden::new("k", "aXa");
+    assert_eq!(hidden.taken_from("aXaXaXa-aXa"), "[credential k]-[credential k]");
+    assert_eq!(Hidden::new("k", "xx").taken_from(&"x".repeat(1001)), "[credential k]");
+    assert_eq!(Hidden::new("k", "").taken_from("x"), "x");
+}
+
+/// The same question, asked at each place anew.
+fn naive(form: &[super::disguises::Class], text: &[u8], at: usize) -> Option<usize> {
+    let Some((class, rest)) = form.split_first() else { return Some(at) };
+    let mut readings = Vec::new();
+    Spelled(text).readings(at, &mut readings);
+    let fitting = readings.iter().filter(|(byte, _)| class.has(*byte));
+    fitting.filter_map(|(_, end)| naive(rest, text, *end)).max()
+}
+
+fn expected(forms: &[Form], text: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for at in 0..text.len() {
+        let ends = forms.iter().filter_map(|form| naive(form, text, at));
+        match (ends.max(), ranges.last_mut()) {
+            (Some(end), Some(last)) if at < last.end => last.end = last.end.max(end),
+            (Some(end), _) => ranges.push(at..end),
+            (None, _) => {}
+        }
+    }
+    ranges
+}
+
+/// A character in one of the spellings.
+fn spelled(char: char, way: u8) -> String {
+    let code = u32::from(char);
+    match way % 8 {
+        0 => format!("\\u{code:04x}"),
+        1 => format!("\\u{code:04X}"),
+        2 => format!("%{code:02x}"),
+        3 => format!("%{code:02X}"),
+        4 => format!("&#{code};"),
+        5 => format!("&#x{code:X};"),
+        6 if char.is_ascii_punctuation() => format!("\\{char}"),
+        _ => char.to_string(),
+    }
+}
+
+fn disguised(text: &str, ways: &[u8]) -> String {
+    let ways = ways.iter().cycle();
+    text.chars().zip(ways).map(|(char, way)| spelled(char, *way)).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_scan_finds_what_trying_each_place_finds(
+        secret in "[ab\\\\%&+2u]{1,7}",
+        text in "(a|b|\\\\|%|&|\\+|2|5|6|u|0|#|x|;|amp|\\\\u0025|%25|&#38;|\u{e9}){0,40}",
+    ) {
+        let forms = of(&secret);
+        let found = Pattern::new(forms.clone()).ranges(text.as_bytes());
+        prop_assert_eq!(found, expected(&forms, text.as_bytes()));
+    }
+
+    #[test]
+    fn three_disguises_around_each_other_hide_nothing(
+        secret in "[ -~]{6,20}",
+        ways in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..9), 0..4),
+        around in "[ -~\u{e9}\u{1f600}]{0,8}",
+    ) {
+        let text = ways.iter().fold(secret.clone(), |text, ways| disguised(&text, ways));
+        let told = Hidden::new("k", &secret).taken_from(&format!("{around}{text}{around}"));
+        prop_assert!(told.contains("[credential k]"), "{} in {}", secret, told);
+        prop_assert!(!told.contains(&text), "{} in {}", text, told);
+    }
+
+    #[test]
+    fn whatever_bytes_there_are_the_rest_stays(
+        secret in any::<String>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let text = String::from_utf8_lossy(&bytes);
+        let told = Hidden::new("k", &secret).taken_from(&text);
+        prop_assert!(told == text || told.contains("[credential k]"));
+    }
+}
