@@ -65,6 +65,37 @@ pub struct DecisionError {
     pub text: String,
 }
 
+/// Who said it, as the transcript writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decider(String);
+
+/// The longest name of a client that is recorded, in characters.
+const LONGEST_NAME: usize = 64;
+
+impl Decider {
+    /// The operator, by a command.
+    #[must_use]
+    pub fn command() -> Self {
+        Self("command".to_owned())
+    }
+
+    /// Whoever a client of the Model Context Protocol asked. What the client calls itself is its own word: of it no more than
+    /// 64 characters are kept, and each that is no ASCII letter, digit, space or one of `-._/@` is written as `?`.
+    #[must_use]
+    pub fn client(name: &str) -> Self {
+        let plain = |c: char| c.is_ascii_alphanumeric() || " -._/@".contains(c);
+        let name: String =
+            name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '?' }).collect();
+        Self(format!("mcp client {name}").trim_end().to_owned())
+    }
+
+    /// `command`, or `mcp client` with the client's name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Why a call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,5 +173,25 @@ pub trait Approver: Send + Sync {
 impl Approver for () {
     async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, recorded: &str) {
+        assert_eq!(Decider::client(name).as_str(), recorded);
+    }
+
+    #[test]
+    fn what_a_client_calls_itself_is_kept_within_bounds() {
+        check("claude-code", "mcp client claude-code");
+        check("An Editor 1.2/x@y_z", "mcp client An Editor 1.2/x@y_z");
+        check("", "mcp client");
+        check("a\n`b`\u{202e}c\u{1b}[31m*é", "mcp client a??b??c??31m??");
+        check(&"x".repeat(1_000), &format!("mcp client {}", "x".repeat(64)));
+        assert_eq!(Decider::command().as_str(), "command");
     }
 }

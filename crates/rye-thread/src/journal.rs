@@ -13,7 +13,7 @@ use crate::store::{Claim, Store, StoreError};
 use crate::transcript::markdown;
 use crate::transcript::{Event, Reading, Transcript, TranscriptError};
 use crate::{
-    ApprovalRequest, Decision, Failure, FailureKind, Moment, Nanos, Outcome, ProviderInfo,
+    ApprovalRequest, Decider, Decision, Failure, FailureKind, Moment, Nanos, Outcome, ProviderInfo,
     RecordError, Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
 };
 
@@ -151,7 +151,7 @@ impl Journal {
         self.transcript.epoch()
     }
 
-    /// Records what somebody said about the call that a suspended thread waits for; [`resume`](crate::resume) goes on.
+    /// Records what somebody said, and who, about the call that a suspended thread waits for; [`resume`](crate::resume) goes on.
     ///
     /// # Errors
     ///
@@ -160,9 +160,10 @@ impl Journal {
         mut self,
         request: &ApprovalRequest,
         decision: Decision,
+        by: &Decider,
         at: Moment,
     ) -> Result<(), JournalError> {
-        let (request, by) = (request.clone(), "command".to_owned());
+        let (request, by) = (request.clone(), by.as_str().to_owned());
         self.reopen()?;
         self.append(&Event::ApprovalDecided { request, decision, by }, at);
         self.checkpoint(at);

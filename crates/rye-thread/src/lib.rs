@@ -67,7 +67,7 @@ mod usage;
 
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
-    ApprovalReason, ApprovalRequest, Approver, Asking, Decision, DecisionError,
+    ApprovalReason, ApprovalRequest, Approver, Asking, Decider, Decision, DecisionError,
 };
 pub use self::cancel::Cancel;
 pub use self::children::{

@@ -59,7 +59,7 @@ pub use self::first_request::FirstRequest;
 pub use self::hidden::hidden_characters;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 #[cfg(feature = "mcp")]
-pub use self::mcp_server::{HttpOptions, McpServer, ServeError, ServerHost, reading};
+pub use self::mcp_server::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};
 // For `examples/mcp_conformance` alone: it shows types of `rmcp`, which Rye promises nothing of.
 #[cfg(feature = "mcp")]
 #[doc(hidden)]

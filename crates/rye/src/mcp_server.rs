@@ -4,17 +4,21 @@
 //! operator adds to it; each request opens the spaces anew, so that trust that is taken back counts at once.
 
 mod arguments;
+mod asking;
 mod call;
+mod forks;
 mod handler;
 mod host;
 mod http;
 mod progress;
 mod prompts;
+mod question;
+mod request_state;
 mod results;
 mod runs;
 mod stdio;
 mod tools;
 
 pub use self::handler::McpServer;
-pub use self::host::{ServerHost, reading};
+pub use self::host::{Approvals, ServerHost, reading};
 pub use self::http::{HttpOptions, ServeError, serve_handlers};

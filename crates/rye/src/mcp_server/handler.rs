@@ -12,9 +12,11 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::asking::{Given, named};
 use super::call::Call;
 use super::host::ServerHost;
 use super::prompts;
+use super::request_state::{RequestStates, request_digest};
 use super::results::failed;
 use super::runs::Runs;
 use super::tools::{Offered, offered};
@@ -33,6 +35,7 @@ struct Inner {
     host: Arc<ServerHost>,
     offered: Vec<Offered>,
     runs: Runs,
+    states: RequestStates,
     /// The calls of all clients.
     calls: Semaphore,
 }
@@ -46,8 +49,9 @@ impl McpServer {
     #[must_use]
     pub fn new(host: ServerHost) -> Self {
         let offered = offered(&host.caller());
-        let (host, runs, calls) = (Arc::new(host), Runs::default(), Semaphore::new(MOST_CALLS));
-        let shared = Arc::new(Inner { host, offered, runs, calls });
+        let (host, runs, states) = (Arc::new(host), Runs::default(), RequestStates::default());
+        let calls = Semaphore::new(MOST_CALLS);
+        let shared = Arc::new(Inner { host, offered, runs, states, calls });
         Self { shared, own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
     }
 
@@ -114,8 +118,8 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let named = self.shared.offered.iter().find(|offered| offered.tool.name == request.name);
-        let offered = named.ok_or_else(|| {
+        let known = self.shared.offered.iter().find(|offered| offered.tool.name == request.name);
+        let offered = known.ok_or_else(|| {
             let names: Vec<&str> = self.shared.offered.iter().map(|it| &*it.tool.name).collect();
             let names = names.join(", ");
             ErrorData::invalid_params(
@@ -124,12 +128,18 @@ impl ServerHandler for McpServer {
             )
         })?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call { host: &self.shared.host, runs: &self.shared.runs, context };
+        let digest = request_digest(&request.name, &arguments, &named(&context));
+        let Inner { host, runs, states, .. } = &*self.shared;
+        let call = Call { host, runs, states, digest, context };
         let _places = match self.places() {
             Ok(places) => places,
             Err(error) => return Ok(failed(&error).into()),
         };
-        Ok(call.answered(offered, arguments).await.into())
+        let given = Given { state: request.request_state, answers: request.input_responses };
+        if !given.is_nothing() {
+            return call.gone_on(given).await;
+        }
+        Ok(call.answered(offered, arguments).await)
     }
 
     async fn list_prompts(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rye_caps::Grant;
 use rye_providers::RandomBits;
@@ -33,8 +34,24 @@ pub struct ServerHost {
     pub signing_key: SigningKeySource,
     /// The id of a new thread of a directive.
     pub new_thread: NewThread,
+    /// Who may decide on the calls that wait in threads of clients.
+    pub approvals: Approvals,
     /// What clients should know of what their calls run in, such as [`Rye::sandbox_warning`].
     pub notice: Option<String>,
+}
+
+/// Who may decide on a call that waits for approval in a thread that a client started (SPEC 10.11).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the operator is alone with it or shares it")]
+pub enum Approvals {
+    /// The operator alone, by commands.
+    #[default]
+    Operator,
+    /// Whoever the client that waits for the thread's end asks, too, where the client says that it can ask.
+    Clients {
+        /// They have so long to answer.
+        within: Duration,
+    },
 }
 
 /// Where the operator's key comes from; `None` where there is none.

@@ -1,7 +1,7 @@
 //! Answers as clients get them: structured, and the same as text for those that read no structure.
 
 use rmcp::model::{CallToolResult, ContentBlock};
-use rye_thread::ToolStatus;
+use rye_thread::{ApprovalRequest, ThreadId, ToolStatus};
 use serde_json::{Value, json};
 
 use crate::primary::{Executed, PrimaryError};
@@ -14,6 +14,22 @@ pub(super) fn answer(value: Value) -> CallToolResult {
 /// What came of executing.
 pub(super) fn executed(executed: &Executed) -> CallToolResult {
     told(executed.to_json(), executed.status)
+}
+
+/// A thread that waits with a call on which nobody decided at the client, for that reason, with what the operator can do.
+pub(super) fn undecided(
+    result: CallToolResult,
+    root: &ThreadId,
+    request: &ApprovalRequest,
+    why: &str,
+) -> CallToolResult {
+    let Some(mut value) = result.structured_content.clone() else { return result };
+    let thread = &request.thread;
+    value["undecided"] = format!(
+        "{why}; the operator decides with `rye approve {thread}` or `rye deny {thread}`, then `rye resume {root}` goes on"
+    )
+    .into();
+    answer(value)
 }
 
 /// A failure that the client's model can read. It is text alone: there are clients that hold every structured result

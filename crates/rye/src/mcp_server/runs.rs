@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::CallToolResult;
-use rye_thread::{Cancel, ThreadId};
+use rye_resolve::ItemId;
+use rye_thread::{ApprovalRequest, Cancel, Decider, Decision, ThreadId};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -14,7 +15,7 @@ use super::host::ServerHost;
 use super::progress::Lines;
 use super::results::{answer, broken, failed, told};
 use crate::primary::{ExecuteRequest, PrimaryError};
-use crate::session::{Host, RunReport, RunRequest};
+use crate::session::{Host, ReopenError, RunReport, RunRequest};
 
 /// The threads of one server, which all of its clients share.
 #[derive(Debug, Default)]
@@ -22,13 +23,38 @@ pub(super) struct Runs {
     threads: Mutex<BTreeMap<ThreadId, Running>>,
 }
 
-/// A thread, from its start on.
+/// A thread, from its start on, or from where it went on.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) thread: ThreadId,
+    pub(super) directive: ItemId,
     pub(super) cancel: Cancel,
-    ended: watch::Receiver<Option<CallToolResult>>,
+    ended: watch::Receiver<Option<Ended>>,
 }
+
+/// What came of a thread.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) result: CallToolResult,
+    /// The call that it waits with.
+    pub(super) asks: Option<ApprovalRequest>,
+}
+
+/// What is done with a thread.
+enum Work {
+    Begin(ExecuteRequest),
+    GoOn(Box<Settled>),
+}
+
+/// A call that somebody decided on.
+pub(super) struct Settled {
+    pub(super) request: ApprovalRequest,
+    pub(super) decision: Decision,
+    pub(super) by: Decider,
+}
+
+/// A thread, and what is told of it while it runs.
+pub(super) type Started = (Running, mpsc::UnboundedReceiver<String>);
 
 /// As many run at a time; each holds a thread of the system and may cost money.
 const MOST_RUNNING: usize = 16;
@@ -42,26 +68,30 @@ impl Runs {
         &self,
         host: &Arc<ServerHost>,
         request: ExecuteRequest,
-    ) -> Result<(Running, mpsc::UnboundedReceiver<String>), PrimaryError> {
+    ) -> Result<Started, PrimaryError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        if threads.values().filter(|it| it.ended.borrow().is_none()).count() >= MOST_RUNNING {
-            return Err(PrimaryError::TooManyThreads { most: MOST_RUNNING });
-        }
-        forget_oldest(&mut threads);
-        let (thread, cancel) = ((host.new_thread)(&request.id), Cancel::new());
-        let (lines, received) = mpsc::unbounded_channel();
-        let (end, ended) = watch::channel(None);
-        let running = Running { thread: thread.clone(), cancel: cancel.clone(), ended };
-        threads.insert(thread.clone(), running.clone());
-        let host = Arc::clone(host);
-        // Preparing a thread reads files, so it gets a thread of the system's; one that panics still has an end.
-        tokio::spawn(async move {
-            let runtime = Handle::current();
-            let driven = move || runtime.block_on(driven(&host, request, thread, &cancel, lines));
-            let result = tokio::task::spawn_blocking(driven).await;
-            end.send_replace(Some(result.unwrap_or_else(|_| broken())));
-        });
-        Ok((running, received))
+        let (thread, directive) = ((host.new_thread)(&request.id), request.id.clone());
+        launched(&mut threads, host, thread, directive, Work::Begin(request))
+    }
+
+    /// Records a decision on the call that a thread waits with, and goes on.
+    pub(super) fn go_on(
+        &self,
+        host: &Arc<ServerHost>,
+        thread: &ThreadId,
+        settled: Settled,
+    ) -> Result<Started, PrimaryError> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = threads.get(thread).cloned();
+        let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.request));
+        // Who ended it meanwhile, and a server that stops, have the last word.
+        let Some(running) = waits.filter(|it| !it.cancel.is_cancelled()) else {
+            return Err(PrimaryError::usage(format!(
+                "thread `{thread}` no longer waits with that call"
+            )));
+        };
+        let work = Work::GoOn(Box::new(settled));
+        launched(&mut threads, host, running.thread, running.directive, work)
     }
 
     /// The thread of that id, if a client of this server started it.
@@ -84,6 +114,33 @@ impl Runs {
     }
 }
 
+fn launched(
+    threads: &mut BTreeMap<ThreadId, Running>,
+    host: &Arc<ServerHost>,
+    thread: ThreadId,
+    directive: ItemId,
+    work: Work,
+) -> Result<Started, PrimaryError> {
+    if threads.values().filter(|it| it.ended.borrow().is_none()).count() >= MOST_RUNNING {
+        return Err(PrimaryError::TooManyThreads { most: MOST_RUNNING });
+    }
+    forget_oldest(threads);
+    let cancel = Cancel::new();
+    let (lines, received) = mpsc::unbounded_channel();
+    let (end, ended) = watch::channel(None);
+    let running = Running { thread: thread.clone(), directive, cancel: cancel.clone(), ended };
+    threads.insert(thread.clone(), running.clone());
+    let host = Arc::clone(host);
+    // Preparing a thread reads files, so it gets a thread of the system's; one that panics still has an end.
+    tokio::spawn(async move {
+        let runtime = Handle::current();
+        let driven = move || runtime.block_on(driven(&host, work, thread, &cancel, lines));
+        let ended = tokio::task::spawn_blocking(driven).await;
+        end.send_replace(Some(ended.unwrap_or_else(|_| Ended::broken())));
+    });
+    Ok((running, received))
+}
+
 fn forget_oldest(threads: &mut BTreeMap<ThreadId, Running>) {
     // The order of ids is that of directives, and of time only within one; which of a thousand goes first matters little.
     let ended: Vec<ThreadId> = threads
@@ -99,50 +156,65 @@ fn forget_oldest(threads: &mut BTreeMap<ThreadId, Running>) {
 
 impl Running {
     /// Waits for the end, and gives what came of it.
-    pub(super) async fn end(&mut self) -> CallToolResult {
+    pub(super) async fn end(&mut self) -> Ended {
         let ended = self.ended.wait_for(Option::is_some).await;
-        ended.ok().and_then(|it| it.clone()).unwrap_or_else(broken)
+        ended.ok().and_then(|it| it.clone()).unwrap_or_else(Ended::broken)
+    }
+
+    /// The call that it waits with, where it has come to stand.
+    pub(super) fn asks(&self) -> Option<ApprovalRequest> {
+        self.ended.borrow().as_ref().and_then(|ended| ended.asks.clone())
     }
 
     /// What came of it, or that it runs, after having waited so long for the end.
     pub(super) async fn status(mut self, wait: Duration) -> CallToolResult {
         let thread = self.thread.clone();
         match tokio::time::timeout(wait, self.end()).await {
-            Ok(result) => result,
+            Ok(ended) => ended.result,
             Err(_) => answer(json!({ "thread": thread.as_str(), "state": "running" })),
         }
     }
 }
 
+impl Ended {
+    fn broken() -> Self {
+        Self { result: broken(), asks: None }
+    }
+}
+
 async fn driven(
     host: &ServerHost,
-    request: ExecuteRequest,
+    work: Work,
     thread: ThreadId,
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
-) -> CallToolResult {
-    match run(host, request, thread.clone(), cancel, lines).await {
-        Ok(report) => reported(&report),
+) -> Ended {
+    let is_begun = matches!(work, Work::GoOn(_));
+    match run(host, work, thread.clone(), cancel, lines).await {
+        Ok(report) => Ended { result: reported(&report), asks: report.outcome.asked },
         Err(error) => {
             let mut value = error.to_json();
             value["thread"] = thread.as_str().into();
-            value["state"] = "error".into();
-            CallToolResult::structured_error(value)
+            value["state"] = match error {
+                PrimaryError::Reopen(ReopenError::Ended { state, .. }) => state.as_str(),
+                // One that is there is left as it was.
+                _ if is_begun => "suspended",
+                _ => "error",
+            }
+            .into();
+            Ended { result: CallToolResult::structured_error(value), asks: None }
         }
     }
 }
 
 async fn run(
     host: &ServerHost,
-    request: ExecuteRequest,
+    work: Work,
     thread: ThreadId,
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
 ) -> Result<RunReport, PrimaryError> {
     let (rye, signing_key) = (host.rye()?, host.key()?);
-    let mut wish = RunRequest::new(request.id, thread);
-    wish.inputs = request.parameters.into_iter().collect();
-    wish.provider = host.provider.clone();
     let observer = Lines(lines);
     let around = Host {
         clock: &*host.clock,
@@ -153,7 +225,18 @@ async fn run(
         random: host.random.clone(),
         signing_key,
     };
-    Ok(rye.run(wish, around).await?)
+    match work {
+        Work::Begin(request) => {
+            let mut wish = RunRequest::new(request.id, thread);
+            wish.inputs = request.parameters.into_iter().collect();
+            wish.provider = host.provider.clone();
+            Ok(rye.run(wish, around).await?)
+        }
+        Work::GoOn(settled) => {
+            rye.decide_on(&settled.request, (settled.decision, &settled.by), &around)?;
+            Ok(rye.resume(&thread, around).await?)
+        }
+    }
 }
 
 /// What `rye run --json --quiet` prints; an end in failure is an error to the client.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::load::CopyError;
 use crate::outcome::Class;
 use crate::rye::OpenError;
-use crate::session::{PrepareError, RunError};
+use crate::session::{PrepareError, ReopenError, RunError};
 use crate::signing::SignFileError;
 
 /// Why an operation was not done.
@@ -95,6 +95,9 @@ pub enum PrimaryError {
     /// A directive cannot be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// A thread does not go on.
+    #[error(transparent)]
+    Reopen(#[from] ReopenError),
     /// The item cannot be had.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
@@ -164,6 +167,7 @@ impl PrimaryError {
             Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,
             Self::Open(_) => Class::Failed,
             Self::Prepare(error) => error.class(),
+            Self::Reopen(error) => error.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::Resolve(_) => Class::Failed,
             Self::Run(error) => error.class(),

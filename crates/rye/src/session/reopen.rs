@@ -14,7 +14,7 @@ use rye_sign::SigningKey;
 use rye_thread::budget::Ledger as _;
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decision, ThreadId, ThreadState, ThreadSummary, pending_approval,
+    ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary, pending_approval,
 };
 use serde_json::Map;
 
@@ -186,7 +186,27 @@ impl Rye {
         decision: Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        let thread = &self.last_begun(thread, host)?;
+        let thread = self.last_begun(thread, host)?;
+        self.decided(&thread, None, (decision, &Decider::command()), host)
+    }
+
+    /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
+    pub(crate) fn decide_on(
+        &self,
+        request: &ApprovalRequest,
+        said: (Decision, &Decider),
+        host: &Host<'_>,
+    ) -> Result<ApprovalRequest, ReopenError> {
+        self.decided(&request.thread, Some(request), said, host)
+    }
+
+    fn decided(
+        &self,
+        thread: &ThreadId,
+        expected: Option<&ApprovalRequest>,
+        (decision, by): (Decision, &Decider),
+        host: &Host<'_>,
+    ) -> Result<ApprovalRequest, ReopenError> {
         let reopened = self.reopened(thread, host)?;
         reopened.refuse_foreign(host)?;
         let (state, now) = (reopened.record.state, host.clock.now());
@@ -206,7 +226,10 @@ impl Rye {
         let Some(request) = pending_approval(&reading) else {
             return Err(ReopenError::NothingAsked { thread: thread.clone(), state });
         };
-        journal.decide(&request, decision, now)?;
+        if expected.is_some_and(|expected| *expected != request) {
+            return Err(ReopenError::AnotherCall { thread: thread.clone() });
+        }
+        journal.decide(&request, decision, by, now)?;
         Ok(request)
     }
 }

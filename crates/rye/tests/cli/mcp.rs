@@ -1,5 +1,6 @@
 //! `rye mcp`, as lines of the protocol, and the same operations on every surface.
 
+mod approving;
 mod equality;
 mod http;
 mod in_threads;

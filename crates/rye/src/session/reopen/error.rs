@@ -10,6 +10,14 @@ use crate::session::{LinkedThreads, PrepareError, RunError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReopenError {
+    /// The thread waits with another call than the one that somebody was shown.
+    #[error(
+        "thread `{thread}` waits with another call by now; look at it with `rye threads show {thread}`"
+    )]
+    AnotherCall {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// What the thread rests on is not what it was.
     #[error("thread `{thread}` does not go on: {} changed since it began; undo that, or start the directive again", changes.join(", "))]
     Changed {

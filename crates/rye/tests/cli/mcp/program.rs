@@ -27,6 +27,17 @@ fn a_port_takes_a_token_once_more_than_reading_is_allowed() {
 }
 
 #[test]
+fn a_client_approves_of_nothing_where_nothing_can_wait() {
+    let session = Session::new();
+    insta::assert_snapshot!(
+        session.rye("mcp --approve-by-client --allow rye.execute.tool.rye.file-system.read")
+    );
+    let served =
+        session.rye("mcp --trust TRUST --approve-by-client --allow rye.execute.directive.notes.*");
+    assert!(served.ends_with("exit 0\n"), "{served}");
+}
+
+#[test]
 fn an_address_that_other_machines_reach_is_refused() {
     insta::assert_snapshot!(Session::new().rye("mcp --http 0.0.0.0:0"));
 }

@@ -8,7 +8,7 @@ use rye::providers::ApiKey;
 use rye::resolve::{ItemId, Spaces};
 use rye::sign::SigningKey;
 use rye::thread::{Clock, Moment, ThreadId};
-use rye::{McpServer, ProviderChoice, Secrets, ServerHost, Setup, shipped};
+use rye::{Approvals, McpServer, ProviderChoice, Secrets, ServerHost, Setup, shipped};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
@@ -35,6 +35,10 @@ pub(super) struct Wire {
     last: u64,
     /// What every request of the newer era says.
     pub(super) version: &'static str,
+    /// What the client says that it can do.
+    capabilities: Value,
+    /// What the client calls itself.
+    pub(super) name: &'static str,
     /// What the server said between answers.
     pub(super) notifications: Vec<Value>,
     stop: Option<oneshot::Sender<()>>,
@@ -43,6 +47,11 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) async fn begin(server: McpServer, era: Era) -> Self {
+        Self::able(server, era, json!({})).await
+    }
+
+    /// A client that says that it can do something.
+    pub(super) async fn able(server: McpServer, era: Era, capabilities: Value) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
         let (stop, stopped) = oneshot::channel();
@@ -53,12 +62,23 @@ impl Wire {
         let (read, write) = tokio::io::split(ours);
         let read = BufReader::new(read);
         let (version, stop) = ("2026-07-28", Some(stop));
-        let mut wire =
-            Self { read, write, era, last: 0, version, notifications: Vec::new(), stop, served };
+        let (name, notifications) = ("lines", Vec::new());
+        let mut wire = Self {
+            read,
+            write,
+            era,
+            last: 0,
+            version,
+            capabilities,
+            name,
+            notifications,
+            stop,
+            served,
+        };
         match era {
             Era::Initialize => {
                 let client = json!({ "name": "lines", "version": "1" });
-                let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+                let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": wire.capabilities, "clientInfo": client });
                 let begun = wire.ask("initialize", wish).await;
                 assert_eq!(begun["result"]["serverInfo"]["name"], "rye", "{begun}");
                 wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
@@ -83,9 +103,10 @@ impl Wire {
         self.last += 1;
         if self.era != Era::Initialize {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = self.version.into();
-            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                self.capabilities.clone();
             params["_meta"]["io.modelcontextprotocol/clientInfo"] =
-                json!({ "name": "lines", "version": "1" });
+                json!({ "name": self.name, "version": "1" });
         }
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
@@ -155,6 +176,7 @@ pub(super) fn host(session: &Session, grant: Grant) -> ServerHost {
             let key = pem.map(|pem| SigningKey::from_pkcs8_pem(&pem)).transpose();
             key.map(|key| key.map(Arc::new)).map_err(|error| error.to_string())
         }),
+        approvals: Approvals::Operator,
         notice: None,
         new_thread: Arc::new(move |id: &ItemId| {
             let number = numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

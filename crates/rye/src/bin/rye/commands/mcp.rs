@@ -5,13 +5,15 @@ mod discover;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use rye::caps::{Grant, Kind, Pattern, Primary, risk::Acknowledgement};
 use rye::resolve::ItemId;
 use rye::thread::ThreadId;
 use rye::{
-    HttpOptions, McpServer, ProviderChoice, Rye, ServeError, ServerHost, ServerTools, reading,
+    Approvals, HttpOptions, McpServer, ProviderChoice, Rye, ServeError, ServerHost, ServerTools,
+    reading,
 };
 
 use super::run::{Variables, random, told_to_stop};
@@ -42,6 +44,10 @@ pub(crate) struct Arguments {
     /// Accept a risk of what is allowed, and say why, such as `elevated=I watch it` (may be given many times)
     #[arg(long, value_name = "RISK=REASON", help_heading = "Clients")]
     acknowledge: Vec<Acknowledged>,
+    /// Have people at clients approve or deny calls that wait in the threads that their client runs, where the client can ask
+    /// them. What a client answers by itself, without a person, counts as much
+    #[arg(long, help_heading = "Clients")]
+    approve_by_client: bool,
     /// Who answers the threads that clients run, instead of the provider that a directive asks for: the name of a provider's
     /// configuration, or `steps` for no model at all
     #[arg(long, value_name = "NAME", help_heading = "Clients")]
@@ -118,6 +124,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     let mut host = host(reading().union(&added), environment)?;
     check_provider(arguments.provider.as_deref(), environment)?;
     host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
+    host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
     let server = McpServer::new(host);
     let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
@@ -137,6 +144,23 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     runtime.shutdown_background();
     served.map_err(|error| Failure::of(&error, Exit::Failed))?;
     Ok(Exit::Fine)
+}
+
+/// A person at a client has this long for an answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(600);
+
+/// Who may decide on calls that wait. Without directives to run there is nothing to wait, and whoever meant there to be should
+/// know.
+fn approvals(is_by_client: bool, grant: &Grant) -> Result<Approvals, Failure> {
+    if !is_by_client {
+        return Ok(Approvals::Operator);
+    }
+    if !grant.allows_some(Primary::Execute, Kind::Directive) {
+        return Err(Failure::usage(
+            "`--approve-by-client` is for directives that clients run; add `--allow rye.execute.directive.PATTERN`",
+        ));
+    }
+    Ok(Approvals::Clients { within: ANSWER_WITHIN })
 }
 
 /// What programs would not be kept from, where clients can have any started.
@@ -229,6 +253,7 @@ fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> 
             let key = signing_key_if_any(&around).map_err(|failure| failure.to_string())?;
             Ok(key.map(Arc::new))
         }),
+        approvals: Approvals::Operator,
         notice: None,
         new_thread: Arc::new(|id: &ItemId| {
             ThreadId::new(id.as_str(), &uuid::Uuid::now_v7().to_string())

@@ -1,0 +1,118 @@
+//! Asking whoever sits at a client about a call, in both eras of the protocol (SPEC 10.11).
+
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientResult, ElicitRequest, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
+use rye_thread::{Decider, Decision};
+use serde_json::{Value, json};
+
+use super::host::Approvals;
+use super::question::{decided, decided_by};
+
+/// What the question is called among those that a client gets with a result.
+const APPROVAL: &str = "approval";
+
+/// What a client gives back with a request that it sends again.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) state: Option<String>,
+    pub(super) answers: Option<InputResponses>,
+}
+
+impl Given {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.state.is_none() && self.answers.is_none()
+    }
+
+    /// What it decides.
+    ///
+    /// # Errors
+    ///
+    /// With the reason, when it decides nothing.
+    pub(super) fn decision(&self) -> Result<Decision, &'static str> {
+        decided_by(self.answers.as_ref().and_then(|answers| answers.get(APPROVAL)))
+    }
+}
+
+/// How a client can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By a request of its own, within the call.
+    Request,
+    /// With a result, after which the client sends its request again.
+    Result,
+}
+
+/// How the client can be asked, and how long it has; `None` where the operator does not want it or the client cannot.
+pub(super) fn way(
+    approvals: Approvals,
+    context: &RequestContext<RoleServer>,
+) -> Option<(Way, Duration)> {
+    let Approvals::Clients { within } = approvals else { return None };
+    let asks = context.client_capabilities()?.elicitation?;
+    // A client that names no mode has the one that was there first.
+    if asks.form.is_none() && asks.url.is_some() {
+        return None;
+    }
+    let way = if is_newer(context) { Way::Result } else { Way::Request };
+    Some((way, within))
+}
+
+/// Whether the request is of the era in which servers send no requests.
+pub(super) fn is_newer(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// The result that asks.
+pub(super) fn asking(question: ElicitRequest, state: String) -> InputRequiredResult {
+    let question = InputRequest::Elicitation(question);
+    InputRequiredResult::new(
+        Some(InputRequests::from([(APPROVAL.to_owned(), question)])),
+        Some(state),
+    )
+}
+
+/// Asks by a request, and waits for the answer, no longer than so long or until the call is cancelled.
+///
+/// # Errors
+///
+/// With the reason, when nothing was decided.
+pub(super) async fn answered(
+    context: &RequestContext<RoleServer>,
+    question: ElicitRequest,
+    within: Duration,
+) -> Result<Decision, &'static str> {
+    let (request, options) =
+        (ServerRequest::ElicitRequest(question), PeerRequestOptions::with_timeout(within));
+    let asked = async {
+        let sent = context.peer.send_request_with_option(request, options).await?;
+        sent.await_response().await
+    };
+    let answer = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => return Err("the call was cancelled while somebody was asked"),
+        answer = asked => answer,
+    };
+    match answer {
+        Ok(ClientResult::ElicitResult(answer)) => decided(&answer),
+        Ok(_) => Err("the client's answer is none to the question"),
+        Err(ServiceError::Timeout { .. }) => Err("nobody answered in time"),
+        Err(_) => Err("the client cannot ask"),
+    }
+}
+
+/// What the client calls itself, as a request is bound to it.
+pub(super) fn named(context: &RequestContext<RoleServer>) -> Value {
+    let client = context.client_info();
+    json!(client.map(|client| [client.name, client.version]))
+}
+
+/// Whom a decision is recorded of.
+pub(super) fn decider(context: &RequestContext<RoleServer>) -> Decider {
+    Decider::client(&context.client_info().map(|client| client.name).unwrap_or_default())
+}

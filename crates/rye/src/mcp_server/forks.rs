@@ -1,0 +1,164 @@
+//! A call that runs a directive as a thread, from its start to the thread's end or to a question.
+
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, InputRequiredResult, ProgressNotificationParam};
+use rye_caps::Primary;
+use rye_resolve::ItemKind;
+use rye_thread::{ApprovalRequest, Decision};
+
+use super::arguments::Waits;
+use super::asking::{Given, Way, answered, asking, decider, is_newer, way};
+use super::call::Call;
+use super::host::Approvals;
+use super::question::question;
+use super::request_state::call_identity;
+use super::results::undecided;
+use super::runs::{Ended, Running, Settled, Started};
+use crate::primary::{ExecuteRequest, PrimaryError};
+
+/// What comes of a call that waits for approval.
+enum Next {
+    /// The client brings the answer with its next request.
+    Ask(InputRequiredResult),
+    Decided(Decision),
+    /// Nothing was decided, for this reason.
+    Left(&'static str),
+    /// There is nobody at the client who could decide.
+    Nobody,
+}
+
+impl Call<'_> {
+    /// Runs a directive as a thread, and tells how far it is to whoever waits.
+    pub(super) async fn forked(
+        self,
+        request: ExecuteRequest,
+        waits: Waits,
+    ) -> Result<CallToolResponse, PrimaryError> {
+        let may = self.host.caller();
+        may.permit(Primary::Execute, ItemKind::Directive, &request.id)?;
+        let started = self.runs.start(self.host, request)?;
+        match waits {
+            Waits::No => Ok(started.0.status(Duration::ZERO).await.into()),
+            Waits::ForTheEnd => Ok(self.attended(started).await),
+        }
+    }
+
+    /// Goes on with the thread that somebody was asked about, by what the client brings back.
+    ///
+    /// # Errors
+    ///
+    /// When it is not what this server gave this client for this request.
+    pub(super) async fn gone_on(self, given: Given) -> Result<CallToolResponse, ErrorData> {
+        let refused = |why: &str| ErrorData::invalid_params(why.to_owned(), None);
+        if self.host.approvals == Approvals::Operator || !is_newer(&self.context) {
+            return Err(refused("nothing was asked here, so that there is nothing to answer"));
+        }
+        let state = given.state.as_deref().ok_or_else(|| refused("`requestState` is missing"))?;
+        let opened = self.states.open(state, &self.digest, self.host.clock.now());
+        let opened = opened.map_err(|error| refused(&error.to_string()))?;
+        let found = self.runs.find(&opened.thread).ok();
+        let asked = found.and_then(|running| Some((running.asks()?, running)));
+        let waits = asked.filter(|(request, _)| call_identity(request) == opened.call);
+        let Some((request, mut running)) = waits else {
+            return Err(refused("the thread no longer waits with the call that was asked about"));
+        };
+        let result = running.end().await.result;
+        Ok(
+            match given
+                .decision()
+                .map_err(str::to_owned)
+                .and_then(|decision| self.settled(&running, &request, decision))
+            {
+                Ok(started) => self.attended(started).await,
+                Err(why) => undecided(result, &running.thread, &request, &why).into(),
+            },
+        )
+    }
+
+    /// Waits for the end, over every call that somebody at the client decides on.
+    async fn attended(self, mut started: Started) -> CallToolResponse {
+        let mut told = 1;
+        // Whoever stops waiting can ask about it later.
+        self.tell(told, format!("thread {}", started.0.thread)).await;
+        loop {
+            let ended = self.waited(&mut started, &mut told).await;
+            let Some(request) = ended.asks else { return ended.result.into() };
+            let next = match self.asked(&started.0, &request, &mut told).await {
+                Next::Ask(result) => return result.into(),
+                Next::Nobody => return ended.result.into(),
+                Next::Left(why) => Err(why.to_owned()),
+                Next::Decided(decision) => self.settled(&started.0, &request, decision),
+            };
+            match next {
+                Ok(next) => started = next,
+                Err(why) => {
+                    return undecided(ended.result, &started.0.thread, &request, &why).into();
+                }
+            }
+        }
+    }
+
+    async fn waited(&self, (running, lines): &mut Started, told: &mut u32) -> Ended {
+        let cancel = running.cancel.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.context.ct.cancelled(), if !cancel.is_cancelled() => cancel.interrupt(),
+                Some(line) = lines.recv() => {
+                    *told += 1;
+                    self.tell(*told, line).await;
+                }
+                ended = running.end() => return ended,
+            }
+        }
+    }
+
+    /// Has somebody at the client decide, where the operator wants that and the client can ask.
+    async fn asked(&self, running: &Running, request: &ApprovalRequest, told: &mut u32) -> Next {
+        let Some((way, within)) = way(self.host.approvals, &self.context) else {
+            return Next::Nobody;
+        };
+        let question = match question(&running.thread, &running.directive, request) {
+            Ok(question) => question,
+            Err(why) => return Next::Left(why),
+        };
+        *told += 1;
+        self.tell(*told, format!("asks whether {} may be called", request.item_id)).await;
+        match way {
+            Way::Request => answered(&self.context, question, within)
+                .await
+                .map_or_else(Next::Left, Next::Decided),
+            Way::Result => {
+                let (subject, now) = ((&running.thread, request), self.host.clock.now());
+                let state = self.states.seal(&self.digest, subject, now, within);
+                state.map_or_else(Next::Left, |state| Next::Ask(asking(question, state)))
+            }
+        }
+    }
+
+    /// Has the decision recorded, and the thread go on.
+    ///
+    /// # Errors
+    ///
+    /// With the reason, when it is not, and nothing was recorded.
+    fn settled(
+        &self,
+        running: &Running,
+        request: &ApprovalRequest,
+        decision: Decision,
+    ) -> Result<Started, String> {
+        let (request, by) = (request.clone(), decider(&self.context));
+        let settled = Settled { request, decision, by };
+        self.runs.go_on(self.host, &running.thread, settled).map_err(|error| error.to_string())
+    }
+
+    /// Progress goes to those who asked for it, in numbers that grow.
+    async fn tell(&self, told: u32, line: String) {
+        let Some(token) = self.context.meta.get_progress_token() else { return };
+        let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(line);
+        // A client that has gone is noticed elsewhere.
+        drop(self.context.peer.notify_progress(progress).await);
+    }
+}

@@ -1,0 +1,40 @@
+use serde_json::json;
+
+use super::*;
+
+#[track_caller]
+fn check(arguments: &Value, expected: Result<&str, &str>) {
+    assert_eq!(shown(arguments).as_deref().map_err(|why| *why), expected);
+}
+
+#[test]
+fn arguments_are_shown_with_nothing_hidden() {
+    check(&json!({}), Ok("{}"));
+    check(&json!({ "path": "a b", "n": 1 }), Ok("{\n  \"path\": \"a b\",\n  \"n\": 1\n}"));
+    for (given, expected) in [
+        ("\u{202e}cod.exe", r#""\u202ecod.exe""#),
+        ("a\u{2066}b\u{2069}", r#""a\u2066b\u2069""#),
+        ("\u{1b}[2K", r#""\u001b[2K""#),
+        ("a\u{9b}b\u{7f}", r#""a\u009bb\u007f""#),
+        ("a\u{200b}b\u{e0041}", r#""a\u200bb\udb40\udc41""#),
+        ("\r\n\t", r#""\r\n\t""#),
+        ("\u{2028}x", r#""\u2028x""#),
+        ("é ß 中 ❤\u{fe0f}", "\"é ß 中 ❤\u{fe0f}\""),
+    ] {
+        check(&json!(given), Ok(expected));
+        // It is JSON of the same value, so that nobody approves of another one.
+        let read: String = serde_json::from_str(&shown(&json!(given)).unwrap()).unwrap();
+        assert_eq!(read, given);
+        check(&json!({ given: 1 }), Ok(&format!("{{\n  {expected}: 1\n}}")));
+    }
+}
+
+#[test]
+fn arguments_are_shown_whole_or_not_at_all() {
+    let most = "x".repeat(LONGEST_ARGUMENTS - 2);
+    check(&json!(most), Ok(&format!("\"{most}\"")));
+    let long = Err("the arguments are too long to be looked at in a client");
+    check(&json!(format!("{most}x")), long);
+    // What is spelled out counts as it is spelled.
+    check(&json!("\u{202e}".repeat(LONGEST_ARGUMENTS / 6 + 1)), long);
+}
