@@ -56,8 +56,8 @@ pub trait Store: Ledger {
     /// When the store fails.
     fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Appends whole lines to the thread's journal; they are durable after [`Store::sync`]. Without lines it tells whether the
-    /// lease still counts.
+    /// Appends whole lines to the thread's journal; they are durable after [`Store::sync`]. Without lines it leaves a journal, which
+    /// may be empty, and tells whether the lease still counts.
     ///
     /// # Errors
     ///

@@ -24,9 +24,6 @@ impl Files {
     }
 
     pub(super) fn append(&self, thread: &ThreadId, lines: &[u8]) -> Result<(), StoreError> {
-        if lines.is_empty() {
-            return Ok(());
-        }
         let file = self.file(thread)?;
         (&**file).write_all(lines).map_err(|source| self.failed(thread, source))
     }

@@ -349,3 +349,15 @@ fn what_stands_in_the_place_of_a_file_of_a_killed_program_is_named() {
         assert_eq!(store.acquire(&name(), &claim(1)).unwrap().epoch(), 2, "{row}");
     }
 }
+
+/// A thread that was stopped before anything was recorded can be read, gone on with and ended.
+#[test]
+fn a_journal_without_lines_is_an_empty_file() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join(name().as_str());
+    fs::create_dir_all(&folder).unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let lease = store.acquire(&name(), &claim(0)).unwrap();
+    store.append(&lease, b"").unwrap();
+    assert_eq!(fs::read(folder.join("transcript.jsonl")).unwrap(), b"");
+}
