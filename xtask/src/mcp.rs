@@ -51,6 +51,10 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 const CLIENTS: &str =
     " --allow rye.execute.tool.rye.file-system.* --allow rye.execute.directive.notes.*";
 
+/// What waits for somebody: a tool that only `notes/asks` calls.
+const APPROVAL: &str = "config/agent/approval.yaml";
+const ASKED: &str = "ask: [rye.execute.tool.rye.file-system.glob]\n";
+
 /// A copy of the quick start with the fixture's directives, and a home with a key of its own.
 struct Place {
     project: PathBuf,
@@ -71,6 +75,8 @@ impl Place {
             let providers = project.join(".ai/tools/rye/agent/providers");
             fs::create_dir_all(&providers)?;
             fs::create_dir_all(&home)?;
+            fs::create_dir_all(project.join(".ai/config/agent"))?;
+            fs::write(project.join(".ai").join(APPROVAL), ASKED)?;
             fs::write(providers.join("silent.yaml"), provider(silent.local_addr()?.port()))
         };
         made().map_err(|error| format!("the project cannot be made: {error}"))?;
@@ -84,7 +90,8 @@ impl Place {
     fn sign(&self, rye: &Rye<'_>) -> Result<(), String> {
         let (home, ai) = (text(&self.home), self.project.join(".ai"));
         rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
-        let files = ["tools", "directives/notes/waits.md"].map(|path| text(&ai.join(path)));
+        let files = ["tools", APPROVAL, "directives/notes/waits.md", "directives/notes/asks.md"]
+            .map(|path| text(&ai.join(path)));
         let prompts = ["simple_prompt", "prompt_with_arguments"];
         let prompts = prompts.map(|name| text(&ai.join(format!("directives/test_{name}.md"))));
         let mut words = vec!["sign".to_owned(), "--user-space".to_owned(), home];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 const CLIENTS: [&str; 2] = ["python", "typescript"];
-const CHECKS: [&str; 5] = ["list", "call", "error", "cancel", "progress"];
+const CHECKS: [&str; 7] = ["list", "call", "error", "cancel", "progress", "approve", "deny"];
 
 /// The table of what the clients said that they checked, in lines such as `cell python 2026-07-28 list`.
 ///
@@ -47,7 +47,7 @@ mod tests {
             .flat_map(|client| CHECKS.map(|check| format!("cell {client} 1 {check}\n")))
             .collect();
         let whole = table(&all, &["1"]).unwrap();
-        assert_eq!((whole.lines().count(), whole.matches("holds").count()), (3, 10));
+        assert_eq!((whole.lines().count(), whole.matches("holds").count()), (3, 14));
         let less = all.replace("cell python 1 error\n", "");
         let error = table(&less, &["1"]).unwrap_err();
         assert!(error.ends_with("not checked: python 1 error"), "{error}");

@@ -4,6 +4,7 @@
 
 import { Client as Legacy } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as LegacyStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as LegacyHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Client, StreamableHTTPClientTransport as Http } from "@modelcontextprotocol/client";
 import { StdioClientTransport as Stdio } from "@modelcontextprotocol/client/stdio";
@@ -77,28 +78,62 @@ async function cancelling(client, call, revision) {
   cell(revision, "cancel");
 }
 
+// A call that waits for approval, and somebody at the client who is asked.
+async function deciding(client, call, revision, asked) {
+  const fork = { item_type: "directive", item_id: "notes/asks", thread: "fork" };
+  for (const decision of ["approve", "deny", undefined]) {
+    asked.answer = decision ? { action: "accept", content: { decision } } : { action: "decline" };
+    asked.questions = [];
+    const { structuredContent: ended } = await call(client, { name: "rye_execute", arguments: fork }, {});
+    const [question] = asked.questions;
+    expect("one question", asked.questions.length === 1, asked.questions);
+    expect("the question", question.message.includes("`rye/file-system/glob`"), question);
+    expect("words to choose from", question.requestedSchema.properties.decision.enum.join() === "approve,deny", question);
+    const waits = ended.state === "suspended" && "undecided" in ended;
+    expect(`what comes of ${decision}`, waits === (decision === undefined), ended);
+    expect(`what comes of ${decision}`, decision !== "approve" || ended.state === "completed", ended);
+    if (decision) cell(revision, decision);
+  }
+}
+
 const identity = { name: "xtask", version: "1.0.0" };
+const form = { elicitation: { form: {} } };
 // The revision that each has to speak; the first client knows the handshake alone.
 const eras = {
-  "2025-11-25": [() => new Legacy(identity), LegacyStdio, LegacyHttp, (c, p, o) => c.callTool(p, undefined, o)],
+  "2025-11-25": [
+    (capabilities) => new Legacy(identity, { capabilities }),
+    LegacyStdio,
+    LegacyHttp,
+    (c, p, o) => c.callTool(p, undefined, o),
+    ElicitRequestSchema,
+  ],
   "2026-07-28": [
-    () => new Client(identity, { versionNegotiation: { mode: "auto" } }),
+    (capabilities) => new Client(identity, { capabilities, versionNegotiation: { mode: "auto" } }),
     Stdio,
     Http,
     (c, p, o) => c.callTool(p, o),
+    "elicitation/create",
   ],
 };
-for (const [revision, [make, Pipe, Web, call]] of Object.entries(eras)) {
-  const connected = async (transport, work) => {
-    const client = make();
+for (const [revision, [make, Pipe, Web, call, elicitation]] of Object.entries(eras)) {
+  const connected = async (transport, work, asked) => {
+    const client = make(asked ? form : {});
+    if (asked) {
+      client.setRequestHandler(elicitation, async ({ params }) => {
+        asked.questions.push(params);
+        return asked.answer;
+      });
+    }
     await client.connect(transport);
     const spoken = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? "2025-11-25";
     expect("the revision", spoken === revision, spoken);
-    await work(client, call, revision);
+    await work(client, call, revision, asked);
     await client.close();
   };
   await connected(new Pipe({ command, args }), reading);
   await connected(new Web(url), reading);
   await connected(new Pipe({ command, args: [...args, "--provider", "steps"] }), running);
   await connected(new Pipe({ command, args }), cancelling);
+  const line = [...args, "--provider", "steps", "--approve-by-client"];
+  await connected(new Pipe({ command, args: line }), deciding, {});
 }

@@ -9,6 +9,7 @@ import shlex
 
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from mcp.types import ElicitResult
 
 # How a client begins, and the revision that it then has to speak.
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"}
@@ -115,12 +116,43 @@ async def cancelling(era):
         cell(era, "cancel")
 
 
+async def deciding(era):
+    """A call that waits for approval, and somebody at the client who is asked."""
+    call = {"item_type": "directive", "item_id": "notes/asks", "thread": "fork"}
+    server = stdio("--provider", "steps", "--approve-by-client")
+    for decision, what in [("approve", "approve"), ("deny", "deny"), (None, None)]:
+        asked = []
+
+        async def answer(context, params):
+            asked.append(params)
+            if decision is None:
+                return ElicitResult(action="decline")
+            return ElicitResult(action="accept", content={"decision": decision})
+
+        async with Client(server, mode=era, elicitation_callback=answer) as client:
+            ended = (await client.call_tool("rye_execute", call)).structured_content
+            expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
+        expect("one question", len(asked) == 1 and "`rye/file-system/glob`" in asked[0].message, asked)
+        expect("words to choose from", "approve" in str(asked[0].requested_schema), asked)
+        waits = ended["state"] == "suspended" and "undecided" in ended
+        expect(f"what comes of {decision}", waits == (decision is None), ended)
+        expect(f"what comes of {decision}", decision != "approve" or ended["state"] == "completed", ended)
+        if what:
+            cell(era, what)
+
+    # A client that cannot ask leaves it to the operator.
+    async with Client(server, mode=era) as client:
+        ended = (await client.call_tool("rye_execute", call)).structured_content
+    expect("a thread that waits", ended["state"] == "suspended" and "undecided" not in ended, ended)
+
+
 async def main():
     for era in ERAS:
         await reading(stdio(), era)
         await reading(os.environ["RYE_MCP_URL"], era)
         await running(era)
         await cancelling(era)
+        await deciding(era)
 
 
 asyncio.run(asyncio.wait_for(main(), 120))

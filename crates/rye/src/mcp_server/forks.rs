@@ -131,7 +131,8 @@ impl Call<'_> {
                 .await
                 .map_or_else(Next::Left, Next::Decided),
             Way::Result => {
-                let (subject, now) = ((&running.thread, request), self.host.clock.now());
+                let (call, now) = (call_identity(request), self.host.clock.now());
+                let subject = (&running.thread, call.as_str());
                 let state = self.states.seal(&self.digest, subject, now, within);
                 state.map_or_else(Next::Left, |state| Next::Ask(asking(question, state)))
             }

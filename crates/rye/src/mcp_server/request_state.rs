@@ -69,7 +69,8 @@ const MOST_BYTES: usize = 2_048;
 const PURPOSE: &str = "rye-mcp-approval-1";
 
 impl RequestStates {
-    /// What the client of `request` brings back with the answer to a question about `call`.
+    /// What the client of `request` brings back with the answer to a question about a call, of which this is the
+    /// [identity](call_identity).
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl RequestStates {
     pub(super) fn seal(
         &self,
         request: &Digest,
-        (thread, call): (&ThreadId, &ApprovalRequest),
+        (thread, call): (&ThreadId, &str),
         now: Moment,
         within: Duration,
     ) -> Result<String, &'static str> {
@@ -91,7 +92,7 @@ impl RequestStates {
             "expires": expires,
             "request": request.to_string(),
             "thread": thread.as_str(),
-            "call": call_identity(call),
+            "call": call,
         });
         let signed = sign_json(&state, key, now.timestamp());
         Ok(signed.expect("because it is an object").to_string())

@@ -1,6 +1,6 @@
 //! Threads that start threads, as a person sees them: while they run, afterwards, and when something comes in between.
 
-mod family;
+pub(crate) mod family;
 pub(crate) mod model;
 mod stopping;
 mod waiting;

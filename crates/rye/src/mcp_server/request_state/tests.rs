@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 const NOW: Moment = Moment::from_unix_millis(1_000_000);
@@ -36,5 +38,62 @@ fn a_request_is_told_by_what_it_says() {
         digest("a", json!({ "x": 1, "y": 2 }), json!(null)),
     ] {
         assert_ne!(own, other);
+    }
+}
+
+fn thread() -> ThreadId {
+    "index-019a0000-0000-7000-8000-000000000000".parse().unwrap()
+}
+
+const WITHIN: Duration = Duration::from_millis(10);
+
+#[test]
+fn a_state_opens_once_and_in_time() {
+    let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+    for (at, in_time) in [(1_000_000, true), (1_000_009, true), (1_000_010, false)] {
+        let at = Moment::from_unix_millis(at);
+        let state = states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
+        let opened = Opened { thread: thread(), call: "call".to_owned() };
+        let expected = if in_time { Ok(opened) } else { Err(StateError::Expired) };
+        assert_eq!(states.open(&state, &request, at), expected, "{at:?}");
+        assert_eq!(states.open(&state, &request, NOW), Err(StateError::Used), "{at:?}");
+    }
+}
+
+#[test]
+fn a_state_of_another_process_is_forged() {
+    let (states, other) = (RequestStates::default(), RequestStates::default());
+    let request = Digest::of(b"request");
+    let seal = |of: &RequestStates| of.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
+    let (own, foreign) = (seal(&states), seal(&other));
+    assert_eq!(states.open(&foreign, &request, NOW), Err(StateError::Forged));
+    // A record of the same shape that is signed for something else is not one either.
+    let stranger = sign_json(&json!({ "purpose": "x" }), states.key().unwrap(), NOW.timestamp());
+    let stranger = stranger.unwrap().to_string();
+    assert_eq!(states.open(&stranger, &request, NOW), Err(StateError::Forged));
+    assert!(states.open(&own, &request, NOW).is_ok());
+}
+
+proptest! {
+    /// Whatever else than the very state comes back is worth nothing, and uses nothing up.
+    #[test]
+    fn nothing_but_the_state_itself_opens(at in 0_usize..400, put in "[ -~]{0,2}", cut in 0_usize..3) {
+        let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+        let state = states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
+        let at = at % state.len();
+        let end = (at + cut).min(state.len());
+        let changed = format!("{}{put}{}", &state[..at], &state[end..]);
+        let is_same = serde_json::from_str::<Value>(&changed).ok()
+            == serde_json::from_str::<Value>(&state).ok();
+        let expected = if is_same { Ok(()) } else { Err(StateError::Forged) };
+        prop_assert_eq!(states.open(&changed, &request, NOW).map(drop), expected);
+        prop_assert_eq!(states.open(&state, &request, NOW).is_ok(), !is_same);
+    }
+
+    #[test]
+    fn what_anybody_writes_is_no_state(text in ".{0,80}") {
+        let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+        states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
+        prop_assert_eq!(states.open(&text, &request, NOW), Err(StateError::Forged));
     }
 }

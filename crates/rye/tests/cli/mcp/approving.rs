@@ -1,6 +1,8 @@
 //! Calls that wait for approval in threads of clients, and who decides on them.
 
+mod below;
 mod carried;
+mod over_http;
 mod requested;
 
 use std::time::Duration;

@@ -192,7 +192,11 @@ async fn a_conversation_has_only_so_many_calls_at_a_time() {
 }
 
 /// A request of a conversation of the older revisions over HTTP, whose answer is not waited for to its end.
-async fn begun(address: SocketAddr, session: Option<&str>, body: &Value) -> (TcpStream, String) {
+pub(super) async fn begun(
+    address: SocketAddr,
+    session: Option<&str>,
+    body: &Value,
+) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
     let body = body.to_string();
@@ -207,9 +211,10 @@ async fn begun(address: SocketAddr, session: Option<&str>, body: &Value) -> (Tcp
     (stream, String::from_utf8_lossy(&head[..length]).into_owned())
 }
 
-async fn conversation(address: SocketAddr) -> String {
+pub(super) async fn conversation(address: SocketAddr, capabilities: Value) -> String {
     let own = json!({ "name": "lines", "version": "1" });
-    let wish = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": own });
+    let wish =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": own });
     let wish = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": wish });
     let (_, head) = begun(address, None, &wish).await;
     let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
@@ -231,14 +236,14 @@ async fn all_conversations_together_have_only_so_many_calls() {
         let params = json!({ "name": name, "arguments": arguments });
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
     };
-    let first = conversation(address).await;
+    let first = conversation(address, json!({})).await;
     drop(begun(address, Some(&first), &call(2, "rye_execute", &started())).await);
     let (_connection, _) = listener.accept().await.unwrap();
     let asked =
         json!({ "thread": "waits-019a0000-0000-7000-8000-000000000000", "wait_seconds": 50 });
     let mut open = Vec::new();
     for nth in 0..4 {
-        let session = if nth == 0 { first.clone() } else { conversation(address).await };
+        let session = if nth == 0 { first.clone() } else { conversation(address, json!({})).await };
         for id in 10..42 {
             let body = call(id, "rye_thread_status", &asked);
             open.push(begun(address, Some(&session), &body).await);
@@ -248,7 +253,7 @@ async fn all_conversations_together_have_only_so_many_calls() {
             }
         }
     }
-    let other = conversation(address).await;
+    let other = conversation(address, json!({})).await;
     let (mut stream, mut answer) =
         begun(address, Some(&other), &call(10, "rye_thread_status", &asked)).await;
     while !answer.contains("isError") {
