@@ -146,8 +146,9 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// A person at a client has this long for an answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(600);
+/// A person at a client has this long for an answer, which is below the five minutes after which a silent conversation over HTTP is
+/// ended, and the question with it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(240);
 
 /// Who may decide on calls that wait. Without directives to run there is nothing to wait, and whoever meant there to be should
 /// know.
