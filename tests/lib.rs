@@ -9,10 +9,13 @@ use std::time::Duration;
 use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
-use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadRecord};
+use rye::thread::{
+    ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Moment, Registry, ThreadId,
+    ThreadRecord, ThreadState,
+};
 use rye::{
-    Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye, Secrets,
-    Setup, shipped, signed,
+    Cancelled, Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye,
+    Secrets, Setup, shipped, signed,
 };
 use serde_json::Value;
 
@@ -198,8 +201,21 @@ impl Scratch {
     ///
     /// The ones of [`Rye::resume`].
     pub async fn resume(&self, thread: &ThreadId) -> Result<RunReport, ReopenError> {
+        self.resume_at(thread, &StoppedClock).await
+    }
+
+    /// Goes on with a thread, by this clock.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::resume`].
+    pub async fn resume_at(
+        &self,
+        thread: &ThreadId,
+        clock: &dyn Clock,
+    ) -> Result<RunReport, ReopenError> {
         let cancel = Cancel::new();
-        self.rye().resume(thread, self.host(&cancel)).await
+        self.rye().resume(thread, Host { clock, ..self.host(&cancel) }).await
     }
 
     /// Decides on the call that a thread waits with.
@@ -208,9 +224,21 @@ impl Scratch {
     ///
     /// When it waits with none.
     pub fn decide(&self, thread: &ThreadId, decision: Decision) {
+        drop(self.try_decide(thread, decision).expect("a call that waits"));
+    }
+
+    /// Decides on the call that a thread waits with, if any.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::decide`].
+    pub fn try_decide(
+        &self,
+        thread: &ThreadId,
+        decision: Decision,
+    ) -> Result<ApprovalRequest, ReopenError> {
         let cancel = Cancel::new();
-        let decided = self.rye().decide(thread, decision, &self.host(&cancel));
-        drop(decided.expect("a call that waits"));
+        self.rye().decide(thread, decision, &self.host(&cancel))
     }
 
     /// Ends a thread and those below it, by this clock.
@@ -218,9 +246,9 @@ impl Scratch {
     /// # Errors
     ///
     /// The ones of [`Rye::cancel`].
-    pub fn cancel(&self, thread: &ThreadId, clock: &dyn Clock) -> Result<(), ReopenError> {
+    pub fn cancel(&self, thread: &ThreadId, clock: &dyn Clock) -> Result<Cancelled, ReopenError> {
         let cancel = Cancel::new();
-        self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) }).map(drop)
+        self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) })
     }
 
     /// Changes the record of a thread as its operator could, who has the key that it is signed with.
@@ -233,6 +261,25 @@ impl Scratch {
         let mut record = ThreadRecord::read(&folder, &[self.key.public()]).expect("a record");
         change(&mut record);
         record.write(&folder, &self.key).expect("a record that can be written");
+    }
+
+    /// Makes a thread one that could not be prepared, in which nothing ever happened.
+    ///
+    /// # Panics
+    ///
+    /// When there is no record that the project's key signed.
+    pub fn make_unbegun(&self, thread: &ThreadId) {
+        let folder = self.project().join(".ai/threads").join(thread.as_str());
+        for name in ["transcript.jsonl", "transcript.md"] {
+            write(&folder.join(name), "");
+        }
+        self.edit(thread, |record| {
+            (record.state, record.transcript, record.outputs) = (ThreadState::Error, None, None);
+            record.failure = Some(Failure::new(FailureKind::Preparation, "for a test"));
+            let registry = Registry::open(&self.project().join(".ai/threads/registry.db"));
+            let entered = registry.expect("a registry").enter(record);
+            entered.expect("a registry that takes a record");
+        });
     }
 
     fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {

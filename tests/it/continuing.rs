@@ -1,8 +1,11 @@
 //! Conversations that grow too long for one thread.
 
-use rye::thread::{SpendLimit, ThreadState};
+use std::sync::Once;
+use std::time::Duration;
+
+use rye::thread::{Clock, Decision, Moment, SpendLimit, ThreadId, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
-use rye_tests::Scratch;
+use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -49,7 +52,14 @@ fn returning() -> ResponseTemplate {
 }
 
 fn scratch(server: &MockServer, metadata: &str) -> Scratch {
-    let scratch = Scratch::new();
+    prepared(Scratch::new(), server, metadata)
+}
+
+fn with_operator(server: &MockServer) -> Scratch {
+    prepared(Scratch::new().with_operator(), server, "")
+}
+
+fn prepared(scratch: Scratch, server: &MockServer, metadata: &str) -> Scratch {
     scratch.sign(".ai/directives/test/greet.md", &directive(metadata));
     let narrow = provider(server).replace("context_window: 100000", "context_window: 1200");
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &narrow);
@@ -175,4 +185,92 @@ async fn a_continuation_directive_must_be_there() {
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.starts_with("directive `test/on` not found"), "{source}");
     assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+/// A conversation whose first thread was continued, and whose second one could not be prepared.
+async fn cut_before_the_second(scratch: &Scratch) -> (ThreadId, ThreadId) {
+    let report = run(scratch).await;
+    scratch.make_unbegun(&report.thread);
+    (report.continues[0].clone(), report.thread)
+}
+
+/// Nothing waits in a thread that nobody has begun, and nobody begins it once its conversation was ended.
+#[tokio::test]
+async fn a_thread_that_was_not_begun_can_be_ended() {
+    for is_there in [true, false] {
+        let server = server(answers()).await;
+        let scratch = with_operator(&server);
+        let (first, second) = cut_before_the_second(&scratch).await;
+        let threads = scratch.project().join(".ai/threads");
+        if !is_there {
+            std::fs::remove_dir_all(threads.join(second.as_str())).unwrap();
+        }
+        for decision in [Decision::Approved, Decision::Denied] {
+            let refused = scratch.try_decide(&first, decision).unwrap_err();
+            let expected = format!(
+                "no call of thread `{first}` waits for a decision; it goes on in `{second}`, which `rye resume {first}` begins"
+            );
+            assert_eq!(refused.to_string(), expected);
+        }
+        let ended = scratch.cancel(&first, &StoppedClock).unwrap();
+        assert_eq!((ended.went_on_in.as_ref(), ended.below.len()), (Some(&second), 0));
+        let rye = scratch.rye();
+        let after = rye.thread(&threads, &second).unwrap().record;
+        assert_eq!((after.state, after.continues.as_ref()), (ThreadState::Cancelled, Some(&first)));
+        for thread in [&first, &second] {
+            let again = scratch.cancel(thread, &StoppedClock).unwrap_err();
+            assert!(
+                matches!(&again, ReopenError::Ended { thread, .. } if *thread == second),
+                "{again}"
+            );
+            let resumed = scratch.resume(thread).await.unwrap_err();
+            assert!(
+                matches!(&resumed, ReopenError::Ended { thread, .. } if *thread == second),
+                "{resumed}"
+            );
+        }
+        assert_eq!(server.received_requests().await.unwrap().len(), 2);
+    }
+}
+
+/// Tells the time, and does something before it does so for the first time.
+struct Meanwhile<'a> {
+    action: &'a (dyn Fn() + Send + Sync),
+    once: Once,
+}
+
+impl Clock for Meanwhile<'_> {
+    fn now(&self) -> Moment {
+        self.once.call_once(|| (self.action)());
+        StoppedClock.now()
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Two programs that are to begin the same thread: the later one finds it begun, and takes nothing of it away.
+#[tokio::test]
+async fn a_thread_that_somebody_begins_meanwhile_is_not_begun_again() {
+    let server = server(answers()).await;
+    let scratch = with_operator(&server);
+    let report = run(&scratch).await;
+    let threads = scratch.project().join(".ai/threads");
+    let (there, away) = (threads.join(report.thread.as_str()), threads.join("away"));
+    for ends in [false, true] {
+        std::fs::rename(&there, &away).unwrap();
+        let action = || std::fs::rename(&away, &there).unwrap();
+        let clock = Meanwhile { action: &action, once: Once::new() };
+        let found = match ends {
+            true => scratch.cancel(&report.continues[0], &clock).map(drop),
+            false => scratch.resume_at(&report.continues[0], &clock).await.map(drop),
+        };
+        let error = found.unwrap_err();
+        assert!(
+            matches!(&error, ReopenError::Ended { thread, .. } if *thread == report.thread),
+            "{error}"
+        );
+        let record = scratch.rye().thread(&threads, &report.thread).unwrap().record;
+        assert_eq!(record.state, ThreadState::Completed);
+    }
 }

@@ -183,8 +183,11 @@ impl Journal {
         let (state, turns, usage) = (ThreadState::Cancelled, self.record.turns, self.record.usage);
         self.record.cost = cost;
         self.reopen()?;
-        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
-        self.checkpoint(at);
+        // A transcript begins with the thread, and this one may have been stopped before it did.
+        if 0 < self.transcript.records() {
+            self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
+            self.checkpoint(at);
+        }
         self.sync()?;
         self.record.state = state;
         self.record.transcript = Some(self.transcript_end());

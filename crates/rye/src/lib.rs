@@ -80,9 +80,9 @@ pub use self::server_tools::{
     NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile,
 };
 pub use self::session::{
-    Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads, Placing,
-    PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest,
-    Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
+    Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
+    Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport,
+    RunRequest, Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{

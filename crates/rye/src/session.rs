@@ -60,7 +60,7 @@ use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
-pub use self::reopen::ReopenError;
+pub use self::reopen::{Cancelled, ReopenError};
 pub use self::replay::divergence_diff;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,

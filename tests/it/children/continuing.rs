@@ -192,7 +192,7 @@ async fn a_thread_that_was_not_begun_is_begun() {
 #[tokio::test]
 async fn it_is_cancelled_with_its_parent() {
     let (_server, scratch, report, last) = waiting(Vec::new()).await;
-    scratch.cancel(&report.thread, &StoppedClock).unwrap();
+    drop(scratch.cancel(&report.thread, &StoppedClock).unwrap());
     for thread in [&report.thread, &last] {
         assert_eq!(record(&scratch, thread).state, ThreadState::Cancelled, "{thread}");
     }
@@ -213,7 +213,7 @@ async fn it_is_decided_by_the_name_that_its_parent_knows() {
 async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
     let (_server, scratch, report, last) = waiting(vec![says("Done.")]).await;
     let (first, _) = line(&scratch, &report);
-    scratch.cancel(&first.thread, &StoppedClock).unwrap();
+    drop(scratch.cancel(&first.thread, &StoppedClock).unwrap());
     assert_eq!(record(&scratch, &last).state, ThreadState::Cancelled);
     let again = scratch.cancel(&first.thread, &StoppedClock).unwrap_err();
     assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
@@ -223,32 +223,75 @@ async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
     check_money(&scratch, &resumed, 4);
 }
 
-/// The child's conversation is in the hands of another program when its parent, which did not wait for it, fails.
-#[tokio::test]
-async fn it_is_ended_with_its_parent_while_another_program_drives_it() {
+/// A parent that did not wait for its child, whose conversation is in the hands of another program by now; and what the parent's
+/// model does when the parent goes on.
+struct Elsewhere {
+    _servers: [MockServer; 2],
+    scratch: Scratch,
+    parent: RunReport,
+    line: (ThreadRecord, ThreadRecord),
+    store: LocalStore,
+}
+
+async fn elsewhere(more: Vec<ResponseTemplate>) -> Elsewhere {
     let start = json!({"directive": "test/child", "async": true});
     let start = calls("rye_agent_threads_thread_directive", &start);
     let wait = calls("rye_agent_threads_wait", &json!({}));
-    let parents = server(vec![start, wait, writes("p.txt"), ResponseTemplate::new(400)]).await;
+    let parents = server([vec![start, wait, writes("p.txt")], more].concat()).await;
     let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let childs = server(vec![read, writes("b.txt")]).await;
     let scratch = families(Scratch::new(), &parents, &childs);
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
-    let report = run(&scratch).await;
-    assert_eq!(report.outcome.asked.clone().unwrap().thread, report.thread);
-    let (_, last) = line(&scratch, &report);
-    assert_eq!(last.state, ThreadState::Suspended);
-    scratch.decide(&report.thread, Decision::Denied);
-    let elsewhere = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
+    let parent = run(&scratch).await;
+    assert_eq!(parent.outcome.asked.clone().unwrap().thread, parent.thread);
+    let line = line(&scratch, &parent);
+    assert_eq!(line.1.state, ThreadState::Suspended);
+    scratch.decide(&parent.thread, Decision::Denied);
+    let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
     let claim =
         Claim::new("another", Moment::from_unix_millis(0), Moment::from_unix_millis(i64::MAX));
-    let _lease = elsewhere.acquire(&last.thread, &claim).unwrap();
-    let resumed = scratch.resume(&report.thread).await.unwrap();
+    let _driven_there = store.acquire(&line.1.thread, &claim).unwrap();
+    Elsewhere { _servers: [parents, childs], scratch, parent, line, store }
+}
+
+impl Elsewhere {
+    /// The child's conversation was ended, and signed with the key of the opening that ended it.
+    #[track_caller]
+    fn check_ended(&self, resumed: &RunReport) {
+        assert!(resumed.warnings.iter().any(|it| it.contains("another")), "{:?}", resumed.warnings);
+        let last = record(&self.scratch, &self.line.1.thread);
+        assert_eq!(last.state, ThreadState::Cancelled);
+        let key = |record: &ThreadRecord| record.facts["signed_by"]["public_key"].clone();
+        assert_eq!(key(&last), key(&record(&self.scratch, &resumed.thread)));
+        assert_ne!(key(&last), key(&self.line.1), "the key of its own is forgotten");
+        let now = Moment::from_unix_millis(1_795_197_600_000);
+        assert_eq!(self.store.driver(&last.thread, now).unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn it_is_ended_with_its_parent_while_another_program_drives_it() {
+    let it = elsewhere(vec![ResponseTemplate::new(400)]).await;
+    let resumed = it.scratch.resume(&it.parent.thread).await.unwrap();
     assert_eq!(resumed.outcome.state, ThreadState::Error, "{:?}", resumed.outcome.failure);
-    assert!(resumed.warnings.iter().any(|it| it.contains("another")), "{:?}", resumed.warnings);
-    assert_eq!(record(&scratch, &last.thread).state, ThreadState::Cancelled);
-    check_money(&scratch, &resumed, 5);
+    it.check_ended(&resumed);
+    check_money(&it.scratch, &resumed, 5);
+}
+
+#[tokio::test]
+async fn it_is_ended_by_its_parents_model_while_another_program_drives_it() {
+    // Its name is made of the parent's, which is always the same here.
+    let named = elsewhere(Vec::new()).await.line.0.thread;
+    let cancel = calls("rye_agent_threads_cancel", &json!({"thread": named.as_str()}));
+    let it = elsewhere(vec![cancel, says("Done.")]).await;
+    let resumed = it.scratch.resume(&it.parent.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    let events = it.scratch.events(&resumed);
+    let result = events.iter().rfind(|(name, _)| name == "tool_call_result").unwrap();
+    assert_eq!(result.1["content"]["state"], "cancelled", "{}", result.1);
+    it.check_ended(&resumed);
+    check_money(&it.scratch, &resumed, 7);
 }
 
 /// A parent that waits for somebody, after its child took what its own child came to, which went on in another thread.
@@ -291,4 +334,52 @@ async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     scratch.decide(&report.thread, Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_waits(&resumed, &middle.thread, "is signed by nobody who is trusted");
+}
+
+/// A child whose conversation was to go on in a thread that could not be prepared.
+async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport) {
+    let write = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
+    let script = [vec![starts(), write, writes("b.txt")], more].concat();
+    let server = server(script).await;
+    let scratch = family(Scratch::new().with_operator(), &server);
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await;
+    let (_, last) = line(&scratch, &report);
+    scratch.make_unbegun(&last.thread);
+    (server, scratch, report)
+}
+
+/// Whichever of them is ended, nobody begins the thread in which the child's conversation was to go on.
+#[tokio::test]
+async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
+    for names_parent in [true, false] {
+        let (server, scratch, report) = waiting_for_a_thread(vec![says("Done.")]).await;
+        let (first, last) = line(&scratch, &report);
+        let named = if names_parent { &report.thread } else { &first.thread };
+        let ended = scratch.cancel(named, &StoppedClock).unwrap();
+        match names_parent {
+            true => assert_eq!((ended.went_on_in, ended.below), (None, vec![last.thread.clone()])),
+            false => {
+                assert_eq!((ended.went_on_in, ended.below), (Some(last.thread.clone()), vec![]))
+            }
+        }
+        assert_eq!(record(&scratch, &last.thread).state, ThreadState::Cancelled);
+        for thread in [&first.thread, &last.thread] {
+            let resumed = scratch.resume(thread).await.unwrap_err();
+            assert!(matches!(resumed, ReopenError::Ended { .. }), "{resumed}");
+        }
+        assert_eq!(server.received_requests().await.unwrap().len(), 3);
+        if !names_parent {
+            let resumed = scratch.resume(&report.thread).await.unwrap();
+            assert_eq!(
+                resumed.outcome.state,
+                ThreadState::Completed,
+                "{:?}",
+                resumed.outcome.failure
+            );
+            assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
+            check_money(&scratch, &resumed, 4);
+        }
+    }
 }

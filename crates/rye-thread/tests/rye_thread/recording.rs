@@ -7,8 +7,8 @@ use rye_sign::SigningKey;
 use rye_thread::store::MemoryStore;
 use rye_thread::transcript::Injected;
 use rye_thread::{
-    Effect, FailureKind, Journal, Limits, Moment, RecordError, Registry, ThreadRecord, ThreadState,
-    ToolOutput,
+    Effect, FailureKind, Journal, Limits, Moment, Nanos, RecordError, Registry, ThreadRecord,
+    ThreadState, ToolOutput,
 };
 use serde_json::{Value, json};
 
@@ -181,6 +181,20 @@ fn a_thread_that_cannot_begin_leaves_a_record() {
     let stranger = SigningKey::generate().unwrap();
     let refused = ThreadRecord::read(&folder, &[stranger.public()]);
     assert!(matches!(refused, Err(RecordError::Unverified { .. })));
+}
+
+/// Its transcript would be none that begins with a thread.
+#[test]
+fn a_thread_that_is_ended_before_it_begins_has_an_empty_transcript() {
+    let place = tempfile::tempdir().unwrap();
+    let key = Arc::new(SigningKey::generate().unwrap());
+    let (journal, registry) = journal(place.path(), &key);
+    let folder = journal.folder().to_owned();
+    journal.cancel(Nanos::ZERO, Moment::from_unix_millis(2_000)).unwrap();
+    let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
+    assert_eq!(record.state, ThreadState::Cancelled);
+    assert_eq!(record.transcript.map(|(records, _)| records), Some(0));
+    assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Cancelled);
 }
 
 #[test]

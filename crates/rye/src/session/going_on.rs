@@ -12,7 +12,7 @@ use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
 use super::{Host, ReopenError, RunError, RunReport, RunRequest};
 use crate::outcome::Class;
-use crate::thread_reading::{Found, Voucher};
+use crate::thread_reading::{Found, ThreadReading, Voucher};
 use crate::{Rye, ThreadReadError};
 
 /// Why a thread that was continued has no next one.
@@ -175,16 +175,45 @@ impl Rye {
         Ok(!(has_failed && reading.transcript.records.is_empty()))
     }
 
-    /// Clears the place of a thread that is begun another time, which nobody may be about to do as well.
-    pub(super) fn make_room(&self, thread: &ThreadId, host: &Host<'_>) -> Result<(), ReopenError> {
+    /// The thread that would go on where this one ended and that nobody has begun, with the record of this one; where the operator
+    /// has a key, only if that or another trusted one vouches for this.
+    pub(super) fn unbegun(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<Option<(ThreadId, ThreadReading)>, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let before = self.found(&threads, thread)?.reading;
+        let is_ours = before.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
+        let is_continued = before.record.state == ThreadState::Continued;
+        let next = before.record.continued_by.clone().filter(|_| is_ours && is_continued);
+        match next {
+            Some(next) if !self.has_begun(&threads, &next, host)? => Ok(Some((next, before))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Clears the place of a thread that is begun another time, which nobody may be about to do as well. Gives `false` and does
+    /// nothing where somebody has begun it meanwhile.
+    pub(super) fn make_room(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<bool, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let (store, now) = (self.opened(&threads)?, host.clock.now());
         let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(60_000));
         let claim = Claim::new("`rye resume`", now, until);
         let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
-        let forgotten = store.forget_failed(thread);
+        // Whoever begins it holds its lease while it has no record yet.
+        let begun = self.has_begun(&threads, thread, host);
+        let forgotten = match begun {
+            Ok(false) => store.forget_failed(thread),
+            _ => Ok(()),
+        };
         store.threads.release(&lease).map_err(JournalError::from)?;
-        forgotten.map_err(|error| ReopenError::Store(Box::new(error)))
+        forgotten.map_err(|error| ReopenError::Store(Box::new(error)))?;
+        begun.map(|begun| !begun)
     }
 }
 

@@ -18,6 +18,7 @@ use rye_thread::{
 };
 use serde_json::Map;
 
+pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
 use super::begin::Begun;
 use super::facts::TOKEN;
@@ -74,7 +75,9 @@ impl Rye {
         mut request: RunRequest,
         host: &Host<'_>,
     ) -> Result<RunReport, ReopenError> {
-        self.make_room(&request.thread, host)?;
+        if !self.make_room(&request.thread, host)? {
+            return Box::pin(self.resume_last(&request.thread, host)).await;
+        }
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         if let Some(before) = &request.continues {
@@ -187,6 +190,9 @@ impl Rye {
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
         let thread = self.last_begun(thread, host)?;
+        if let Some((next, _)) = self.unbegun(&thread, host)? {
+            return Err(ReopenError::NotBegun { thread, next });
+        }
         self.decided(&thread, None, (decision, &Decider::command()), host)
     }
 

@@ -1,30 +1,45 @@
 //! A thread ended for good by somebody else than itself, and all that stand below it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::{Claim, Store as _};
-use rye_thread::{JournalError, Moment, ThreadId, ThreadSummary, settle_left};
+use rye_thread::{
+    JournalError, Limits, Moment, Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
+    handed_over, settle_left,
+};
 
 use super::ReopenError;
 use crate::Rye;
-use crate::session::{Host, Store};
+use crate::session::facts::{self, SIGNED_BY};
+use crate::session::{Host, Store, own_key};
+
+/// What ended with a thread that was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cancelled {
+    /// The thread that was ended in its stead, because its conversation went on there.
+    pub went_on_in: Option<ThreadId>,
+    /// The threads below it that were ended, too.
+    pub below: Vec<ThreadId>,
+}
 
 impl Rye {
-    /// Ends a thread and those below it, and gives the latter; a thread that another program drives is taken over, and that
-    /// program stops where it next writes.
+    /// Ends a thread and those below it; a thread that another program drives is taken over, and that program stops where it next
+    /// writes.
     ///
-    /// Of a thread that was continued, the one is ended in which its conversation goes on; that one comes first.
+    /// Of a thread that was continued, the one is ended in which its conversation goes on, also where that was never begun.
     ///
     /// # Errors
     ///
     /// When the thread has ended, or its record was changed.
-    pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Vec<ThreadId>, ReopenError> {
+    pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Cancelled, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
         match self.end_all(thread, host, &store, None)? {
-            (ended, Some(error)) if ended.is_empty() => Err(error),
+            (ended, Some(error)) if ended.below.is_empty() => Err(error),
             (ended, _) => Ok(ended),
         }
     }
@@ -37,13 +52,13 @@ impl Rye {
         host: &Host<'_>,
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
-    ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
+    ) -> Result<(Cancelled, Option<ReopenError>), ReopenError> {
         // The thread first, so that it starts no more while those below it are ended. Whoever ended it before may have been
         // stopped before those below it were ended.
         let (line, had_ended) = self.end_line(thread, host, store, key)?;
         let last = line.last().filter(|last| had_ended.is_none() && *last != thread);
-        let mut ended: Vec<ThreadId> = last.cloned().into_iter().collect();
-        ended.extend(self.end_below(&line, host, store, key)?);
+        let below = self.end_below(&line, host, store, key)?;
+        let ended = Cancelled { went_on_in: last.cloned(), below };
         // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
         // ended before: whoever ended them may have got no further.
         let below = lowest_first(&self.below(&line, store)?);
@@ -73,11 +88,45 @@ impl Rye {
                 Err(error @ ReopenError::Ended { .. }) => error,
                 Err(error) => return Err(error),
             };
-            match self.next_of(&last, host)?.filter(|next| !line.contains(next)) {
-                Some(next) => last = next,
-                None => return Ok((line, Some(error))),
+            let next = match self.next_of(&last, host)? {
+                None => self.end_unbegun(&last, host, store, key)?,
+                next => next.map(Next::Begun),
+            };
+            match next {
+                Some(Next::Begun(next)) if !line.contains(&next) => last = next,
+                Some(Next::Ended(next)) => {
+                    line.push(next);
+                    return Ok((line, None));
+                }
+                _ => return Ok((line, Some(error))),
             }
         }
+    }
+
+    /// Ends the thread in which a conversation would go on and that nobody has begun: it gets a record that says so, and is never
+    /// begun then.
+    fn end_unbegun(
+        &self,
+        before: &ThreadId,
+        host: &Host<'_>,
+        store: &Store,
+        key: Option<&Arc<SigningKey>>,
+    ) -> Result<Option<Next>, ReopenError> {
+        let Some((next, before)) = self.unbegun(before, host)? else { return Ok(None) };
+        if !self.make_room(&next, host)? {
+            return Ok(Some(Next::Begun(next)));
+        }
+        let key = host.signing_key.as_ref().or(key).cloned().map_or_else(own_key, Ok)?;
+        let limits = handed_over(&before.transcript).map_or_else(Limits::default, |it| it.limits);
+        let (directive, now) = (&before.record.directive, host.clock.now());
+        let mut record = ThreadRecord::new(&next, directive, &limits, now);
+        record.parent = before.record.parent;
+        record.continues = Some(before.record.thread);
+        let signed_by = facts::signed_by(&key, host.signing_key.is_some());
+        record.facts.insert(SIGNED_BY.to_owned(), signed_by);
+        let journal = store.journal(&store.folder, record, key)?;
+        journal.cancel(Nanos::ZERO, now)?;
+        Ok(Some(Next::Ended(next)))
     }
 
     /// Looks again after each that was ended: until then it may have started another one. One that cannot be ended keeps no other
@@ -89,18 +138,29 @@ impl Rye {
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<Vec<ThreadId>, ReopenError> {
-        let (mut ended, mut failed) = (Vec::new(), None);
+        let (mut ended, mut seen, mut failed) = (Vec::new(), BTreeSet::new(), None);
         loop {
             let below = self.below(line, store)?;
-            let is_new = |thread: &ThreadId| !ended.contains(thread);
-            let next = below.into_iter().find(|row| !row.state.is_final() && is_new(&row.thread));
-            let Some(next) = next else { return failed.map_or(Ok(ended), Err) };
-            match self.end(&next.thread, host, store, key) {
+            let may_go_on =
+                |state: ThreadState| !state.is_final() || state == ThreadState::Continued;
+            let is_new = |row: &ThreadSummary| may_go_on(row.state) && !seen.contains(&row.thread);
+            let next = below.into_iter().find(is_new);
+            let Some(ThreadSummary { thread, state, .. }) = next else {
+                return failed.map_or(Ok(ended), Err);
+            };
+            let done = match state {
+                ThreadState::Continued => self.end_unbegun(&thread, host, store, key),
+                _ => {
+                    self.end(&thread, host, store, key).map(|()| Some(Next::Ended(thread.clone())))
+                }
+            };
+            match done {
+                Ok(Some(Next::Ended(thread))) => ended.push(thread),
                 // One that ended by itself meanwhile has what was wanted of it.
-                Ok(()) | Err(ReopenError::Ended { .. }) => {}
+                Ok(_) | Err(ReopenError::Ended { .. }) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
-            ended.push(next.thread);
+            seen.insert(thread);
         }
     }
 
@@ -134,6 +194,14 @@ impl Rye {
         journal.cancel(spent.unwrap_or(recorded), now)?;
         Ok(())
     }
+}
+
+/// The thread in which a conversation goes on.
+enum Next {
+    /// Somebody has begun it.
+    Begun(ThreadId),
+    /// Nobody has, and nobody will.
+    Ended(ThreadId),
 }
 
 /// Threads below others first, and of those beside each other the newest: one that goes on with a conversation has its account

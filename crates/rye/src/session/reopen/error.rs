@@ -70,6 +70,16 @@ pub enum ReopenError {
     /// It was continued, and the next thread cannot be begun.
     #[error(transparent)]
     Continue(#[from] RunError),
+    /// It was continued, and nobody has begun the thread in which it goes on, so that no call waits there.
+    #[error(
+        "no call of thread `{thread}` waits for a decision; it goes on in `{next}`, which `rye resume {thread}` begins"
+    )]
+    NotBegun {
+        /// The thread.
+        thread: ThreadId,
+        /// The one that goes on.
+        next: ThreadId,
+    },
     /// No call waits for a decision.
     #[error("no call of thread `{thread}` waits for a decision; it is `{state}`")]
     NothingAsked {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rye::thread::{Cancel, Decision, ThreadId};
-use rye::{Host, ReopenError};
+use rye::{Cancelled, Host, ReopenError};
 use serde_json::json;
 
 use super::run::{Prompt, Variables, random, tell, with_signals};
@@ -114,16 +114,21 @@ pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit,
     environment.project()?;
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
-    let below = environment.rye()?.cancel(&arguments.thread, &host)?;
+    let thread = &arguments.thread;
+    let Cancelled { went_on_in, below, .. } = environment.rye()?.cancel(thread, &host)?;
     if environment.json() {
         let below: Vec<&str> = below.iter().map(ThreadId::as_str).collect();
         output::json(&json!({
-            "thread": arguments.thread.as_str(),
+            "thread": thread.as_str(),
             "state": "cancelled",
+            "went_on_in": went_on_in.as_ref().map(ThreadId::as_str),
             "cancelled_below": below,
         }));
     } else {
-        eprintln!("thread {} cancelled", arguments.thread);
+        match went_on_in {
+            Some(last) => eprintln!("thread {last} cancelled, in which {thread} went on"),
+            None => eprintln!("thread {thread} cancelled"),
+        }
         below.iter().for_each(|thread| eprintln!("  and {thread} below it"));
     }
     Ok(Exit::Fine)

@@ -106,9 +106,10 @@ impl Line<'_> {
     pub(super) fn begin_next(&self) -> Result<Begun, String> {
         let told = |error: &dyn std::error::Error| with_causes(error);
         let mut request = self.rye.successor(self.last()).map_err(|error| told(&error))?;
+        let elsewhere = format!("thread `{}` was begun elsewhere", request.thread);
         let begun = self.rye.has_begun(&self.store.folder, &request.thread, &self.host);
         if begun.map_err(|error| told(&error))? {
-            return Err(format!("thread `{}` was begun elsewhere", request.thread));
+            return Err(elsewhere);
         }
         let heritage = self.tree.heritage(&self.parent);
         let heritage = heritage.ok_or("the thread that started it is not driven here")?;
@@ -123,7 +124,9 @@ impl Line<'_> {
         let prepared = prepare(self.rye, &request, &self.host, &self.key);
         let prepared = prepared.map_err(|error| told(&error))?;
         let made = self.rye.make_room(&request.thread, &self.host);
-        made.map_err(|error| told(&error))?;
+        if !made.map_err(|error| told(&error))? {
+            return Err(elsewhere);
+        }
         let begun = Begun::new(prepared, &self.store, Arc::clone(&self.key));
         let begun = begun.map_err(|error| told(&error))?;
         let now = self.host.clock.now();
