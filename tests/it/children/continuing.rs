@@ -383,3 +383,42 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
         }
     }
 }
+
+/// A tree of which the last thread was started by one in which the conversation of a grandchild went on, and a parent that waits
+/// for somebody; with the name of that last thread.
+async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
+    let start =
+        |name: &str| calls("rye_agent_threads_thread_directive", &json!({"directive": name}));
+    let fails = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
+    let down = vec![start("test/middle"), start("test/child"), fails, start("test/leaf")];
+    let up = vec![says("Leaf."), says("Read."), says("Told."), writes("p.txt")];
+    let server = server([down, up, more].concat()).await;
+    let scratch = family(Scratch::new(), &server);
+    let starts = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
+    put(&scratch, "test/middle", &directive("middle", "wide", starts));
+    put(&scratch, "test/child", &directive("child", "narrow", starts));
+    put(&scratch, "test/leaf", &directive("leaf", "wide", ""));
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    scratch.sign(".ai/config/agent/approval.yaml", ask);
+    let report = run(&scratch).await;
+    assert_eq!(report.outcome.asked.clone().map(|asked| asked.thread), Some(report.thread.clone()));
+    let middle = started(&scratch, &report.thread).thread;
+    let later = started(&scratch, &middle).continued_by.unwrap();
+    let leaf = started(&scratch, &later).thread;
+    (server, scratch, report, leaf)
+}
+
+/// Also where another program started them.
+#[tokio::test]
+async fn threads_below_those_that_go_on_are_known_to_those_above() {
+    let (_server, _scratch, _report, leaf) = four(Vec::new()).await;
+    let result = calls("rye_agent_threads_result", &json!({"thread": leaf.as_str()}));
+    let (_server, scratch, report, same) = four(vec![result, says("Done.")]).await;
+    assert_eq!(leaf, same, "its name is made of those above it");
+    scratch.decide(&report.thread, Decision::Denied);
+    let resumed = scratch.resume(&report.thread).await.unwrap();
+    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
+    let events = scratch.events(&resumed);
+    let result = events.iter().rfind(|(name, _)| name == "tool_call_result").unwrap();
+    assert_eq!(result.1["content"]["text"], "Leaf.", "{}", result.1);
+}

@@ -23,7 +23,7 @@ use crate::session::going_on::goes_on;
 use crate::session::prepare::Prepared;
 use crate::session::request::Host;
 use crate::session::{Store, with_causes};
-use crate::thread_reading::Found;
+use crate::thread_reading::{Found, ThreadReading};
 
 /// What all threads of a tree are driven with.
 pub(in crate::session) struct Nursery<'a> {
@@ -137,7 +137,7 @@ impl<'a> Nursery<'a> {
             if matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
                 continue;
             }
-            match self.came_to(each) {
+            match self.conversation(each).map(|line| came_to(&line)) {
                 Ok(ended @ Standing::Ended(_)) => self.tree.stand(each, ended),
                 Ok(_) => {}
                 Err(reason) => closed = closed.and(Err(reason)),
@@ -146,10 +146,10 @@ impl<'a> Nursery<'a> {
         closed
     }
 
-    /// How a conversation stands that begins with this thread, by records that are vouched for.
-    fn came_to(&self, thread: &ThreadId) -> Result<Standing, String> {
-        let mut last = self.vouched(thread)?;
-        let (mut used, mut seen) = (Vec::new(), BTreeSet::from([thread.clone()]));
+    /// The threads of the conversation that begins with this one, oldest first, by records that are vouched for.
+    fn conversation(&self, thread: &ThreadId) -> Result<Vec<ThreadReading>, String> {
+        let (mut line, mut last) = (Vec::new(), self.vouched(thread)?);
+        let mut seen = BTreeSet::from([thread.clone()]);
         while let Some(next) = last.record.continued_by.clone()
             && self.store.has(&next)
             && seen.insert(next.clone())
@@ -158,14 +158,22 @@ impl<'a> Nursery<'a> {
             if !goes_on(&last.record, &after.record) {
                 return Err(format!("thread `{next}` does not go on with the one before it"));
             }
-            used.push(Report::of_reading(&last));
-            last = after;
+            line.push(std::mem::replace(&mut last, after));
         }
-        if !last.record.state.is_final() {
-            return Ok(Standing::Interrupted);
+        line.push(last);
+        Ok(line)
+    }
+}
+
+/// How a conversation of these threads stands.
+fn came_to(line: &[ThreadReading]) -> Standing {
+    match line.split_last() {
+        Some((last, before)) if last.record.state.is_final() => {
+            let before = before.iter().map(Report::of_reading);
+            let report = before.fold(Report::of_reading(last), |report, it| report.after(&it));
+            Standing::Ended(Arc::new(report))
         }
-        let report = used.iter().fold(Report::of_reading(&last), Report::after);
-        Ok(Standing::Ended(Arc::new(report)))
+        _ => Standing::Interrupted,
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rye_thread::transcript::Reading;
 use rye_thread::{Spawn, ThreadId, ThreadState, spawned_children};
 
-use super::Nursery;
 use super::line::Line;
+use super::{Nursery, came_to};
 use crate::session::tree::{Lineage, Report, Standing};
 use crate::session::with_causes;
 use crate::thread_reading::{Found, ThreadReading, Voucher};
@@ -146,16 +146,16 @@ impl<'a> Nursery<'a> {
             if self.tree.standing(&spawn.child).is_some() {
                 continue;
             }
-            let reading = self.vouched(&spawn.child)?;
-            if reading.record.parent.as_ref() != Some(parent) {
+            let line = self.conversation(&spawn.child)?;
+            if line.iter().any(|reading| reading.record.parent.as_ref() != Some(parent)) {
                 return Err(format!("thread `{}` is not one that `{parent}` started", spawn.child));
             }
-            let standing = match reading.record.state {
-                state if state.is_final() => self.came_to(&spawn.child)?,
-                _ => Standing::Interrupted,
-            };
-            self.tree.enter(&spawn.child, Some(parent), &spawn.directive, standing);
-            self.learn(&spawn.child, &reading.transcript)?;
+            let threads: Vec<ThreadId> = line.iter().map(|it| it.record.thread.clone()).collect();
+            self.enter(parent, &spawn.directive, &threads, &came_to(&line));
+            // What goes on with its conversation has started others.
+            for reading in &line {
+                self.learn(&reading.record.thread, &reading.transcript)?;
+            }
         }
         Ok(())
     }
