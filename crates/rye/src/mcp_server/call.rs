@@ -75,9 +75,15 @@ impl Call<'_> {
         self,
         thread: &rye_thread::ThreadId,
     ) -> Result<CallToolResult, PrimaryError> {
-        let mut running = self.runs.find(thread)?;
-        running.cancel.cancel();
-        Ok(running.end().await.result)
+        loop {
+            let mut running = self.runs.find(thread)?;
+            running.cancel.cancel();
+            let ended = running.end().await;
+            if ended.asks.is_none() {
+                return Ok(ended.result);
+            }
+            self.runs.end_waiting(self.host, thread);
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Ended {
 enum Work {
     Begin(ExecuteRequest),
     GoOn(Box<Settled>),
+    /// One that nobody drives.
+    End,
 }
 
 /// A call that somebody decided on.
@@ -70,8 +72,9 @@ impl Runs {
         request: ExecuteRequest,
     ) -> Result<Started, PrimaryError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        refuse_more(&threads)?;
         let (thread, directive) = ((host.new_thread)(&request.id), request.id.clone());
-        launched(&mut threads, host, thread, directive, Work::Begin(request))
+        Ok(launched(&mut threads, host, thread, directive, Work::Begin(request)))
     }
 
     /// Records a decision on the call that a thread waits with, and goes on.
@@ -90,8 +93,20 @@ impl Runs {
                 "thread `{thread}` no longer waits with that call"
             )));
         };
+        refuse_more(&threads)?;
         let work = Work::GoOn(Box::new(settled));
-        launched(&mut threads, host, running.thread, running.directive, work)
+        Ok(launched(&mut threads, host, running.thread, running.directive, work))
+    }
+
+    /// Ends a thread if it waits with a call; what comes of that is what came of the thread from then on.
+    pub(super) fn end_waiting(&self, host: &Arc<ServerHost>, thread: &ThreadId) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = threads.get(thread).filter(|it| it.asks().is_some()).cloned();
+        if let Some(running) = waits {
+            // Nobody is told how that goes, because it is over at once.
+            let (_running, _lines) =
+                launched(&mut threads, host, running.thread, running.directive, Work::End);
+        }
     }
 
     /// The thread of that id, if a client of this server started it.
@@ -114,16 +129,22 @@ impl Runs {
     }
 }
 
+fn refuse_more(threads: &BTreeMap<ThreadId, Running>) -> Result<(), PrimaryError> {
+    let running = threads.values().filter(|it| it.ended.borrow().is_none()).count();
+    if running < MOST_RUNNING {
+        Ok(())
+    } else {
+        Err(PrimaryError::TooManyThreads { most: MOST_RUNNING })
+    }
+}
+
 fn launched(
     threads: &mut BTreeMap<ThreadId, Running>,
     host: &Arc<ServerHost>,
     thread: ThreadId,
     directive: ItemId,
     work: Work,
-) -> Result<Started, PrimaryError> {
-    if threads.values().filter(|it| it.ended.borrow().is_none()).count() >= MOST_RUNNING {
-        return Err(PrimaryError::TooManyThreads { most: MOST_RUNNING });
-    }
+) -> Started {
     forget_oldest(threads);
     let cancel = Cancel::new();
     let (lines, received) = mpsc::unbounded_channel();
@@ -138,7 +159,7 @@ fn launched(
         let ended = tokio::task::spawn_blocking(driven).await;
         end.send_replace(Some(ended.unwrap_or_else(|_| Ended::broken())));
     });
-    Ok((running, received))
+    (running, received)
 }
 
 fn forget_oldest(threads: &mut BTreeMap<ThreadId, Running>) {
@@ -189,9 +210,9 @@ async fn driven(
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
 ) -> Ended {
-    let is_begun = matches!(work, Work::GoOn(_));
-    match run(host, work, thread.clone(), cancel, lines).await {
-        Ok(report) => Ended { result: reported(&report), asks: report.outcome.asked },
+    let is_begun = !matches!(work, Work::Begin(_));
+    match done(host, work, thread.clone(), cancel, lines).await {
+        Ok(ended) => ended,
         Err(error) => {
             let mut value = error.to_json();
             value["thread"] = thread.as_str().into();
@@ -207,13 +228,13 @@ async fn driven(
     }
 }
 
-async fn run(
+async fn done(
     host: &ServerHost,
     work: Work,
     thread: ThreadId,
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
-) -> Result<RunReport, PrimaryError> {
+) -> Result<Ended, PrimaryError> {
     let (rye, signing_key) = (host.rye()?, host.key()?);
     let observer = Lines(lines);
     let around = Host {
@@ -225,18 +246,29 @@ async fn run(
         random: host.random.clone(),
         signing_key,
     };
-    match work {
+    let report = match work {
         Work::Begin(request) => {
             let mut wish = RunRequest::new(request.id, thread);
             wish.inputs = request.parameters.into_iter().collect();
             wish.provider = host.provider.clone();
-            Ok(rye.run(wish, around).await?)
+            rye.run(wish, around).await?
         }
         Work::GoOn(settled) => {
             rye.decide_on(&settled.request, (settled.decision, &settled.by), &around)?;
-            Ok(rye.resume(&thread, around).await?)
+            rye.resume(&thread, around).await?
         }
-    }
+        Work::End => {
+            let below = rye.cancel(&thread, &around)?;
+            return Ok(Ended { result: cancelled(&thread, &below), asks: None });
+        }
+    };
+    Ok(Ended { result: reported(&report), asks: report.outcome.asked })
+}
+
+/// As the command says it.
+fn cancelled(thread: &ThreadId, below: &[ThreadId]) -> CallToolResult {
+    let below: Vec<&str> = below.iter().map(ThreadId::as_str).collect();
+    answer(json!({ "thread": thread.as_str(), "state": "cancelled", "cancelled_below": below }))
 }
 
 /// What `rye run --json --quiet` prints; an end in failure is an error to the client.

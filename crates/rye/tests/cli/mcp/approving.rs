@@ -2,6 +2,7 @@
 
 mod below;
 mod carried;
+mod ended;
 mod over_http;
 mod requested;
 
