@@ -52,6 +52,20 @@ impl Journal {
         registry: Arc<Registry>,
         store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
+        let journal = Self::create_unlisted(threads, record, key, registry, store)?;
+        // Nothing is done before the thread begins, which is waited for.
+        journal.put(Kept::Either)?;
+        Ok(journal)
+    }
+
+    /// As [`Journal::create`], for a thread that begins at once, which leaves the first record of it.
+    pub(crate) fn create_unlisted(
+        threads: &Path,
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
         let folder = threads.join(record.thread.as_str());
         create_folder(threads, &folder)
             .map_err(|source| JournalError::Folder { path: folder.clone(), source })?;
@@ -62,10 +76,7 @@ impl Journal {
         let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
         let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
         let place = Some(Place { folder, markdown, text: String::new(), registry });
-        let journal = Self { place, transcript, record, key };
-        // Nothing is done before the thread begins, which is waited for.
-        journal.put(Kept::Either)?;
-        Ok(journal)
+        Ok(Self { place, transcript, record, key })
     }
 
     /// Takes the right to drive a thread that is there, and verifies its transcript with `keys`; half a record at its end

@@ -68,7 +68,7 @@ impl Threads {
         let record = ThreadRecord::new(thread, name, run.limits(), clock.now());
         let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.store) as _);
         let key = Arc::clone(&self.key);
-        let mut journal = Journal::create(&self.folder, record, key, registry, store)?;
+        let mut journal = Journal::create_unlisted(&self.folder, record, key, registry, store)?;
         let context = DriveContext {
             provider,
             palette,

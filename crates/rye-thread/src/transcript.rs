@@ -3,6 +3,7 @@
 
 mod event;
 mod markdown;
+mod payload;
 mod read;
 mod record;
 mod wire;
@@ -16,10 +17,11 @@ use rye_sign::{PublicKey, SigningKey};
 
 pub use self::event::{Event, Injected, Target, Triggered};
 pub use self::markdown::markdown;
+use self::payload::Payload;
+pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::RecordWire;
-pub(crate) use self::wire::payload as recorded_payload;
 use crate::store::{Lease, Store, StoreError};
 use crate::{Moment, ThreadId, read_plain};
 
@@ -110,14 +112,13 @@ impl Transcript {
 
     /// Appends one record, which is with the store after [`Transcript::flush`].
     pub(crate) fn add(&mut self, event: &Event, at: Moment) {
-        let payload = wire::payload(event);
         let record = RecordWire {
             seq: self.records,
             ts: at.to_string(),
             thread_id: self.held.lease.thread().as_str(),
             directive: &self.directive,
             event: event.name(),
-            payload: &payload,
+            payload: Payload(event),
             prev: self.head.to_string(),
         };
         let start = self.pending.len();

@@ -1,16 +1,17 @@
 //! The JSON of a record, apart from the types that it is made of.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Event, Injected, Target, Triggered};
+use super::payload::{IntentWire, Payload, ReceiptWire};
+use super::{Event, Injected, Triggered};
 use crate::children::disk::SpawnDisk;
-use crate::message::disk::{ReplyDisk, UsageDisk};
-use crate::outcome::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
+use crate::message::disk::UsageDisk;
+use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{HookEffect, Nanos, Prices, ProviderInfo, Refusal, ToolResult, Usage};
+use crate::{HookEffect, Nanos, Prices, ProviderInfo, Usage};
 
 #[derive(Serialize)]
 pub(super) struct RecordWire<'a> {
@@ -19,7 +20,7 @@ pub(super) struct RecordWire<'a> {
     pub(super) thread_id: &'a str,
     pub(super) directive: &'a str,
     pub(super) event: &'a str,
-    pub(super) payload: &'a RawValue,
+    pub(super) payload: Payload<'a>,
     pub(super) prev: String,
 }
 
@@ -42,33 +43,9 @@ pub(super) struct ReadWire {
     pub(super) prev: String,
 }
 
-/// The answer goes in as raw JSON, which a `Value` would rewrite.
-#[derive(Serialize)]
-struct StepFinishWire {
-    turn: u64,
-    reply: ReplyDisk,
-    cost_nanos: u64,
-}
-
-pub(crate) fn payload(event: &Event) -> Box<RawValue> {
-    let raw = match event {
-        Event::StepFinish { turn, reply, cost } => to_raw_value(&StepFinishWire {
-            turn: *turn,
-            reply: ReplyDisk::of(reply),
-            cost_nanos: cost.get(),
-        }),
-        other => to_raw_value(&value(other)),
-    };
-    raw.expect("because every part of it is plain JSON")
-}
-
-fn value(event: &Event) -> Value {
+/// What a record says of an event that there are few of.
+pub(super) fn value(event: &Event) -> Value {
     match event {
-        Event::AssistantReasoning { text }
-        | Event::AssistantText { text }
-        | Event::UserMessage { text } => {
-            json!({ "text": text })
-        }
         Event::ApprovalDecided { request, decision, by } => json!({
             "call_id": request.call_id,
             "arguments_sha256": request.sha256,
@@ -82,7 +59,6 @@ fn value(event: &Event) -> Value {
             "arguments_sha256": request.sha256,
             "reason": request.reason.as_str(),
         }),
-        Event::Checkpoint { checkpoint } => checkpoint.clone(),
         Event::ContextInjected(injected) => context(injected),
         Event::HookTriggered(triggered) => hook(triggered),
         Event::ModelFallback { provider, reason } => {
@@ -91,14 +67,6 @@ fn value(event: &Event) -> Value {
             value
         }
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
-        Event::StepFinish { .. } => Value::Null,
-        Event::StepStart { turn, reserved, reservation, held, max_output_tokens } => json!({
-            "turn": turn,
-            "reserved_nanos": reserved.get(),
-            "reservation": reservation,
-            "held_nanos": held.get(),
-            "max_output_tokens": max_output_tokens,
-        }),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
         Event::ThreadResumed { epoch, cut_bytes, facts } => json!({
             "epoch": epoch,
@@ -109,10 +77,24 @@ fn value(event: &Event) -> Value {
         Event::ThreadComplete { .. }
         | Event::ThreadContinued { .. }
         | Event::ThreadError { .. } => end(event),
-        Event::HookCallResult { .. }
-        | Event::HookCallStart { .. }
+        Event::HookCallResult { hook, result, refusal } => {
+            of_hook(hook, json!(ReceiptWire::of(result, refusal)))
+        }
+        Event::HookCallStart { hook, call_id, injects, name, arguments, target } => {
+            let intent = IntentWire::of(call_id, name, arguments, target.as_ref());
+            let mut value = of_hook(hook, json!(intent));
+            value["injects"] = json!(injects);
+            value
+        }
+        // Written as they stand.
+        Event::AssistantReasoning { .. }
+        | Event::AssistantText { .. }
+        | Event::Checkpoint { .. }
+        | Event::StepFinish { .. }
+        | Event::StepStart { .. }
         | Event::ToolCallResult { .. }
-        | Event::ToolCallStart { .. } => call(event),
+        | Event::ToolCallStart { .. }
+        | Event::UserMessage { .. } => Value::Null,
     }
 }
 
@@ -206,54 +188,9 @@ fn totals(turns: u64, usage: &Usage, cost: Nanos) -> Value {
     json!({ "turns": turns, "usage": UsageDisk::of(usage), "cost_nanos": cost.get() })
 }
 
-fn call(event: &Event) -> Value {
-    match event {
-        Event::HookCallResult { hook, result, refusal } => of_hook(hook, receipt(result, refusal)),
-        Event::HookCallStart { hook, call_id, injects, name, arguments, target } => {
-            let mut value = of_hook(hook, intent(call_id, name, arguments, target.as_ref()));
-            value["injects"] = json!(injects);
-            value
-        }
-        Event::ToolCallResult { result, refusal, limit } => {
-            let mut value = receipt(result, refusal);
-            if let Some(hit) = limit {
-                value["limit"] = json!(LimitHitDisk::of(hit));
-            }
-            value
-        }
-        Event::ToolCallStart { call_id, name, arguments, target } => {
-            intent(call_id, name, arguments, target.as_ref())
-        }
-        _ => Value::Null,
-    }
-}
-
 fn of_hook(hook: &str, mut value: Value) -> Value {
     value["hook"] = json!(hook);
     value
-}
-
-fn receipt(result: &ToolResult, refusal: &Option<Refusal>) -> Value {
-    json!({
-        "call_id": result.call_id,
-        "name": result.name,
-        "content": result.content,
-        "is_error": result.is_error,
-        "refusal": refusal.as_ref().map(RefusalDisk::of),
-    })
-}
-
-fn intent(call_id: &str, name: &str, arguments: &Value, target: Option<&Target>) -> Value {
-    json!({
-        "call_id": call_id,
-        "name": name,
-        "arguments": arguments,
-        "target": target.map(|target| json!({
-            "item_id": target.item_id,
-            "capability": target.capability,
-            "effect": target.effect.as_str(),
-        })),
-    })
 }
 
 fn sha256(text: &str) -> String {

@@ -6,6 +6,10 @@ use std::process::ExitCode;
 
 use rye_bench_harness::{Arguments, HELP, measure};
 
+/// As the `rye` program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(Some(arguments)) => arguments,

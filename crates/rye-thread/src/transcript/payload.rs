@@ -1,0 +1,122 @@
+//! What the record of an event says, written without a copy of it.
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::wire::value;
+use super::{Event, Target};
+use crate::message::disk::ReplyDisk;
+use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
+use crate::{Refusal, ToolResult};
+
+/// The payload as it stands in the record, to be held against one.
+pub(crate) fn recorded_payload(event: &Event) -> Box<RawValue> {
+    to_raw_value(&Payload(event)).expect("because every part of it is plain JSON")
+}
+
+/// What a record says of an event. What each turn has many of is written from the event as it stands; the rest goes through a
+/// [`Value`].
+pub(super) struct Payload<'a>(pub(super) &'a Event);
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Event::AssistantReasoning { text }
+            | Event::AssistantText { text }
+            | Event::UserMessage { text } => TextWire { text }.serialize(serializer),
+            Event::Checkpoint { checkpoint } => checkpoint.serialize(serializer),
+            Event::StepFinish { turn, reply, cost } => {
+                let (turn, reply, cost_nanos) = (*turn, ReplyDisk::of(reply), cost.get());
+                StepFinishWire { turn, reply, cost_nanos }.serialize(serializer)
+            }
+            Event::StepStart { turn, reserved, reservation, held, max_output_tokens } => {
+                let (reserved_nanos, held_nanos) = (reserved.get(), held.get());
+                let (turn, reservation, max_output_tokens) =
+                    (*turn, *reservation, *max_output_tokens);
+                StepStartWire { turn, reserved_nanos, reservation, held_nanos, max_output_tokens }
+                    .serialize(serializer)
+            }
+            Event::ToolCallResult { result, refusal, limit } => {
+                let limit = limit.as_ref().map(LimitHitDisk::of);
+                ReceiptWire { limit, ..ReceiptWire::of(result, refusal) }.serialize(serializer)
+            }
+            Event::ToolCallStart { call_id, name, arguments, target } => {
+                IntentWire::of(call_id, name, arguments, target.as_ref()).serialize(serializer)
+            }
+            other => value(other).serialize(serializer),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TextWire<'a> {
+    text: &'a str,
+}
+
+/// The answer goes in as raw JSON, which a `Value` would rewrite.
+#[derive(Serialize)]
+struct StepFinishWire {
+    turn: u64,
+    reply: ReplyDisk,
+    cost_nanos: u64,
+}
+
+#[derive(Serialize)]
+struct StepStartWire {
+    turn: u64,
+    reserved_nanos: u64,
+    reservation: Option<u64>,
+    held_nanos: u64,
+    max_output_tokens: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReceiptWire<'a> {
+    call_id: &'a str,
+    name: &'a str,
+    content: &'a Value,
+    is_error: bool,
+    refusal: Option<RefusalDisk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitHitDisk>,
+}
+
+impl<'a> ReceiptWire<'a> {
+    pub(super) fn of(result: &'a ToolResult, refusal: &Option<Refusal>) -> Self {
+        let ToolResult { call_id, name, content, is_error } = result;
+        let refusal = refusal.as_ref().map(RefusalDisk::of);
+        Self { call_id, name, content, is_error: *is_error, refusal, limit: None }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct IntentWire<'a> {
+    call_id: &'a str,
+    name: &'a str,
+    arguments: &'a Value,
+    target: Option<TargetWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct TargetWire<'a> {
+    item_id: &'a str,
+    capability: &'a str,
+    effect: &'a str,
+}
+
+impl<'a> IntentWire<'a> {
+    pub(super) fn of(
+        call_id: &'a str,
+        name: &'a str,
+        arguments: &'a Value,
+        target: Option<&'a Target>,
+    ) -> Self {
+        let target = target.map(|target| TargetWire {
+            item_id: &target.item_id,
+            capability: &target.capability,
+            effect: target.effect.as_str(),
+        });
+        Self { call_id, name, arguments, target }
+    }
+}
