@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use rye_bench_harness::{Arguments, HELP, measure};
 
-/// As the `rye` program has it.
+#[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
