@@ -20,7 +20,7 @@ pub struct Auth {
 }
 
 pub(super) fn read(section: &Section<'_>, protocol: Option<Protocol>) -> Option<Auth> {
-    section.only(&["env", "header"]);
+    section.only_told(&["env", "header"]);
     let env = section.required_text("env");
     let usual = protocol.map_or("x-api-key", Protocol::auth_header);
     let header = section.text("header").unwrap_or_else(|| usual.to_owned());
@@ -32,7 +32,10 @@ pub(super) fn read(section: &Section<'_>, protocol: Option<Protocol>) -> Option<
         }
         is_name
     });
-    let header = header_name(section, "header", &header);
+    let header = HeaderName::from_bytes(header.as_bytes()).ok();
+    if header.is_none() {
+        section.problem("header", "is the name of no header; write the name alone");
+    }
     Some(Auth { env: env?, header: header?.as_str().to_owned() })
 }
 
@@ -85,9 +88,12 @@ pub(super) fn headers(root: &Section<'_>, auth: Option<&Auth>) -> BTreeMap<Strin
     let Some(section) = root.section("headers") else { return BTreeMap::new() };
     let mut headers = BTreeMap::new();
     for key in section.keys() {
-        let (Some(name), Some(value)) = (header_name(&section, key, key), section.text(key)) else {
+        let Ok(name) = HeaderName::from_bytes(key.as_bytes()) else {
+            // It may be more than a name, with the value behind it.
+            root.problem("headers", "has a name that is that of no header");
             continue;
         };
+        let Some(value) = section.text(key) else { continue };
         if ours(name.as_str()) || auth.is_some_and(|auth| auth.header == name.as_str()) {
             section.problem(key, "is set by the program itself");
         } else if HeaderValue::from_str(&value).is_err() {
@@ -97,14 +103,6 @@ pub(super) fn headers(root: &Section<'_>, auth: Option<&Auth>) -> BTreeMap<Strin
         }
     }
     headers
-}
-
-fn header_name(section: &Section<'_>, key: &str, name: &str) -> Option<HeaderName> {
-    let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
-    if parsed.is_none() {
-        section.problem(key, &format!("names no header: `{name}`"));
-    }
-    parsed
 }
 
 fn ours(name: &str) -> bool {

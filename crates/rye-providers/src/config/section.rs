@@ -63,6 +63,21 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The same, where what stands in the place of a key may be a secret, which is not repeated.
+    pub(super) fn only_told(&self, known: &[&str]) {
+        let mut is_untold = false;
+        for key in self.keys().filter(|key| !known.contains(key)) {
+            match did_you_mean(key, known.iter().copied()) {
+                meant if meant.is_empty() => is_untold = true,
+                meant => self.problem(key, &format!("is not a key of a provider config{meant}")),
+            }
+        }
+        if is_untold {
+            let valid = listed(known.iter().copied());
+            self.report.add(&self.path, &format!("has a key that is none; valid: {valid}"));
+        }
+    }
+
     pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.map.keys().map(String::as_str)
     }

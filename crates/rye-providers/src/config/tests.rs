@@ -149,7 +149,13 @@ problems! {
     key_in_clear_text: "base_url" = "http://x" => ["`base_url` would send the key in clear text; use `https`"];
     key_as_variable: "auth"."env" = "sk-ant-123" =>
         ["`auth.env` is not the name of an environment variable; never put a key here"];
-    no_header: "auth"."header" = "x api key" => ["`auth.header` names no header: `x api key`"];
+    no_header: "auth"."header" = "x api key" => ["`auth.header` is the name of no header; write the name alone"];
+    key_in_header: "auth"."header" = "Bearer sk-1" => ["`auth.header` is the name of no header; write the name alone"];
+    key_as_auth: "auth" = "sk-1" => ["`auth` is not a mapping"];
+    key_as_key: "auth" = { "env": "A", "sk-1": null } => ["`auth` has a key that is none; valid: `env`, `header`"];
+    near_key: "auth"."enf" = "A" => ["`auth.enf` is not a key of a provider config; did you mean `env`?"];
+    key_in_header_name: "headers"."X: sk-1" = "a" => ["`headers` has a name that is that of no header"];
+    key_as_list: "headers"."x" = ["sk-1"] => ["`headers.x` is not text; put it in quotes"];
     auth_header_again: "headers"."x-api-key" = "k" => ["`headers.x-api-key` is set by the program itself"];
     header_value: "headers"."x" = "a\nb" => ["`headers.x` has a character that no header may have"];
     header_twice: "headers"."anthropic-version" = "x" => ["`headers.anthropic-version` is there twice, in another case"];

@@ -176,7 +176,10 @@ const OWN: [&str; 9] = [
 
 fn header_problem(name: &str) -> Option<String> {
     match HeaderName::from_bytes(name.as_bytes()) {
-        Err(_) => Some(format!("`{}` names no header", name.escape_debug())),
+        // It may be more than a name, with the value behind it.
+        Err(_) => {
+            Some("a name in `headers`, or `header` in `auth`, is that of no header".to_owned())
+        }
         Ok(name) if OWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-") => {
             Some(format!("header `{name}` is set by the program itself; leave it out"))
         }
@@ -215,6 +218,10 @@ mod tests {
             |name: &str| format!("header `{name}` is set by the program itself; leave it out");
         let (host, session) = (own("host"), own("mcp-session-id"));
         check("https://example.org/", &["Host", "Mcp-Session-Id"], &[&host, &session]);
-        check("https://example.org/", &["a b"], &["`a b` names no header"]);
+        check(
+            "https://example.org/",
+            &["a b"],
+            &["a name in `headers`, or `header` in `auth`, is that of no header"],
+        );
     }
 }

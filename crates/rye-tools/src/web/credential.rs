@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::error::{AddressFault, WebError};
 use super::hidden::Hidden;
 use super::manifest::header_name;
-use super::rules::{Origin, parsed};
+use super::rules::{Origin, parsed, told};
 use crate::process::Variables;
 
 /// Which variable of the operator's environment holds a secret, which header carries it, and who gets it.
@@ -57,7 +57,7 @@ impl Credential {
             return Err(CredentialError::Variable);
         }
         let name = header_name(header);
-        let name = name.map_err(|_| CredentialError::Header { name: header.to_owned() })?;
+        let name = name.map_err(|_| CredentialError::Header)?;
         if scheme.is_some_and(|scheme| !is_word(scheme)) {
             return Err(CredentialError::Scheme);
         }
@@ -117,7 +117,7 @@ impl FromStr for Recipient {
     type Err = CredentialError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || CredentialError::Origin { text: text.to_owned() };
+        let error = || CredentialError::Origin { text: told(text) };
         let (is_secure, rest) = match text.split_once("://") {
             Some(("https", rest)) => (true, rest),
             Some(("http", rest)) => (false, rest),
@@ -144,12 +144,11 @@ pub enum CredentialError {
     /// What is written may be the secret itself, so that it is not repeated.
     #[error("its `env` is not the name of an environment variable; never put a secret here")]
     Variable,
-    /// No header has the name, or it is not one to be set.
-    #[error("its `header` is `{name}`, which carries no secrets")]
-    Header {
-        /// The name.
-        name: String,
-    },
+    /// No header has the name, or it is not one to be set. What is written may have the secret in it.
+    #[error(
+        "its `header` is the name of no header that carries secrets; write the name alone, such as `X-API-Key`"
+    )]
+    Header,
     /// It would not be one word.
     #[error("its `scheme` is not one word of visible ASCII, such as `Bearer`")]
     Scheme,

@@ -71,11 +71,11 @@ impl FromStr for HostPattern {
             Some(name) => (true, name),
             None => (false, text),
         };
-        let (host, port) = parsed(name).ok_or_else(|| RuleError::Host { text: text.to_owned() })?;
+        let (host, port) = parsed(name).ok_or_else(|| RuleError::Host { text: told(text) })?;
         // Below an address there is nothing.
         let is_address = host.parse::<std::net::IpAddr>().is_ok();
         if port.is_some() || (below && is_address) {
-            return Err(RuleError::Host { text: text.to_owned() });
+            return Err(RuleError::Host { text: told(text) });
         }
         Ok(Self { below, name: host })
     }
@@ -117,7 +117,7 @@ impl FromStr for Origin {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || RuleError::Origin { text: text.to_owned() };
+        let error = || RuleError::Origin { text: told(text) };
         let (host, port) = parsed(text).ok_or_else(error)?;
         Ok(Self { host, port: port.ok_or_else(error)? })
     }
@@ -139,6 +139,14 @@ pub enum RuleError {
         /// What is written.
         text: String,
     },
+}
+
+/// The text as a message has it: without what stands before a host, behind a path, or is no address at all, where a person may
+/// have put a secret.
+pub(super) fn told(text: &str) -> String {
+    let (place, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    let place = place.rsplit_once('@').map_or(place.to_owned(), |(_, host)| format!("…@{host}"));
+    if rest.is_empty() { place } else { format!("{place}…") }
 }
 
 /// The host as an address would have it, and the port if one is written.

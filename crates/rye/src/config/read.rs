@@ -5,7 +5,7 @@ use rye_resolve::Item;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{approval, patterns::bad_patterns, risk, schema::schema, trust};
+use super::{approval, patterns::bad_patterns, risk, schema::schema, servers, trust, web};
 
 /// A configuration file whose text says something that it may not say.
 #[derive(Debug, thiserror::Error)]
@@ -53,23 +53,50 @@ fn against_schema(name: &'static str, value: &Value) -> Vec<String> {
         schema(name).expect("because every configuration file has its schema in the table");
     let validator = jsonschema::options().offline().build(&schema.value);
     let validator = validator.expect("because a test builds every schema of the table");
-    validator.iter_errors(value).map(|error| sentence(&error, &schema.value)).collect()
+    let quoting = if SECRETIVE.contains(&name) { Quoting::Never } else { Quoting::Values };
+    validator.iter_errors(value).map(|error| sentence(&error, &schema.value, quoting)).collect()
 }
 
-fn sentence(error: &ValidationError<'_>, schema: &Value) -> String {
+/// The files that say where secrets are, and in which a person who misread that puts the secret itself.
+const SECRETIVE: [&str; 2] = [servers::SERVERS, web::WEB];
+
+/// Whether what stands at a wrong place is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    Values,
+    Never,
+}
+
+/// What a message calls a value that it does not tell.
+const UNTOLD: &str = "what stands there";
+
+fn sentence(error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> String {
     let problem = match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let keys = unexpected.iter().map(|key| unknown(key, error, schema));
+            let keys = unexpected.iter().map(|key| unknown(key, error, schema, quoting));
             keys.collect::<Vec<_>>().join("; ")
         }
-        _ => error.to_string(),
+        _ if quoting == Quoting::Values => error.to_string(),
+        ValidationErrorKind::PropertyNames { error } => error.masked_with("a name").to_string(),
+        _ => error.masked_with(UNTOLD).to_string(),
     };
-    let path = error.instance_path().to_string();
+    let path = place(&error.instance_path().to_string(), quoting);
     if path.is_empty() { problem } else { format!("at `{path}`: {problem}") }
 }
 
+/// The place, where it tells nothing, without names that are none: in a mapping on one line, `{key sk-1}` is a name.
+fn place(path: &str, quoting: Quoting) -> String {
+    let is_told =
+        |name: &str| quoting == Quoting::Values || !name.contains(|c: char| " :=".contains(c));
+    let names = path.split('/').map(|name| if is_told(name) { name } else { "…" });
+    names.collect::<Vec<_>>().join("/")
+}
+
+/// What a person may try as a key, and what is no secret.
+const USUAL: [&str; 8] = ["bearer", "key", "name", "password", "secret", "token", "type", "value"];
+
 /// The sentence about a key that the file may not have, with the key that was probably meant.
-fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value) -> String {
+fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> String {
     let place = error.schema_path().to_string();
     let object = place.strip_suffix("/additionalProperties").unwrap_or(&place);
     let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
@@ -80,5 +107,7 @@ fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value) -> String {
         .filter(|name| strsim::damerau_levenshtein(name, key) <= 2)
         .min_by_key(|name| strsim::damerau_levenshtein(name, key));
     let meant = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-    format!("unknown key `{key}`{meant}; valid: `{}`", valid.join("`, `"))
+    let is_told = quoting == Quoting::Values || near.is_some() || USUAL.contains(&key);
+    let key = if is_told { format!("unknown key `{key}`") } else { "a key that is none".into() };
+    format!("{key}{meant}; valid: `{}`", valid.join("`, `"))
 }

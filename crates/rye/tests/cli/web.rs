@@ -279,4 +279,28 @@ fn a_file_that_has_the_secret_in_it_is_refused_without_it() {
         "`http://a.test` would get it in clear text; use `https`, or `http` on this machine alone",
     );
     check("{env: A}", "\"origins\" is a required property");
+    check("sk-123", "at `/credentials/team`: what stands there is not of type \"object\"");
+    check("{sk-123, origins: ['https://a.test']}", "at `/credentials/team`: a key that is none");
+    check(
+        "{env: [sk-123], origins: ['https://a.test']}",
+        "at `/credentials/team/env`: what stands",
+    );
+    check(
+        "{env: A, origins: 'https://sk-123@a.test'}",
+        "at `/credentials/team/origins`: what stands",
+    );
+    check(
+        "{env: A, origins: ['https://sk-123@a.test']}",
+        "credential `team`: `…@a.test` is no origin",
+    );
+    check("{env: A, origins: ['https://a.test?k=sk-123']}", "`https://a.test…` is no origin");
+    check(
+        "{env: A, header: 'Bearer sk-123', origins: ['https://a.test']}",
+        "its `header` is the name of no header that carries secrets; write the name alone, such as `X-API-Key`",
+    );
+    check(
+        "{env: A, scheme: 'Bearer sk-123', origins: ['https://a.test']}",
+        "its `scheme` is not one word of visible ASCII",
+    );
+    check("{env: A, origins: ['https://a.test']}, 'a sk-123': {env: A}", "a name does not match");
 }

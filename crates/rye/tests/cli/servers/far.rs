@@ -96,7 +96,45 @@ fn what_an_entry_may_say() {
         ),
         (&format!("{{{url}, auth: {{env: A}}, headers: {{Authorization: {{env: B}}}}}}"), "too"),
         (&format!("{{{url}, headers: {{Host: {{env: B}}}}}}"), "is set by the program itself"),
-        (&format!("{{{url}, headers: {{X-Key: secret}}}}"), "/headers/X-Key"),
+        (
+            &format!("{{{url}, headers: {{X-Key: sk-live-1}}}}"),
+            "at `/servers/own/headers/X-Key`: what stands there is not of type \"object\"",
+        ),
+        (
+            &format!("{{{url}, headers: sk-live-1}}"),
+            "at `/servers/own/headers`: what stands there is",
+        ),
+        (&format!("{{{url}, auth: [sk-live-1]}}"), "at `/servers/own/auth`: what stands there is"),
+        (
+            &format!("{{{url}, auth: {{sk-live-1}}}}"),
+            "at `/servers/own/auth`: a key that is none; valid: `env`, `header`",
+        ),
+        (&format!("{{{url}, auth: {{enf: sk-live-1}}}}"), "unknown key `enf`; did you mean `env`?"),
+        (&format!("{{{url}, auth: {{value: sk-live-1}}}}"), "unknown key `value`; valid: `env`"),
+        (
+            &format!("{{{url}, auth: {{env: A, header: 'Bearer sk-live-1'}}}}"),
+            "a name in `headers`, or `header` in `auth`, is that of no header",
+        ),
+        (
+            &format!("{{{url}, headers: {{'X-Key: sk-live-1': {{env: A}}}}}}"),
+            "is that of no header",
+        ),
+        (&format!("{{{url}, headers: {{X-Key sk-live-1}}}}"), "at `/servers/own/headers/…`: what"),
+        (
+            &format!("{{{url}, headers: {{X-Key: {{env: [sk-live-1]}}}}}}"),
+            "at `/servers/own/headers/X-Key/env`: what stands there is not of type \"string\"",
+        ),
+        (
+            "{url: ['https://mcp.example/?token=sk-live-1']}",
+            "at `/servers/own/url`: what stands there",
+        ),
+        ("{command: sh, env: {A: [sk-live-1]}}", "at `/servers/own/env/A`: what stands there"),
+        (
+            "{command: sh, variables: [sk-live-1]}",
+            "at `/servers/own/variables/0`: what stands there",
+        ),
+        ("{command: sh, args: sk-live-1}", "at `/servers/own/args`: what stands there is"),
+        ("sk-live-1", "at `/servers/own`: what stands there is not of type \"object\""),
     ] {
         let session = Session::new();
         own(&session, entry);
