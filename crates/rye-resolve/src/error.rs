@@ -13,7 +13,7 @@ use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     /// No space has the id.
-    #[error("{kind} `{id}` not found; {}looked in {}", did_you_mean(suggestion.as_ref()), listed(looked))]
+    #[error("{kind} `{id}` not found; {}looked in {}", instead(*other, suggestion.as_ref()), listed(looked))]
     NotFound {
         /// What was asked for.
         kind: ItemKind,
@@ -21,6 +21,8 @@ pub enum ResolveError {
         id: ItemId,
         /// The nearest id that does exist.
         suggestion: Option<ItemId>,
+        /// The kind of which there is an item with this id.
+        other: Option<ItemKind>,
         /// The folders that were searched, nearest first.
         looked: Vec<Location>,
     },
@@ -272,8 +274,18 @@ pub struct PermissionProblem {
     pub reason: PatternError,
 }
 
-fn did_you_mean(suggestion: Option<&ItemId>) -> String {
-    suggestion.map(|id| format!("did you mean `{id}`? ")).unwrap_or_default()
+/// What there is instead of the item, and what it is for.
+fn instead(other: Option<ItemKind>, suggestion: Option<&ItemId>) -> String {
+    let what = match other {
+        Some(ItemKind::Directive) => "that is the id of a directive, which `rye run` runs; ",
+        Some(ItemKind::Knowledge) => "that is the id of knowledge, which `rye load` prints; ",
+        Some(ItemKind::Tool) => {
+            "that is the id of a tool, which a directive may call that has it under `<permissions>`; "
+        }
+        Some(ItemKind::Config) => "that is the id of a configuration; ",
+        None => return suggestion.map(|id| format!("did you mean `{id}`? ")).unwrap_or_default(),
+    };
+    what.to_owned()
 }
 
 fn listed(locations: &[Location]) -> String {

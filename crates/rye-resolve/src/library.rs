@@ -225,7 +225,12 @@ impl Library {
         let items = self.survey(kind).items;
         let suggestion = suggest(kind, id, items.iter().map(|item| &item.id)).cloned();
         let looked = roots.iter().map(|root| root.location(kind.folder())).collect();
-        ResolveError::NotFound { kind, id: id.clone(), suggestion, looked }
+        let is_there = |kind: &ItemKind| {
+            roots.iter().any(|root| root.candidates(*kind, id).is_ok_and(|found| !found.is_empty()))
+        };
+        let others = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
+        let other = others.into_iter().filter(|it| *it != kind).find(is_there);
+        ResolveError::NotFound { kind, id: id.clone(), suggestion, other, looked }
     }
 
     /// The verified text of the file at `location`, which `root` holds for `id`.

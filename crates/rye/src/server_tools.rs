@@ -9,7 +9,7 @@ pub use self::wrapper::{NotWrapped, WrapperFile};
 use crate::config::{ConfigError, policy_layers};
 use crate::difference::TextChange;
 use crate::outcome::Class;
-use crate::session::{PrepareError, programs, reach};
+use crate::session::{PrepareError, ServerFault, programs, reach};
 use crate::{Rye, hidden_characters};
 
 /// What a server offers now.
@@ -34,7 +34,13 @@ pub enum ServerToolsError {
     /// The operator's policy is refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// There is no such server, or it may not be started.
+    /// No configuration has the server.
+    #[error("{reason}")]
+    Unknown {
+        /// What there is instead, and what to do.
+        reason: String,
+    },
+    /// It may not be started or asked.
     #[error("{reason}")]
     Refused {
         /// Why.
@@ -69,7 +75,7 @@ impl ServerToolsError {
     pub fn class(&self) -> Class {
         match self {
             Self::Prepare(error) => error.class(),
-            Self::Config(_) | Self::Connect { .. } => Class::Failed,
+            Self::Config(_) | Self::Unknown { .. } | Self::Connect { .. } => Class::Failed,
             Self::Refused { .. } => Class::Refused,
         }
     }
@@ -86,7 +92,10 @@ impl Rye {
         let programs = programs(self).map_err(Box::new)?;
         let policy = policy_layers(self.trust_config.as_ref())?;
         let refused = |reason: String| ServerToolsError::Refused { reason };
-        let found = programs.servers.server(server, &policy).map_err(refused)?;
+        let found = programs.servers.server(server, &policy).map_err(|fault| match fault {
+            ServerFault::Unknown { .. } => ServerToolsError::Unknown { reason: fault.to_string() },
+            ServerFault::Refused(reason) => refused(reason),
+        })?;
         let processes = programs.processes.as_ref();
         let processes =
             processes.ok_or_else(|| refused("this program does not start others".to_owned()))?;

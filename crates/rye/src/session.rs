@@ -65,6 +65,8 @@ pub use self::replay::divergence_diff;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
+#[cfg(feature = "mcp")]
+pub(crate) use self::servers::ServerFault;
 pub(crate) use self::tools::{Offer, offer, tool_id};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};

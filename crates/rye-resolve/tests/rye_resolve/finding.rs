@@ -99,6 +99,37 @@ fn not_found_suggests_what_is_there() {
 }
 
 #[test]
+fn not_found_says_what_else_has_the_id() {
+    let world = World::new();
+    world.write("user", "directives/run/me.md", "");
+    world.write("user", "knowledge/read/me.md", "");
+    world.write("user", "tools/call/me.yaml", "");
+    world.write("user", "directives/call/mes.md", "");
+    let check = |kind: ItemKind, asked: &str, instead: &str| {
+        let folder = kind.folder();
+        refuses(
+            &world,
+            kind,
+            asked,
+            &format!(
+                "{kind} `{asked}` not found; {instead}; looked in `project/.ai/{folder}`, `user/.ai/{folder}`, \
+                 `system/.ai/{folder}`, `builtin:{folder}`"
+            ),
+        );
+    };
+    let directive = "that is the id of a directive, which `rye run` runs";
+    check(ItemKind::Knowledge, "run/me", directive);
+    check(ItemKind::Tool, "run/me", directive);
+    let knowledge = "that is the id of knowledge, which `rye load` prints";
+    check(ItemKind::Directive, "read/me", knowledge);
+    let tool =
+        "that is the id of a tool, which a directive may call that has it under `<permissions>`";
+    // Before a name that is merely like it.
+    check(ItemKind::Directive, "call/me", tool);
+    check(ItemKind::Knowledge, "call/me", tool);
+}
+
+#[test]
 fn an_id_longer_than_a_file_name_is_not_found() {
     let world = World::new();
     let long = "a".repeat(256);

@@ -62,6 +62,11 @@ pub enum HttpToolError {
     /// It leads to another address than it shows.
     #[error("its `url` has a part `.` or `..` in its path; write the path that is meant")]
     Dots,
+    /// An argument would say what stands there.
+    #[error(
+        "its `url` has a `%` before a place, so that an argument would say what it stands for; write the character that is meant"
+    )]
+    Escape,
     /// It is no method.
     #[error("`{method}` is no method")]
     Method {

@@ -68,6 +68,9 @@ impl Address {
         let path = lines.next().unwrap_or_default();
         let query = lines.next().map(|query| split(&query, '&', None));
         query.iter().flatten().try_for_each(|parameter| is_named(parameter))?;
+        if path.windows(2).any(begins_escape) {
+            return Err(HttpToolError::Escape);
+        }
         if has_dots(&joined(&path, |_| Some("x".to_owned()))) {
             return Err(HttpToolError::Dots);
         }
@@ -171,21 +174,57 @@ impl Parts {
 
 /// The text of a path as servers read it that take what is encoded for what it stands for.
 fn joined(pieces: &[Placing], value: impl Fn(&Placing) -> Option<String>) -> String {
-    let plain = |piece: &Placing| match piece {
-        Placing::Text(text) => ENCODED.iter().fold(text.clone(), |text, (encoded, plain)| {
-            text.replace(encoded, plain).replace(&encoded.to_ascii_uppercase(), plain)
-        }),
+    let read = |piece: &Placing| match piece {
+        Placing::Text(text) => decoded(text),
         place => value(place).unwrap_or_default(),
     };
-    pieces.iter().map(plain).collect()
+    pieces.iter().map(read).collect()
 }
 
-/// What decides where a path leads, encoded and as it is; a value has it encoded twice.
-const ENCODED: [(&str, &str); 3] = [("%2e", "."), ("%2f", "/"), ("%5c", "\\")];
+/// A text of the manifest with what decides where a path leads as it is, however often it is encoded.
+fn decoded(text: &str) -> String {
+    let mut text = text.to_ascii_lowercase();
+    loop {
+        let of = |text: String, (encoded, plain): &(&str, &str)| text.replace(encoded, plain);
+        let once = ENCODED.iter().fold(text.clone(), of);
+        // Each round makes it shorter, or is the last.
+        if once.len() == text.len() {
+            return once;
+        }
+        text = once;
+    }
+}
 
-/// Whether a part of it leads back. Servers take an encoded slash for one, too, and a backslash.
+/// What decides where a path leads, encoded and as it is, in sequences too long for UTF-8 that old servers read, and what
+/// encodes all that once more; a value has it encoded in any case.
+const ENCODED: [(&str, &str); 10] = [
+    ("%c0%ae", "."),
+    ("%e0%80%ae", "."),
+    ("%c0%af", "/"),
+    ("%e0%80%af", "/"),
+    ("%c1%9c", "\\"),
+    ("%e0%81%9c", "\\"),
+    ("%2e", "."),
+    ("%2f", "/"),
+    ("%5c", "\\"),
+    ("%25", "%"),
+];
+
+/// Whether a part of it leads back. Servers take an encoded slash for one, too, and a backslash, and some leave out what stands
+/// behind a semicolon.
 fn has_dots(path: &str) -> bool {
-    path.split(['/', '\\']).any(|part| [".", ".."].contains(&part))
+    let name = |part: &str| part.split(';').next().is_some_and(|name| [".", ".."].contains(&name));
+    path.split(['/', '\\']).any(name)
+}
+
+/// Whether the text before a place begins what the argument there would end.
+fn begins_escape(pair: &[Placing]) -> bool {
+    let [Placing::Text(text), Placing::Needed(_) | Placing::Optional(..)] = pair else {
+        return false;
+    };
+    let text = decoded(text);
+    let end = text.strip_suffix(|last: char| last.is_ascii_hexdigit()).unwrap_or(&text);
+    text.ends_with('%') || end.ends_with('%')
 }
 
 /// Refuses a place before the path, and text that has no place in an address.

@@ -27,6 +27,24 @@ pub(crate) struct Servers {
     locked: OnceCell<Result<Lock, String>>,
 }
 
+/// Why a server is not asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServerFault {
+    /// Nobody configured it.
+    #[error(
+        "no configuration has a server `{server}`; {}add it to `servers` of `config/{SERVERS_FILE}.yaml`",
+        near.as_ref().map(|near| format!("did you mean `{near}`? else ")).unwrap_or_default()
+    )]
+    Unknown {
+        server: String,
+        /// The one that was probably meant.
+        near: Option<String>,
+    },
+    /// A rule says no.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// The longest lock that is read, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
@@ -53,7 +71,7 @@ impl Servers {
         else {
             return Err("its executor is no MCP server".to_owned());
         };
-        let server = self.server(server, policy)?;
+        let server = self.server(server, policy).map_err(|fault| fault.to_string())?;
         let connections =
             self.connections.as_ref().ok_or("this program does not start others".to_owned())?;
         let (pinned, reached) = (self.pinned(&server.name)?, server.reached.clone());
@@ -67,19 +85,22 @@ impl Servers {
 
     /// The server of that name, if the operator's policy and whoever signed the file that says what it is may start programs, or
     /// send to other machines where it is at an address.
-    pub(crate) fn server(&self, name: &str, policy: &[Layer]) -> Result<Server, String> {
-        let mut servers = servers(self.config.as_ref()).map_err(|error| with_causes(&error))?;
-        let (server, layer) = servers.remove(name).ok_or_else(|| {
-            format!(
-                "no configuration has a server `{name}`; add it to `servers` of `config/{SERVERS_FILE}.yaml`"
-            )
-        })?;
+    pub(crate) fn server(&self, name: &str, policy: &[Layer]) -> Result<Server, ServerFault> {
+        let servers = servers(self.config.as_ref());
+        let mut servers = servers.map_err(|error| ServerFault::Refused(with_causes(&error)))?;
+        let Some((server, layer)) = servers.remove(name) else {
+            let distance = |it: &&String| strsim::damerau_levenshtein(it, name);
+            let near = servers.keys().min_by_key(distance).filter(|it| distance(it) <= 3).cloned();
+            return Err(ServerFault::Unknown { server: name.to_owned(), near });
+        };
         let (power, done) = match server.reached {
             Reached::Address(_) => (SEND, "asked"),
             _ => (BASH, "started"),
         };
         vouch(layer, policy, power).map_err(|denied| {
-            format!("server `{name}` of `{}` may not be {done}: {denied}", layer.location)
+            let location = &layer.location;
+            let reason = format!("server `{name}` of `{location}` may not be {done}: {denied}");
+            ServerFault::Refused(reason)
         })?;
         Ok(server)
     }

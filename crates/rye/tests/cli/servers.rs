@@ -129,6 +129,11 @@ fn what_a_server_offers_is_shown() {
     insta::assert_snapshot!(session.rye("mcp discover own --allow-unsigned"));
     insta::assert_snapshot!(session.rye("mcp discover own"));
     insta::assert_snapshot!(session.rye("mcp discover other --allow-unsigned"));
+    for line in ["mcp discover onw", "lock --server onw"] {
+        let message =
+            "no configuration has a server `onw`; did you mean `own`? else add it to `servers`";
+        contains(&session.rye(&format!("{line} --allow-unsigned")), 1, &[message]);
+    }
     session.put(
         SERVERS,
         "servers: {own: {command: /bin/sh, args: [-c, 'echo no configuration >&2']}}\n",

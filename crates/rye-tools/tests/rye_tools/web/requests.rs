@@ -79,6 +79,15 @@ const VALUES: &[(&str, &str, Option<&str>)] = &[
     ),
     ("id", "a\\b", Some("/v1/items/a%5Cb/notes?fixed=1")),
     ("id", "%2e%2e", Some("/v1/items/%252e%252e/notes?fixed=1")),
+    ("id", "%252e%252e", Some("/v1/items/%25252e%25252e/notes?fixed=1")),
+    ("id", "%2e%2e%2f", Some("/v1/items/%252e%252e%252f/notes?fixed=1")),
+    ("id", "%2E%2e%5c", Some("/v1/items/%252E%252e%255c/notes?fixed=1")),
+    ("id", "%c0%ae%C0%AE", Some("/v1/items/%25c0%25ae%25C0%25AE/notes?fixed=1")),
+    ("id", "%u002e%u002e", Some("/v1/items/%25u002e%25u002e/notes?fixed=1")),
+    ("id", "．．", Some("/v1/items/%EF%BC%8E%EF%BC%8E/notes?fixed=1")),
+    ("id", "..%2f..", Some("/v1/items/..%252f../notes?fixed=1")),
+    ("id", "..;x", None),
+    ("id", "a/..;/b", None),
     ("id", "%2f", Some("/v1/items/%252f/notes?fixed=1")),
     ("id", "é\u{202e}", Some("/v1/items/%C3%A9%E2%80%AE/notes?fixed=1")),
     ("id", "{input:q}", Some("/v1/items/%7Binput%3Aq%7D/notes?fixed=1")),
@@ -173,6 +182,18 @@ const JOINED: &[(&str, &str, &str, Option<&str>)] = &[
     ("/v1/{a}%2f..{b}", "a", "/b", None),
     ("/v1/{a}%5c..{b}", "a", "/b", None),
     ("/v1/{a}%2f..%2f{b}", "a", "b", None),
+    ("/v1/{a}%252e%252E{b}", "a/", "/b", None),
+    ("/v1/{a}%25252e.{b}", "a/", "/b", None),
+    ("/v1/{a}%252f..{b}", "a", "/b", None),
+    ("/v1/{a}%255C..{b}", "a", "/b", None),
+    ("/v1/{a}%c0%ae%C0%aE{b}", "a/", "/b", None),
+    ("/v1/{a}%e0%80%ae.{b}", "a/", "/b", None),
+    ("/v1/{a}%c0%af..{b}", "a", "/b", None),
+    ("/v1/{a}%c1%9c..{b}", "a", "/b", None),
+    ("/v1/{a}..;v=1/{b}", "a/", "b", None),
+    ("/v1/.{a};v=1/{b}", ".", "b", None),
+    ("/v1/{a}%252e/{b}", "a", "b", Some("/v1/a%252e/b")),
+    ("/v1/{a}%c0%ae/{b}", "a", "b", Some("/v1/a%c0%ae/b")),
 ];
 
 #[test]
@@ -303,6 +324,13 @@ fn a_manifest_cannot_leave_to_an_argument_what_is_its_own() {
     check(&[text("https://x/?="), needed("a")], HttpToolError::Parameter);
     check(&[text("https://x/#"), needed("a")], HttpToolError::Strange);
     check(&[text("https://x/ ")], HttpToolError::Strange);
+    for path in ["a/%2e%2e/", "a/%2E./", "a/%252e%252e/", "a/%c0%ae%C0%AE/", "a/..;x/", "a%2f..%2f"]
+    {
+        check(&[text(&format!("https://x/{path}")), needed("a")], HttpToolError::Dots);
+    }
+    for path in ["%", "a%2", "%25", "b/%252"] {
+        check(&[text(&format!("https://x/{path}")), needed("a")], HttpToolError::Escape);
+    }
     check(&[text("https:\\\\x/")], HttpToolError::Strange);
     check(
         &[text("ftp://x/")],

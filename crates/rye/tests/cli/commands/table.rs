@@ -232,7 +232,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         "mcp discover",
         &[
             (Trusting, "mcp discover --help", 0),
-            (Trusting, "mcp discover notes", 3),
+            (Trusting, "mcp discover notes", 1),
             (Trusting, "mcp discover", 2),
             (Trusting, "mcp discover notes --into team", 2),
         ],
