@@ -96,8 +96,27 @@ fn what_an_entry_may_say() {
         ),
         (&format!("{{{url}, auth: {{env: A}}, headers: {{Authorization: {{env: B}}}}}}"), "too"),
         (&format!("{{{url}, headers: {{Host: {{env: B}}}}}}"), "is set by the program itself"),
+    ] {
+        check_entry(entry, message);
+    }
+}
+
+#[track_caller]
+fn check_entry(entry: &str, message: &str) {
+    let session = Session::new();
+    own(&session, entry);
+    let shown = session.rye("mcp discover own --allow-unsigned");
+    contains(&shown, 1, &[message]);
+    assert!(!shown.contains("sk-live"), "{shown}");
+}
+
+/// What is put where a variable's name, a header's or a mapping should be, secrets among it.
+#[test]
+fn what_stands_at_a_wrong_place_is_not_told() {
+    let url = "url: 'https://mcp.example/mcp'";
+    for (entry, message) in [
         (
-            &format!("{{{url}, headers: {{X-Key: sk-live-1}}}}"),
+            format!("{{{url}, headers: {{X-Key: sk-live-1}}}}").as_str(),
             "at `/servers/own/headers/X-Key`: what stands there is not of type \"object\"",
         ),
         (
@@ -136,11 +155,7 @@ fn what_an_entry_may_say() {
         ("{command: sh, args: sk-live-1}", "at `/servers/own/args`: what stands there is"),
         ("sk-live-1", "at `/servers/own`: what stands there is not of type \"object\""),
     ] {
-        let session = Session::new();
-        own(&session, entry);
-        let shown = session.rye("mcp discover own --allow-unsigned");
-        contains(&shown, 1, &[message]);
-        assert!(!shown.contains("sk-live"), "{shown}");
+        check_entry(entry, message);
     }
 }
 
