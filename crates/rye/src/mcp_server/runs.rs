@@ -258,17 +258,11 @@ async fn done(
             rye.resume(&thread, around).await?
         }
         Work::End => {
-            let below = rye.cancel(&thread, &around)?;
-            return Ok(Ended { result: cancelled(&thread, &below), asks: None });
+            let cancelled = rye.cancel(&thread, &around)?;
+            return Ok(Ended { result: answer(cancelled.to_json(&thread)), asks: None });
         }
     };
     Ok(Ended { result: reported(&report), asks: report.outcome.asked })
-}
-
-/// As the command says it.
-fn cancelled(thread: &ThreadId, below: &[ThreadId]) -> CallToolResult {
-    let below: Vec<&str> = below.iter().map(ThreadId::as_str).collect();
-    answer(json!({ "thread": thread.as_str(), "state": "cancelled", "cancelled_below": below }))
 }
 
 /// What `rye run --json --quiet` prints; an end in failure is an error to the client.

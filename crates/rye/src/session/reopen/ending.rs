@@ -10,6 +10,7 @@ use rye_thread::{
     JournalError, Limits, Moment, Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
     handed_over, settle_left,
 };
+use serde_json::{Value, json};
 
 use super::ReopenError;
 use crate::Rye;
@@ -24,6 +25,20 @@ pub struct Cancelled {
     pub went_on_in: Option<ThreadId>,
     /// The threads below it that were ended, too.
     pub below: Vec<ThreadId>,
+}
+
+impl Cancelled {
+    /// The same JSON on all surfaces (SPEC 12.4), of the thread that was to be ended.
+    #[must_use]
+    pub fn to_json(&self, thread: &ThreadId) -> Value {
+        let below: Vec<&str> = self.below.iter().map(ThreadId::as_str).collect();
+        json!({
+            "thread": thread.as_str(),
+            "state": "cancelled",
+            "went_on_in": self.went_on_in.as_ref().map(ThreadId::as_str),
+            "cancelled_below": below,
+        })
+    }
 }
 
 impl Rye {

@@ -115,22 +115,17 @@ pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit,
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
     let thread = &arguments.thread;
-    let Cancelled { went_on_in, below, .. } = environment.rye()?.cancel(thread, &host)?;
+    let cancelled = environment.rye()?.cancel(thread, &host)?;
     if environment.json() {
-        let below: Vec<&str> = below.iter().map(ThreadId::as_str).collect();
-        output::json(&json!({
-            "thread": thread.as_str(),
-            "state": "cancelled",
-            "went_on_in": went_on_in.as_ref().map(ThreadId::as_str),
-            "cancelled_below": below,
-        }));
-    } else {
-        match went_on_in {
-            Some(last) => eprintln!("thread {last} cancelled, in which {thread} went on"),
-            None => eprintln!("thread {thread} cancelled"),
-        }
-        below.iter().for_each(|thread| eprintln!("  and {thread} below it"));
+        output::json(&cancelled.to_json(thread));
+        return Ok(Exit::Fine);
     }
+    let Cancelled { went_on_in, below, .. } = cancelled;
+    match went_on_in {
+        Some(last) => eprintln!("thread {last} cancelled, in which {thread} went on"),
+        None => eprintln!("thread {thread} cancelled"),
+    }
+    below.iter().for_each(|thread| eprintln!("  and {thread} below it"));
     Ok(Exit::Fine)
 }
 

@@ -15,7 +15,12 @@ async fn a_thread_that_waits_is_ended_for_good() {
         assert_eq!(begun["structuredContent"]["state"], "suspended", "{begun}");
         let thread = json!({ "thread": FIRST });
         let ended = wire.call("rye_thread_cancel", thread.clone()).await;
-        let told = json!({ "thread": FIRST, "state": "cancelled", "cancelled_below": [] });
+        let told = json!({
+            "thread": FIRST,
+            "state": "cancelled",
+            "went_on_in": null,
+            "cancelled_below": [],
+        });
         assert_eq!((&ended["structuredContent"], &ended["isError"]), (&told, &json!(false)));
         for tool in ["rye_thread_status", "rye_thread_cancel"] {
             assert_eq!(wire.call(tool, thread.clone()).await["structuredContent"], told, "{tool}");
