@@ -137,18 +137,17 @@ pub struct DriveContext<'a> {
 /// when the time is used up are dropped. Transcript and ledger are written from the calling task, which blocks it for
 /// as long as the disk takes.
 pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
-    if let Some(failure) = driven_before(&run, context.journal) {
-        return finish::unrecorded(&run, failure);
+    if run.turns() > 0 || context.journal.record().state != ThreadState::Created {
+        return driven_before(&run);
     }
     let driver = Driver::new(&run, context);
     telemetry::within(telemetry::agent(&driver), *run.usage(), driver.drive(run)).await
 }
 
 /// A journal tells of one run from its beginning, so that a second one leaves it as it is.
-fn driven_before(run: &Run, journal: &Journal) -> Option<Failure> {
+pub(crate) fn driven_before(run: &Run) -> Outcome {
     let message = "the run was driven before; start the directive again";
-    let is_fresh = run.turns() == 0 && journal.record().state == ThreadState::Created;
-    (!is_fresh).then(|| Failure::new(FailureKind::OutOfTurn, message))
+    finish::unrecorded(run, Failure::new(FailureKind::OutOfTurn, message))
 }
 
 /// Why a run cannot go on, for good or for now.

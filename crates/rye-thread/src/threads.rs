@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rye_caps::Authority;
 use rye_sign::SigningKey;
 
+use crate::drive::driven_before;
 use crate::store::LocalStore;
 use crate::{
     Cancel, Clock, DriveContext, Hooks, Journal, JournalError, Outcome, Palette, Provider,
@@ -64,6 +65,9 @@ impl Threads {
         run: Run,
         setting: Setting<'_>,
     ) -> Result<Outcome, JournalError> {
+        if run.turns() > 0 {
+            return Ok(driven_before(&run));
+        }
         let Setting { provider, palette, authority, clock } = setting;
         let record = ThreadRecord::new(thread, name, run.limits(), clock.now());
         let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.store) as _);

@@ -10,7 +10,7 @@ use crate::budget::MemoryLedger;
 use crate::store::{Claim, MemoryStore, Store as _};
 use crate::{
     Limits, Moment, Opening, OutputContract, Prices, ProviderError, Registry, Reply, Request,
-    StopReason, ThreadId, ThreadRecord,
+    Setting, StopReason, ThreadId, ThreadRecord, Threads,
 };
 
 /// Says one word, and counts how often it is asked.
@@ -108,15 +108,36 @@ async fn a_journal_tells_of_one_run() {
     assert_eq!((place.journal.record(), place.asked()), (&records, 1), "nothing is added");
 }
 
-#[tokio::test]
-async fn a_run_is_driven_from_its_beginning() {
+fn begun() -> Run {
     let mut run = run();
     assert!(matches!(run.step(Duration::ZERO), Step::CallModel(_)));
     run.model_replied(Reply::new(to_raw_value("word").unwrap(), StopReason::Pause), Nanos::ZERO)
         .unwrap();
+    run
+}
+
+#[tokio::test]
+async fn a_run_is_driven_from_its_beginning() {
     let mut place = Place::new();
-    assert_eq!(place.drive(run).await.failure.unwrap().kind, FailureKind::OutOfTurn);
+    assert_eq!(place.drive(begun()).await.failure.unwrap().kind, FailureKind::OutOfTurn);
     assert_eq!(place.asked(), 0);
+}
+
+/// The thread's id is free for one that can begin.
+#[tokio::test]
+async fn a_run_that_was_driven_before_leaves_no_folder() {
+    let place = tempfile::tempdir().unwrap();
+    let threads = Threads::open(place.path(), SigningKey::generate().unwrap()).unwrap();
+    let thread = ThreadId::new("d", "019a0000-0000-7000-8000-000000000001").unwrap();
+    let (provider, palette) = (Word::default(), Palette::new(Vec::new()).unwrap());
+    let authority = Authority::denied();
+    let setting =
+        Setting { provider: &provider, palette: &palette, authority: &authority, clock: &Still };
+    let outcome = threads.drive(&thread, "d", begun(), setting).await.unwrap();
+    assert_eq!(outcome.failure.unwrap().kind, FailureKind::OutOfTurn);
+    assert!(!threads.folder(&thread).exists());
+    let outcome = threads.drive(&thread, "d", run(), setting).await.unwrap();
+    assert_eq!(outcome.failure, None);
 }
 
 /// The thread ends before the first request.

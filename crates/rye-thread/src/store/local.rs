@@ -65,10 +65,12 @@ impl LocalStore {
     ///
     /// # Errors
     ///
-    /// When the database fails.
+    /// When the database fails, or the file of the program that holds the thread cannot be looked at.
     pub fn driver(&self, thread: &ThreadId, now: Moment) -> Result<Option<String>, StoreError> {
-        let row = row(self.database().read(), thread)?;
-        Ok(row.filter(|row| self.is_in_the_way(row, now)).map(|row| row.owner))
+        match row(self.database().read(), thread)? {
+            Some(row) if self.is_in_the_way(&row, now)? => Ok(Some(row.owner)),
+            _ => Ok(None),
+        }
     }
 
     /// What the thread and all below it have cost by now, as far as it is settled; nothing, for a thread without an account.
@@ -132,10 +134,10 @@ impl LocalStore {
             .map_err(|source| StoreError::File { path, source })
     }
 
-    /// Whether the lease keeps others away: its time is not up, and its program lives.
-    fn is_in_the_way(&self, row: &Row, now: Moment) -> bool {
+    /// Whether the lease keeps others away: its time is not up, and its program may live.
+    fn is_in_the_way(&self, row: &Row, now: Moment) -> Result<bool, StoreError> {
         let is_ours = row.holder == self.owner.name();
-        now < row.until && (is_ours || lives(&self.threads, &row.holder))
+        Ok(now < row.until && (is_ours || lives(&self.threads, &row.holder)?))
     }
 }
 
@@ -150,7 +152,9 @@ impl Store for LocalStore {
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
         let lease = self.database().write(Durability::Later, |connection| {
             let row = row(connection, thread)?;
-            if let Some(row) = row.as_ref().filter(|row| self.is_in_the_way(row, claim.now)) {
+            if let Some(row) = &row
+                && self.is_in_the_way(row, claim.now)?
+            {
                 let (thread, owner, until) = (thread.clone(), row.owner.clone(), row.until);
                 return Err(StoreError::Held { thread, owner, until });
             }

@@ -11,6 +11,10 @@ use std::time::SystemTime;
 #[cfg(unix)]
 use rustix::fs::OFlags;
 
+use super::StoreError;
+#[cfg(unix)]
+use super::leases::path_of;
+
 /// The locked file of this program, removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Owner {
@@ -25,11 +29,11 @@ impl Owner {
     /// In containers most programs have the same number, and one that was killed leaves its file. So the file says when it was
     /// made, and that is part of the program's name.
     pub(super) fn enter(folder: &Path) -> io::Result<Self> {
+        remove_all_of_dead(folder);
         let process = std::process::id();
         for number in 0..MOST {
             let file_name = format!("owner-{process}-{number}");
             let path = folder.join(&file_name);
-            remove_of_dead(&path);
             let mut file = match File::options().write(true).create_new(true).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file?,
@@ -60,13 +64,20 @@ impl Drop for Owner {
     }
 }
 
-/// Whether the program of this name lives; where the system has no such locks, a lease lapses by its time alone.
-pub(super) fn lives(folder: &Path, name: &str) -> bool {
-    // The name was read from a file of the project, which may say anything.
-    let Some((file_name, birth)) = parts(name) else { return false };
-    match open(&folder.join(file_name), File::options().read(true)) {
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-        Ok(file) => says(&file, birth) && (!cfg!(unix) || !lock(&file)),
+/// Whether the program of this name may live; where the system has no such locks, a lease lapses by its time alone.
+///
+/// # Errors
+///
+/// When its file cannot be looked at, so that nobody knows.
+pub(super) fn lives(folder: &Path, name: &str) -> Result<bool, StoreError> {
+    // The name was read from a file of the project, which may say anything; only a program of another version is one that
+    // cannot be asked.
+    let Some((file_name, birth)) = parts(name) else { return Ok(!name.is_empty()) };
+    let path = folder.join(file_name);
+    match open(&path, File::options().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::File { path, source }),
+        Ok(file) => Ok(says(&file, birth) && (!cfg!(unix) || !lock(&file))),
     }
 }
 
@@ -78,12 +89,18 @@ pub(super) fn file_name(name: &str) -> Option<&str> {
 /// The name of a program's file, and what that says.
 fn parts(name: &str) -> Option<(&str, &str)> {
     let (file_name, birth) = name.rsplit_once('-')?;
-    let (process, number) = file_name.strip_prefix("owner-")?.split_once('-')?;
-    let is_of =
-        |part: &str, may: fn(&u8) -> bool| !part.is_empty() && part.bytes().all(|it| may(&it));
-    let is_number = |part| is_of(part, u8::is_ascii_digit);
-    let is_name = is_number(process) && is_number(number) && is_of(birth, u8::is_ascii_hexdigit);
+    let is_name = is_file_name(file_name) && is_of(birth, u8::is_ascii_hexdigit);
     is_name.then_some((file_name, birth))
+}
+
+fn is_file_name(name: &str) -> bool {
+    let parts = name.strip_prefix("owner-").and_then(|numbers| numbers.split_once('-'));
+    let is_number = |part| is_of(part, u8::is_ascii_digit);
+    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+fn is_of(part: &str, may: fn(&u8) -> bool) -> bool {
+    !part.is_empty() && part.bytes().all(|it| may(&it))
 }
 
 /// When and where the file was made, by the clock of the disk that it is on.
@@ -100,19 +117,41 @@ fn says(file: &File, birth: &str) -> bool {
     read.is_ok() && said == birth.as_bytes()
 }
 
-/// Removes the file of a program that has died. What cannot be removed is nobody's, either.
+/// Removes the files of programs that have died, for which nobody else may ever come. What cannot be removed is nobody's,
+/// either.
 #[cfg(unix)]
-fn remove_of_dead(path: &Path) {
-    if let Ok(file) = open(path, File::options().read(true))
-        && lock(&file)
-        && is_still(&file, path)
-    {
-        drop(fs::remove_file(path));
+fn remove_all_of_dead(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if let Some(name) = entry.file_name().to_str().filter(|name| is_file_name(name)) {
+            remove_of_dead(folder, name);
+        }
     }
 }
 
 #[cfg(not(unix))]
-fn remove_of_dead(_: &Path) {}
+fn remove_all_of_dead(_: &Path) {}
+
+/// Under the lock of the program, which no other one can have meanwhile; its own file goes last, so that the other one is never
+/// left alone.
+#[cfg(unix)]
+fn remove_of_dead(folder: &Path, name: &str) {
+    let path = folder.join(name);
+    let Ok(file) = open(&path, File::options().read(true)) else { return };
+    if lock(&file) && is_still(&file, &path) && remove_plain(&path_of(folder, name)).is_ok() {
+        drop(fs::remove_file(&path));
+    }
+}
+
+/// What is no plain file was laid there by somebody, who is told of it where it stands in the way.
+#[cfg(unix)]
+fn remove_plain(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(found) if !found.is_file() => Err(io::ErrorKind::InvalidInput.into()),
+        found => found.and_then(|_| fs::remove_file(path)),
+    }
+}
 
 /// Opens the plain file at `path`; nothing else that somebody may have laid there, and no file that a link leads to.
 #[cfg(unix)]
@@ -217,9 +256,10 @@ mod tests {
         let second = Owner::enter(folder.path()).unwrap();
         let name = first.name().to_owned();
         assert_ne!(file_name(&name), file_name(second.name()));
-        assert!(lives(folder.path(), &name) && lives(folder.path(), second.name()));
+        let lives = |name: &str| lives(folder.path(), name).unwrap();
+        assert!(lives(&name) && lives(second.name()));
         drop(first);
-        assert!(!lives(folder.path(), &name));
+        assert!(!lives(&name));
         let third = Owner::enter(folder.path()).unwrap();
         assert_eq!(file_name(third.name()), file_name(&name), "its file is free again");
     }
@@ -231,11 +271,12 @@ mod tests {
         let name = format!("owner-{}-0-1", std::process::id());
         let path = folder.path().join(file_name(&name).unwrap());
         fs::write(&path, "1").unwrap();
-        assert!(!lives(folder.path(), &name));
+        let lives = |name: &str| lives(folder.path(), name).unwrap();
+        assert!(!lives(&name));
         let owner = Owner::enter(folder.path()).unwrap();
         assert_eq!(file_name(owner.name()), file_name(&name));
         assert_ne!(owner.name(), name);
-        assert!(lives(folder.path(), owner.name()) && !lives(folder.path(), &name));
+        assert!(lives(owner.name()) && !lives(&name));
         assert_eq!(
             format!("{}-{}", file_name(&name).unwrap(), fs::read_to_string(path).unwrap()),
             owner.name()

@@ -318,7 +318,7 @@ fn renumber(left: &std::path::Path) {
     assert_eq!(database.execute(rename, [own]).unwrap(), 1);
 }
 
-/// What somebody laid where a killed program had its file is named, and in nobody's way once it is removed.
+/// What somebody laid where a killed program had a file is named, and in nobody's way once it is removed.
 #[cfg(unix)]
 #[test]
 fn what_stands_in_the_place_of_a_file_of_a_killed_program_is_named() {
@@ -332,22 +332,75 @@ fn what_stands_in_the_place_of_a_file_of_a_killed_program_is_named() {
         }),
     ];
     for (row, lay) in rows {
-        let place = tempfile::tempdir().unwrap();
-        let left = killed(&place);
-        renumber(&left);
-        let taken = left.join("owner-1-0.taken");
-        lay(&taken);
-        let store = LocalStore::open(&left).unwrap();
-        let refused = store.acquire(&name(), &claim(1)).unwrap_err();
-        let StoreError::File { path, source } = &refused else { panic!("{row}: {refused:?}") };
-        assert_eq!(*path, taken, "{row}");
-        assert_eq!(source.to_string(), "it is no plain file; remove it", "{row}");
-        match taken.symlink_metadata().unwrap().is_dir() {
-            true => fs::remove_dir(&taken).unwrap(),
-            false => fs::remove_file(&taken).unwrap(),
+        for file in ["owner-1-0", "owner-1-0.taken"] {
+            let place = tempfile::tempdir().unwrap();
+            let left = killed(&place);
+            renumber(&left);
+            let laid = left.join(file);
+            let _was_there = fs::remove_file(&laid);
+            lay(&laid);
+            let store = LocalStore::open(&left).unwrap();
+            let refused = store.acquire(&name(), &claim(1)).unwrap_err();
+            let StoreError::File { path, source } = &refused else { panic!("{row}: {refused:?}") };
+            assert_eq!(*path, laid, "{row}");
+            assert_eq!(source.to_string(), "it is no plain file; remove it", "{row}");
+            match laid.symlink_metadata().unwrap().is_dir() {
+                true => fs::remove_dir(&laid).unwrap(),
+                false => fs::remove_file(&laid).unwrap(),
+            }
+            assert_eq!(store.acquire(&name(), &claim(1)).unwrap().epoch(), 2, "{row} {file}");
         }
-        assert_eq!(store.acquire(&name(), &claim(1)).unwrap().epoch(), 2, "{row}");
     }
+}
+
+/// Nobody knows how to ask whether a program of another version lives, nor how to tell it that its thread is taken.
+#[test]
+fn a_holder_of_another_form_is_waited_for() {
+    for (holder, is_free) in [
+        ("", true),
+        ("owner-1-0-1", true),
+        ("owner-123-0", false),
+        ("owner-123-0-1-new", false),
+        ("x", false),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let store = LocalStore::open(place.path()).unwrap();
+        let _superseded = store.acquire(&name(), &claim(0)).unwrap();
+        let database = rusqlite::Connection::open(place.path().join("registry.db")).unwrap();
+        assert_eq!(database.execute("UPDATE lease SET holder = ?1", [holder]).unwrap(), 1);
+        let driver = store.driver(&name(), claim(999).now).unwrap();
+        assert_eq!(driver.is_none(), is_free, "{holder}");
+        match store.acquire(&name(), &claim(999)) {
+            Err(StoreError::Held { .. }) => {
+                assert!(!is_free, "{holder}");
+                assert_eq!(store.acquire(&name(), &claim(1_000)).unwrap().epoch(), 2, "{holder}");
+            }
+            taken => assert_eq!((taken.unwrap().epoch(), is_free), (2, true), "{holder}"),
+        }
+    }
+}
+
+/// Whoever opens the folder removes what killed programs left, and nothing else.
+#[cfg(unix)]
+#[test]
+fn files_of_killed_programs_go() {
+    let place = tempfile::tempdir().unwrap();
+    let alive = LocalStore::open(place.path()).unwrap();
+    let lease = alive.acquire(&name(), &claim(0)).unwrap();
+    let gone = ["owner-1-0", "owner-1-0.taken", "owner-1-1"];
+    let other =
+        ["owner-2-0.taken", "owner-3", "owner-3-0-1", "owner-3-0x", "owner--0", "transcript"];
+    for file in gone.iter().chain(&other) {
+        fs::write(place.path().join(file), "1").unwrap();
+    }
+    fs::create_dir(place.path().join("owner-4-0")).unwrap();
+    let _second = LocalStore::open(place.path()).unwrap();
+    let left = |file: &&&str| place.path().join(file).exists();
+    assert_eq!(gone.iter().find(left), None);
+    assert_eq!(other.iter().filter(left).count(), other.len());
+    assert!(place.path().join("owner-4-0").is_dir());
+    fs::create_dir(place.path().join(name().as_str())).unwrap();
+    alive.append(&lease, b"one\n").unwrap();
 }
 
 /// A thread that was stopped before anything was recorded can be read, gone on with and ended.
