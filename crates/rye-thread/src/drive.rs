@@ -31,7 +31,9 @@ use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
 pub use self::paid::settle_left;
-pub use self::pending::{DecidedApproval, decided_approval, pending_approval, spawned_children};
+pub use self::pending::{
+    DecidedApproval, decided_approval, pending_approval, pending_approval_seq, spawned_children,
+};
 use self::purse::Purse;
 pub use self::recover::ResumeError;
 use self::replay::Tape;

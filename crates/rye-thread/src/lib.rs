@@ -80,7 +80,7 @@ pub use self::contract::{
 pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, ReplayContext,
     Replayed, ResumeError, Resumed, decided_approval, drive, first_request, handed_over,
-    pending_approval, replay, resume, settle_left, spawned_children,
+    pending_approval, pending_approval_seq, replay, resume, settle_left, spawned_children,
 };
 pub use self::history::History;
 pub use self::hooks::{

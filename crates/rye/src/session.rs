@@ -60,6 +60,7 @@ use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
+pub(crate) use self::reopen::Waiting;
 pub use self::reopen::{Cancelled, ReopenError};
 pub use self::replay::divergence_diff;
 pub use self::request::{

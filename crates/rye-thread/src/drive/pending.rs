@@ -11,6 +11,17 @@ use crate::{ApprovalReason, ApprovalRequest, Decision, Moment};
 /// The call that waits for a decision, as the transcript holds it; `None` when none does.
 #[must_use]
 pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
+    request(pending(reading)?)
+}
+
+/// The place of the record that asks about the call that waits, which tells it from every other call of the thread: what a call
+/// is called, and says, may come again.
+#[must_use]
+pub fn pending_approval_seq(reading: &Reading) -> Option<u64> {
+    pending(reading).map(|record| record.seq)
+}
+
+fn pending(reading: &Reading) -> Option<&Record> {
     let decisive = [
         "approval_requested",
         "approval_decided",
@@ -19,7 +30,7 @@ pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
         "thread_error",
     ];
     let last = reading.records.iter().rev().find(|it| decisive.contains(&it.event.as_str()))?;
-    (last.event == "approval_requested").then(|| request(last)).flatten()
+    (last.event == "approval_requested").then_some(last)
 }
 
 /// What somebody said about the call that a thread waits with, where nothing has happened since.

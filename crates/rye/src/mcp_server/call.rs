@@ -79,7 +79,7 @@ impl Call<'_> {
             let mut running = self.runs.find(thread)?;
             running.cancel.cancel();
             let ended = running.end().await;
-            if ended.asks.is_none() {
+            if !ended.waits {
                 return Ok(ended.result);
             }
             self.runs.end_waiting(self.host, thread);

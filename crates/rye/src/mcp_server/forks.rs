@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, InputRequiredResult, ProgressNotificationParam};
 use rye_caps::Primary;
 use rye_resolve::ItemKind;
-use rye_thread::{ApprovalRequest, Decision};
+use rye_thread::Decision;
 
 use super::arguments::Waits;
 use super::asking::{Given, Way, answered, asking, decider, is_newer, way};
@@ -17,6 +17,7 @@ use super::request_state::call_identity;
 use super::results::undecided;
 use super::runs::{Ended, Running, Settled, Started};
 use crate::primary::{ExecuteRequest, PrimaryError};
+use crate::session::Waiting;
 
 /// What comes of a call that waits for approval.
 enum Next {
@@ -60,8 +61,8 @@ impl Call<'_> {
         let opened = opened.map_err(|error| refused(&error.to_string()))?;
         let found = self.runs.find(&opened.thread).ok();
         let asked = found.and_then(|running| Some((running.asks()?, running)));
-        let waits = asked.filter(|(request, _)| call_identity(request) == opened.call);
-        let Some((request, mut running)) = waits else {
+        let waits = asked.filter(|(waiting, _)| call_identity(waiting) == opened.call);
+        let Some((waiting, mut running)) = waits else {
             return Err(refused("the thread no longer waits with the call that was asked about"));
         };
         let result = running.end().await.result;
@@ -69,10 +70,10 @@ impl Call<'_> {
             match given
                 .decision()
                 .map_err(str::to_owned)
-                .and_then(|decision| self.settled(&running, &request, decision))
+                .and_then(|decision| self.settled(&running, &waiting, decision))
             {
                 Ok(started) => self.attended(started).await,
-                Err(why) => undecided(result, &running.thread, &request, &why).into(),
+                Err(why) => undecided(result, &running.thread, waiting.request(), &why).into(),
             },
         )
     }
@@ -84,17 +85,18 @@ impl Call<'_> {
         self.tell(told, format!("thread {}", started.0.thread)).await;
         loop {
             let ended = self.waited(&mut started, &mut told).await;
-            let Some(request) = ended.asks else { return ended.result.into() };
-            let next = match self.asked(&started.0, &request, &mut told).await {
+            let Some(waiting) = ended.asks else { return ended.result.into() };
+            let next = match self.asked(&started.0, &waiting, &mut told).await {
                 Next::Ask(result) => return result.into(),
                 Next::Nobody => return ended.result.into(),
                 Next::Left(why) => Err(why.to_owned()),
-                Next::Decided(decision) => self.settled(&started.0, &request, decision),
+                Next::Decided(decision) => self.settled(&started.0, &waiting, decision),
             };
             match next {
                 Ok(next) => started = next,
                 Err(why) => {
-                    return undecided(ended.result, &started.0.thread, &request, &why).into();
+                    return undecided(ended.result, &started.0.thread, waiting.request(), &why)
+                        .into();
                 }
             }
         }
@@ -116,22 +118,22 @@ impl Call<'_> {
     }
 
     /// Has somebody at the client decide, where the operator wants that and the client can ask.
-    async fn asked(&self, running: &Running, request: &ApprovalRequest, told: &mut u32) -> Next {
+    async fn asked(&self, running: &Running, waiting: &Waiting, told: &mut u32) -> Next {
         let Some((way, within)) = way(self.host.approvals, &self.context) else {
             return Next::Nobody;
         };
-        let question = match question(&running.thread, &running.directive, request) {
+        let question = match question(&running.thread, waiting) {
             Ok(question) => question,
             Err(why) => return Next::Left(why),
         };
         *told += 1;
-        self.tell(*told, format!("asks whether {} may be called", request.item_id)).await;
+        self.tell(*told, format!("asks whether {} may be called", waiting.request().item_id)).await;
         match way {
             Way::Request => answered(&self.context, question, within)
                 .await
                 .map_or_else(Next::Left, Next::Decided),
             Way::Result => {
-                let (call, now) = (call_identity(request), self.host.clock.now());
+                let (call, now) = (call_identity(waiting), self.host.clock.now());
                 let subject = (&running.thread, call.as_str());
                 let state = self.states.seal(&self.digest, subject, now, within);
                 state.map_or_else(Next::Left, |state| Next::Ask(asking(question, state)))
@@ -147,11 +149,11 @@ impl Call<'_> {
     fn settled(
         &self,
         running: &Running,
-        request: &ApprovalRequest,
+        waiting: &Waiting,
         decision: Decision,
     ) -> Result<Started, String> {
-        let (request, by) = (request.clone(), decider(&self.context));
-        let settled = Settled { request, decision, by };
+        let (waiting, by) = (waiting.clone(), decider(&self.context));
+        let settled = Settled { waiting, decision, by };
         self.runs.go_on(self.host, &running.thread, settled).map_err(|error| error.to_string())
     }
 

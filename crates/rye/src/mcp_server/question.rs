@@ -4,16 +4,25 @@ use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
     EnumSchema,
 };
-use rye_resolve::ItemId;
 use rye_thread::{ApprovalReason, ApprovalRequest, Decision, ThreadId};
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::hidden::hidden_characters;
 use crate::primary::Operation;
+use crate::session::Waiting;
 
 /// The longest text of arguments that somebody is asked to look at, in characters: who approves has to have seen all of it.
 const LONGEST_ARGUMENTS: usize = 4_000;
+
+/// As many lines of them: what is far below is not looked at.
+const MOST_LINES: usize = 60;
+
+/// As far to the right a line of them may begin.
+const DEEPEST: usize = 40;
+
+/// As many spaces may stand in a row, before they are spelled: what is behind many of them is not looked at.
+const MOST_SPACES: usize = 8;
 
 /// The question whether a call may run. It is in the words of the record, with nothing left out; what a model wrote stands at
 /// its end, so that none of it can pass for the words of the server.
@@ -21,27 +30,31 @@ const LONGEST_ARGUMENTS: usize = 4_000;
 /// # Errors
 ///
 /// With the reason, when it is not for people at clients, or more than they can be expected to look at.
-pub(super) fn question(
-    root: &ThreadId,
-    directive: &ItemId,
-    request: &ApprovalRequest,
-) -> Result<ElicitRequest, &'static str> {
-    if request.item_id == Operation::Sign.name() {
+pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitRequest, &'static str> {
+    let ApprovalRequest { thread, item_id, sha256, reason, arguments, .. } = waiting.request();
+    if *item_id == Operation::Sign.name() {
         // The text to sign is not among the arguments, and the key lends more than one call.
         return Err("what is signed with the operator's key is for the operator to look at");
     }
-    let arguments = shown(&request.arguments)?;
-    let ApprovalRequest { thread, item_id, sha256, reason, .. } = request;
-    let below = if thread == root { String::new() } else { format!(" below thread `{root}`") };
+    let arguments = block(&shown(arguments)?);
+    let place = match waiting.is_below() {
+        _ if thread == root => String::new(),
+        true => format!(" below thread {},", code(root.as_str())),
+        false => format!(", which goes on with thread {},", code(root.as_str())),
+    };
     let why = match reason {
         ApprovalReason::Interrupted => " It began before and may have happened.",
-        ApprovalReason::Escalated => " A hook wants somebody to decide.",
+        // What an approval does there depends on the hook's event: it may raise a limit.
+        ApprovalReason::Escalated => {
+            return Err("what a hook asks is for the operator to look at");
+        }
         ApprovalReason::Configured => "",
         _ => return Err("why the call waits cannot be told to a client"),
     };
-    let item = spelled(item_id).replace('\n', "\\n");
+    let (item, thread, directive) =
+        (code(item_id), code(thread.as_str()), code(waiting.directive()));
     let message = format!(
-        "Rye: may `{item}` be called, once, in thread `{thread}`{below} of directive `{directive}`?{why} The decision is recorded \
+        "Rye: may {item} be called, once, in thread {thread}{place} of directive {directive}?{why} The decision is recorded \
          with the SHA-256 of the arguments, {sha256}. All that follows are the arguments, as the record has them:\n\n{arguments}"
     );
     let requested_schema = schema();
@@ -52,10 +65,51 @@ pub(super) fn question(
 /// Arguments as a person reads them, whole or not at all.
 fn shown(arguments: &Value) -> Result<String, &'static str> {
     let text = spelled(&format!("{arguments:#}"));
-    if text.chars().count() > LONGEST_ARGUMENTS {
+    let lines: Vec<(&str, String)> = text.lines().map(indented).collect();
+    let is_deep = lines.iter().any(|(indent, _)| DEEPEST < indent.len());
+    let text = lines.iter().map(|(indent, rest)| format!("{indent}{rest}"));
+    let text = text.collect::<Vec<_>>().join("\n");
+    if MOST_LINES < lines.len() || is_deep || LONGEST_ARGUMENTS < text.chars().count() {
         return Err("the arguments are too long to be looked at in a client");
     }
     Ok(text)
+}
+
+/// The indentation of a line of JSON, and what follows, with long runs of spaces spelled: these are in strings alone.
+fn indented(line: &str) -> (&str, String) {
+    let rest = line.trim_start_matches(' ');
+    let (indent, _) = line.split_at(line.len() - rest.len());
+    let mut shown = String::with_capacity(rest.len());
+    let mut run = 0;
+    // No line of JSON ends in a space.
+    for c in rest.chars() {
+        if c == ' ' {
+            run += 1;
+            continue;
+        }
+        shown += &if MOST_SPACES < run { "\\u0020" } else { " " }.repeat(run);
+        shown.push(c);
+        run = 0;
+    }
+    (indent, shown)
+}
+
+/// A text as code, in whatever way a client shows texts: nothing in it ends the code.
+fn code(text: &str) -> String {
+    let text = spelled(text).replace('\n', "\\n");
+    let ticks = "`".repeat(longest_ticks(&text) + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+/// The same for several lines.
+fn block(text: &str) -> String {
+    let fence = "`".repeat(3.max(longest_ticks(text) + 1));
+    format!("{fence}json\n{text}\n{fence}")
+}
+
+fn longest_ticks(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
 /// What the answer to a question is called.
@@ -107,12 +161,14 @@ pub(super) fn decided_by(answer: Option<&Value>) -> Result<Decision, &'static st
 
 const MALFORMED: &str = "the client's answer is none to the question";
 
-/// A text of JSON with what a person would not see, or see in another place, as the escapes that JSON has for it.
+/// A text of JSON with what a person would not see, or see in another place, as the escapes that JSON has for it: also blanks
+/// other than spaces, and what begins a tag or a comment where a client shows texts as HTML.
 fn spelled(text: &str) -> String {
     let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        if hidden.next_if_eq(&(at, c)).is_some() || c == '\r' {
+        let is_hidden = hidden.next_if_eq(&(at, c)).is_some();
+        if is_hidden || is_blank(c) || text.get(at..).is_some_and(begins_tag) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 shown += &format!("\\u{unit:04x}");
@@ -122,6 +178,15 @@ fn spelled(text: &str) -> String {
         }
     }
     shown
+}
+
+fn is_blank(c: char) -> bool {
+    c == '\u{2800}' || c.is_whitespace() && !matches!(c, ' ' | '\n')
+}
+
+fn begins_tag(text: &str) -> bool {
+    let next = text.strip_prefix('<').and_then(|rest| rest.chars().next());
+    next.is_some_and(|c| c.is_ascii_alphabetic() || "!/?".contains(c))
 }
 
 #[cfg(test)]

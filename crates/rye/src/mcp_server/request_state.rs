@@ -12,6 +12,8 @@ use rye_thread::{ApprovalRequest, Moment, ThreadId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::session::Waiting;
+
 /// The questions of one process that nobody has answered yet.
 #[derive(Debug, Default)]
 pub(super) struct RequestStates {
@@ -155,10 +157,12 @@ impl RequestStates {
     }
 }
 
-/// Tells a call from every other one: thread, the provider's id, tool, arguments and why it waits.
-pub(super) fn call_identity(call: &ApprovalRequest) -> String {
-    let ApprovalRequest { thread, call_id, item_id, sha256, reason, .. } = call;
-    let value = json!([thread.as_str(), call_id, item_id, sha256, reason.as_str()]);
+/// Tells a call from every other one: the thread, the place of the record that asks about it, the provider's id, tool, arguments
+/// and why it waits.
+pub(super) fn call_identity(waiting: &Waiting) -> String {
+    let ApprovalRequest { thread, call_id, item_id, sha256, reason, .. } = waiting.request();
+    let place = (thread.as_str(), waiting.seq());
+    let value = json!([place, call_id, item_id, sha256, reason.as_str()]);
     Digest::of(value.to_string().as_bytes()).to_string()
 }
 

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use rye_resolve::ItemId;
-use rye_thread::{ApprovalRequest, Cancel, Decider, Decision, ThreadId};
+use rye_thread::{Cancel, Decider, Decision, ThreadId};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-use super::host::ServerHost;
+use super::host::{Approvals, ServerHost};
 use super::progress::Lines;
 use super::results::{answer, broken, failed, told};
 use crate::primary::{ExecuteRequest, PrimaryError};
-use crate::session::{Host, ReopenError, RunReport, RunRequest};
+use crate::session::{Host, ReopenError, RunReport, RunRequest, Waiting};
 
 /// The threads of one server, which all of its clients share.
 #[derive(Debug, Default)]
@@ -36,8 +36,10 @@ pub(super) struct Running {
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) result: CallToolResult,
-    /// The call that it waits with.
-    pub(super) asks: Option<ApprovalRequest>,
+    /// Whether it waits with a call.
+    pub(super) waits: bool,
+    /// That call, where somebody at a client may be asked about it.
+    pub(super) asks: Option<Waiting>,
 }
 
 /// What is done with a thread.
@@ -50,7 +52,7 @@ enum Work {
 
 /// A call that somebody decided on.
 pub(super) struct Settled {
-    pub(super) request: ApprovalRequest,
+    pub(super) waiting: Waiting,
     pub(super) decision: Decision,
     pub(super) by: Decider,
 }
@@ -86,7 +88,7 @@ impl Runs {
     ) -> Result<Started, PrimaryError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let known = threads.get(thread).cloned();
-        let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.request));
+        let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.waiting));
         // Who ended it meanwhile, and a server that stops, have the last word.
         let Some(running) = waits.filter(|it| !it.cancel.is_cancelled()) else {
             return Err(PrimaryError::usage(format!(
@@ -101,7 +103,7 @@ impl Runs {
     /// Ends a thread if it waits with a call; what comes of that is what came of the thread from then on.
     pub(super) fn end_waiting(&self, host: &Arc<ServerHost>, thread: &ThreadId) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = threads.get(thread).filter(|it| it.asks().is_some()).cloned();
+        let waits = threads.get(thread).filter(|it| it.waits()).cloned();
         if let Some(running) = waits {
             // Nobody is told how that goes, because it is over at once.
             let (_running, _lines) =
@@ -182,8 +184,12 @@ impl Running {
         ended.ok().and_then(|it| it.clone()).unwrap_or_else(Ended::broken)
     }
 
-    /// The call that it waits with, where it has come to stand.
-    pub(super) fn asks(&self) -> Option<ApprovalRequest> {
+    fn waits(&self) -> bool {
+        self.ended.borrow().as_ref().is_some_and(|ended| ended.waits)
+    }
+
+    /// The call that somebody at a client may be asked about, where it has come to stand.
+    pub(super) fn asks(&self) -> Option<Waiting> {
         self.ended.borrow().as_ref().and_then(|ended| ended.asks.clone())
     }
 
@@ -198,8 +204,12 @@ impl Running {
 }
 
 impl Ended {
+    fn over(result: CallToolResult) -> Self {
+        Self { result, waits: false, asks: None }
+    }
+
     fn broken() -> Self {
-        Self { result: broken(), asks: None }
+        Self::over(broken())
     }
 }
 
@@ -223,7 +233,7 @@ async fn driven(
                 _ => "error",
             }
             .into();
-            Ended { result: CallToolResult::structured_error(value), asks: None }
+            Ended::over(CallToolResult::structured_error(value))
         }
     }
 }
@@ -254,15 +264,18 @@ async fn done(
             rye.run(wish, around).await?
         }
         Work::GoOn(settled) => {
-            rye.decide_on(&settled.request, (settled.decision, &settled.by), &around)?;
+            rye.decide_on(&settled.waiting, (settled.decision, &settled.by), &around)?;
             rye.resume(&thread, around).await?
         }
         Work::End => {
             let cancelled = rye.cancel(&thread, &around)?;
-            return Ok(Ended { result: answer(cancelled.to_json(&thread)), asks: None });
+            return Ok(Ended::over(answer(cancelled.to_json(&thread))));
         }
     };
-    Ok(Ended { result: reported(&report), asks: report.outcome.asked })
+    let asked = report.outcome.asked.as_ref();
+    let asks = asked.filter(|_| host.approvals != Approvals::Operator);
+    let asks = asks.and_then(|request| rye.waiting(request));
+    Ok(Ended { result: reported(&report), waits: asked.is_some(), asks })
 }
 
 /// What `rye run --json --quiet` prints; an end in failure is an error to the client.

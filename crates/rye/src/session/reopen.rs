@@ -5,6 +5,7 @@ mod changes;
 mod ending;
 mod error;
 mod reopened;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,13 +14,12 @@ use std::sync::Arc;
 use rye_sign::SigningKey;
 use rye_thread::budget::Ledger as _;
 use rye_thread::transcript::Reading;
-use rye_thread::{
-    ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary, pending_approval,
-};
+use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary};
 use serde_json::Map;
 
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
+pub(crate) use self::waiting::Waiting;
 use super::begin::Begun;
 use super::facts::TOKEN;
 use super::going_on::Latest;
@@ -199,17 +199,17 @@ impl Rye {
     /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
     pub(crate) fn decide_on(
         &self,
-        request: &ApprovalRequest,
+        waiting: &Waiting,
         said: (Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        self.decided(&request.thread, Some(request), said, host)
+        self.decided(&waiting.request().thread, Some(waiting), said, host)
     }
 
     fn decided(
         &self,
         thread: &ThreadId,
-        expected: Option<&ApprovalRequest>,
+        expected: Option<&Waiting>,
         (decision, by): (Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
@@ -227,16 +227,17 @@ impl Rye {
                 false => ReopenError::AskedBelow { thread, below },
             });
         }
+        let record = reopened.record.clone();
         let (journal, reading) = reopened.journal(&store, now)?;
         // Somebody else may have decided since it was read.
-        let Some(request) = pending_approval(&reading) else {
+        let Some(waiting) = Waiting::read(&record, &reading) else {
             return Err(ReopenError::NothingAsked { thread: thread.clone(), state });
         };
-        if expected.is_some_and(|expected| *expected != request) {
+        if expected.is_some_and(|expected| *expected != waiting) {
             return Err(ReopenError::AnotherCall { thread: thread.clone() });
         }
-        journal.decide(&request, decision, by, now)?;
-        Ok(request)
+        journal.decide(waiting.request(), decision, by, now)?;
+        Ok(waiting.into_request())
     }
 }
 

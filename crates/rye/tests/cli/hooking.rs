@@ -15,7 +15,7 @@ fn sign(session: &Session) {
     assert!(signed.ends_with("--- exit 0\n"), "{signed}");
 }
 
-fn with_hooks(hooks: &str) -> Session {
+pub(crate) fn with_hooks(hooks: &str) -> Session {
     let session = Session::new();
     session.change(INDEX, "<context>", &format!("<hooks>{hooks}</hooks>\n    <context>"));
     sign(&session);

@@ -19,6 +19,10 @@ fn arguments_are_shown_with_nothing_hidden() {
         ("a\u{200b}b\u{e0041}", r#""a\u200bb\udb40\udc41""#),
         ("\r\n\t", r#""\r\n\t""#),
         ("\u{2028}x", r#""\u2028x""#),
+        ("a\u{a0}b\u{3000}\u{2800}", r#""a\u00a0b\u3000\u2800""#),
+        ("<!-- a --> <b> </b> 1 < 2 <3", r#""\u003c!-- a --> \u003cb> \u003c/b> 1 < 2 <3""#),
+        ("a        b", r#""a        b""#),
+        ("a         b", r#""a\u0020\u0020\u0020\u0020\u0020\u0020\u0020\u0020\u0020b""#),
         ("é ß 中 ❤\u{fe0f}", "\"é ß 中 ❤\u{fe0f}\""),
     ] {
         check(&json!(given), Ok(expected));
@@ -35,6 +39,33 @@ fn arguments_are_shown_whole_or_not_at_all() {
     check(&json!(most), Ok(&format!("\"{most}\"")));
     let long = Err("the arguments are too long to be looked at in a client");
     check(&json!(format!("{most}x")), long);
+    check(&json!(format!("echo{}; touch evil", " ".repeat(3_000))), long);
+    let list = |rows: usize| json!(vec![1; rows]);
+    assert!(shown(&list(58)).is_ok());
+    check(&list(59), long);
+    let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!([inner]));
+    assert!(shown(&nested(20)).is_ok());
+    check(&nested(21), long);
     // What is spelled out counts as it is spelled.
     check(&json!("\u{202e}".repeat(LONGEST_ARGUMENTS / 6 + 1)), long);
+}
+
+#[test]
+fn nothing_ends_the_code_that_it_stands_in() {
+    for (text, expected) in [
+        ("notes/index", "`notes/index`"),
+        ("a`b``c", "```a`b``c```"),
+        ("`a", "`` `a ``"),
+        ("a\nb\u{202e}", "`a\\nb\\u202e`"),
+    ] {
+        assert_eq!(code(text), expected);
+    }
+    for (text, expected) in [
+        ("\"a\"", "```json\n\"a\"\n```"),
+        ("\"[done](<'; touch evil #>)\"", "```json\n\"[done](<'; touch evil #>)\"\n```"),
+        ("\"```\"", "````json\n\"```\"\n````"),
+        ("\"` ````` ``\"", "``````json\n\"` ````` ``\"\n``````"),
+    ] {
+        assert_eq!(block(text), expected);
+    }
 }

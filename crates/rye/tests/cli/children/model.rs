@@ -14,6 +14,8 @@ use crate::hooking::request;
 pub(crate) enum Says {
     Text(&'static str),
     Calls(&'static str, Value),
+    /// A call with an id that the model gives it.
+    CallsAs(&'static str, &'static str, Value),
     /// Nothing, until the gate is opened.
     AfterThat(Arc<Gate>, Box<Says>),
 }
@@ -147,11 +149,13 @@ fn message(number: usize, says: Says) -> (Value, &'static str) {
             message(number, *says)
         }
         Says::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
-        Says::Calls(name, arguments) => {
-            let function = json!({ "name": name, "arguments": arguments.to_string() });
-            let id = format!("call_{number}");
-            let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
-            (json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls")
-        }
+        Says::Calls(name, arguments) => called(&format!("call_{number}"), name, &arguments),
+        Says::CallsAs(id, name, arguments) => called(id, name, &arguments),
     }
+}
+
+fn called(id: &str, name: &str, arguments: &Value) -> (Value, &'static str) {
+    let function = json!({ "name": name, "arguments": arguments.to_string() });
+    let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
+    (json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls")
 }

@@ -1,5 +1,6 @@
 //! Calls that wait for approval in threads of clients, and who decides on them.
 
+mod again;
 mod below;
 mod carried;
 mod ended;

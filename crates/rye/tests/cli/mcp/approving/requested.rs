@@ -11,6 +11,7 @@ use super::{
     BY_CLIENT, FIRST, accepted, arguments, asking, asking_twice, call, decisions, form,
     is_the_question, server, waits,
 };
+use crate::hooking::with_hooks;
 use crate::session::Session;
 
 async fn begun(session: &Session, approvals: Approvals, capabilities: Value) -> Wire {
@@ -174,6 +175,22 @@ async fn nobody_is_asked_about_signatures() {
         let told = &result["structuredContent"];
         assert_eq!(told["waits_for"]["item_id"], "rye_sign", "{result}");
         let why = "what is signed with the operator's key is for the operator to look at; ";
+        assert!(told["undecided"].as_str().unwrap().starts_with(why), "{result}");
+        assert_eq!(wire.notifications, Vec::<Value>::new());
+    }
+}
+
+/// What is approved there may be that the thread goes beyond its limits, which no client changes.
+#[tokio::test]
+async fn nobody_is_asked_what_a_hook_asks() {
+    let hook = r#"<hook id="look" event="directive_return" effect="escalate"><when>outputs.count gt 1</when></hook>"#;
+    for era in [Era::Initialize, Era::Inline] {
+        let session = with_hooks(hook);
+        let mut wire = Wire::able(server(&session, BY_CLIENT), era, form()).await;
+        let result = wire.call("rye_execute", arguments()).await;
+        let told = &result["structuredContent"];
+        assert_eq!(told["waits_for"]["reason"], "escalated", "{result}");
+        let why = "what a hook asks is for the operator to look at; ";
         assert!(told["undecided"].as_str().unwrap().starts_with(why), "{result}");
         assert_eq!(wire.notifications, Vec::<Value>::new());
     }

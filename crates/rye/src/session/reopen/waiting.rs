@@ -1,0 +1,59 @@
+//! The very call that a thread waits with.
+
+use rye_thread::transcript::Reading;
+use rye_thread::{ApprovalRequest, ThreadRecord, pending_approval, pending_approval_seq};
+
+use crate::Rye;
+
+/// A call that waits for a decision, and where the record asks about it.
+///
+/// What the call says does not tell it from another one: providers give the same id again, and models call the same tool with
+/// the same arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Waiting {
+    request: ApprovalRequest,
+    seq: u64,
+    /// What its thread follows.
+    directive: String,
+    /// Whether another thread started its thread.
+    is_below: bool,
+}
+
+impl Waiting {
+    /// The call with which a thread waits by its record.
+    pub(super) fn read(record: &ThreadRecord, reading: &Reading) -> Option<Self> {
+        let (request, seq) = (pending_approval(reading)?, pending_approval_seq(reading)?);
+        let (directive, is_below) = (record.directive.clone(), record.parent.is_some());
+        Some(Self { request, seq, directive, is_below })
+    }
+
+    pub(crate) fn request(&self) -> &ApprovalRequest {
+        &self.request
+    }
+
+    /// The place of the record that asks about it.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub(crate) fn directive(&self) -> &str {
+        &self.directive
+    }
+
+    pub(crate) fn is_below(&self) -> bool {
+        self.is_below
+    }
+
+    pub(super) fn into_request(self) -> ApprovalRequest {
+        self.request
+    }
+}
+
+impl Rye {
+    /// The call as its thread's record asks about it; `None` where the thread does not wait with such a call by now.
+    pub(crate) fn waiting(&self, request: &ApprovalRequest) -> Option<Waiting> {
+        let reading = self.found(&self.threads()?, &request.thread).ok()?.reading;
+        let waiting = Waiting::read(&reading.record, &reading.transcript);
+        waiting.filter(|waiting| waiting.request == *request)
+    }
+}
