@@ -38,12 +38,13 @@ impl Pattern {
 
     /// The pieces of the text to take out, in order; what overlaps is one.
     pub(super) fn ranges(&self, text: &[u8]) -> Vec<Range<usize>> {
-        let (mut starts, mut ranges) = (self.starts(text), Vec::new());
+        let mut text = Spelled::new(text);
+        let (mut starts, mut ranges) = (self.starts(&mut text), Vec::new());
         while let Some(start) = starts.pop() {
-            let mut range = start..self.end(text, start);
+            let mut range = start..self.end(&mut text, start);
             // Of those that begin within it, the last reaches farthest; to ask each would take too long where a secret repeats itself.
             while let Some(inner) = last_before(range.end, &mut starts) {
-                range.end = range.end.max(self.end(text, inner));
+                range.end = range.end.max(self.end(&mut text, inner));
             }
             ranges.push(range);
         }
@@ -54,16 +55,17 @@ impl Pattern {
     ///
     /// For each place, a bit says whether the text reads on from there as a form does from a certain byte to its end. It follows
     /// from the bits of the places behind, of which none is farther than a spelling is long.
-    fn starts(&self, text: &[u8]) -> Vec<usize> {
+    fn starts(&self, text: &mut Spelled<'_>) -> Vec<usize> {
         let words = self.first.len();
         let mut ring = Zeroizing::new(vec![0_u64; words * RING]);
         let mut row = Zeroizing::new(vec![0_u64; words]);
         let (mut starts, mut readings) = (Vec::new(), Vec::new());
-        for at in (0..text.len()).rev() {
+        for at in (0..text.length()).rev() {
             row.fill(0);
-            Spelled(text).readings(at, &mut readings);
+            text.readings(at, &mut readings);
             for (byte, end) in &readings {
-                let behind = if *end == text.len() { &[] } else { part(&ring, end % RING, words) };
+                let behind =
+                    if *end == text.length() { &[] } else { part(&ring, end % RING, words) };
                 self.add(&mut row, *byte, behind);
             }
             let begins = row.iter().zip(&self.first).any(|(row, first)| row & first != 0);
@@ -91,7 +93,7 @@ impl Pattern {
     }
 
     /// The farthest end of a form that begins there.
-    fn end(&self, text: &[u8], start: usize) -> usize {
+    fn end(&self, text: &mut Spelled<'_>, start: usize) -> usize {
         let ends = self.forms.iter().filter_map(|form| end(form, text, start));
         ends.max().unwrap_or(start)
     }
@@ -119,11 +121,11 @@ fn part(rows: &[u64], row: usize, words: usize) -> &[u64] {
     rows.get(row * words..(row + 1) * words).unwrap_or_default()
 }
 
-fn end(form: &Form, text: &[u8], start: usize) -> Option<usize> {
+fn end(form: &Form, text: &mut Spelled<'_>, start: usize) -> Option<usize> {
     let (mut here, mut next, mut readings) = (vec![start], Vec::new(), Vec::new());
     for class in form.iter() {
         for at in here.drain(..) {
-            Spelled(text).readings(at, &mut readings);
+            text.readings(at, &mut readings);
             let fitting = readings.iter().filter(|(byte, _)| class.has(*byte));
             next.extend(fitting.map(|(_, end)| *end));
         }

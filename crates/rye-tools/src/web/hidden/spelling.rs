@@ -1,197 +1,188 @@
 //! One character in each of the ways in which JSON, addresses and HTML spell it, and programs that write within programs.
 
+use self::digits::Digits;
+use self::names::Begun;
+
+mod digits;
+mod names;
+
 /// How many spellings may be around each other, as of a character of an address within HTML within JSON.
-const LAYERS: u8 = 3;
+const LAYERS: usize = 3;
 
 /// The longest spelling of one character, in bytes: six times six times six is what three layers of `&#x2b;` take.
 pub(super) const LONGEST: usize = 256;
 
-/// What takes a byte and the place behind its spelling.
-type Each<'a> = &'a mut dyn FnMut(u8, usize);
+/// Of so many places what they may mean is kept: a power of two, and more than one reading looks ahead, which is a spelling for
+/// each layer but the first.
+const WINDOW: usize = LONGEST * 4;
+
+/// A byte that a text may mean at a place, and the place behind its spelling.
+pub(super) type Reading = (u8, usize);
 
 /// A text that may have things spelled.
-#[derive(Clone, Copy)]
-pub(super) struct Spelled<'a>(pub(super) &'a [u8]);
+pub(super) struct Spelled<'a> {
+    text: &'a [u8],
+    /// What was read in each layer, because a text can be read to the same end in very many ways: each is gone once.
+    known: [Vec<Known>; LAYERS],
+    #[cfg(test)]
+    pub(super) asked: usize,
+}
 
-impl Spelled<'_> {
-    /// Puts each byte that the text may mean at a place, and the place behind it, once; first the byte that is there.
-    pub(super) fn readings(self, at: usize, found: &mut Vec<(u8, usize)>) {
-        found.clear();
-        self.read(at, LAYERS, &mut |byte, end| {
-            if end - at <= LONGEST && !found.contains(&(byte, end)) {
-                found.push((byte, end));
-            }
-        });
+#[derive(Debug, Clone, Default)]
+struct Known {
+    at: Option<usize>,
+    readings: Vec<Reading>,
+}
+
+impl<'a> Spelled<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            known: Default::default(),
+            #[cfg(test)]
+            asked: 0,
+        }
     }
 
-    fn read(self, at: usize, layers: u8, each: Each<'_>) {
-        let Some(&byte) = self.0.get(at) else { return };
+    pub(super) const fn length(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Puts each byte that the text may mean at a place, and the place behind it, once.
+    pub(super) fn readings(&mut self, at: usize, found: &mut Vec<Reading>) {
+        found.clear();
+        self.each(at, LAYERS, |reading| found.push(reading));
+    }
+
+    fn each(&mut self, at: usize, layers: usize, mut each: impl FnMut(Reading)) {
+        let Some(&byte) = self.text.get(at) else { return };
         let Some(within) = layers.checked_sub(1).filter(|_| begins(byte)) else {
-            return each(byte, at + 1);
+            return each((byte, at + 1));
         };
-        self.read(at, within, &mut |first, next| {
-            each(first, next);
-            match first {
-                b'\\' => self.escape(next, within, each),
-                b'%' => self.digits(next, within, Digits::hex(2), each),
-                b'&' => self.entity(next, within, each),
-                b'+' => each(b' ', next),
-                _ => {}
-            }
-        });
+        if let Some(known) = self.known(at, within) {
+            return known.readings.iter().copied().for_each(each);
+        }
+        let readings = self.read(at, within);
+        readings.iter().copied().for_each(each);
+        self.keep(within, Known { at: Some(at), readings });
+    }
+
+    fn known(&self, at: usize, layer: usize) -> Option<&Known> {
+        let known = self.known.get(layer)?.get(at % WINDOW)?;
+        Some(known).filter(|known| known.at == Some(at))
+    }
+
+    fn keep(&mut self, layer: usize, read: Known) {
+        let Some((kept, at)) = self.known.get_mut(layer).zip(read.at) else { return };
+        if kept.is_empty() {
+            kept.resize(self.text.len().min(WINDOW), Known::default());
+        }
+        if let Some(known) = kept.get_mut(at % WINDOW) {
+            *known = read;
+        }
+    }
+
+    /// What a spelling around those of so many layers within may mean.
+    fn read(&mut self, at: usize, within: usize) -> Vec<Reading> {
+        let mut reader = Reader { text: self, within, limit: at + LONGEST, found: Vec::new() };
+        let here = reader.step(&[((), at)], |(), byte| Some(byte));
+        reader.escaped(&behind(&here, |byte| byte == b'\\'));
+        reader.numbers(&behind(&here, |byte| byte == b'%'), Digits::hex(2));
+        reader.entities(&behind(&here, |byte| byte == b'&'));
+        let spaces = behind(&here, |byte| byte == b'+');
+        reader.found.extend(spaces.iter().map(|((), end)| (b' ', *end)));
+        let mut found = reader.found;
+        found.extend(here);
+        sorted(found)
+    }
+}
+
+/// One layer of a text, as it reads up to some place.
+struct Reader<'r, 'a> {
+    text: &'r mut Spelled<'a>,
+    within: usize,
+    limit: usize,
+    found: Vec<Reading>,
+}
+
+impl Reader<'_, '_> {
+    /// What becomes of each state with the bytes that the text may mean at its place.
+    fn step<S: Copy, T: Ord>(
+        &mut self,
+        states: &[(S, usize)],
+        with: impl Fn(S, u8) -> Option<T>,
+    ) -> Vec<(T, usize)> {
+        let (mut next, limit) = (Vec::new(), self.limit);
+        for (state, at) in states {
+            #[cfg(test)]
+            let mut asked = 0;
+            self.text.each(*at, self.within, |(byte, end)| {
+                #[cfg(test)]
+                (asked += 1);
+                next.extend(with(*state, byte).filter(|_| end <= limit).map(|state| (state, end)));
+            });
+            #[cfg(test)]
+            (self.text.asked += asked);
+        }
+        sorted(next)
     }
 
     /// What stands behind a backslash.
-    fn escape(self, at: usize, layers: u8, each: Each<'_>) {
-        self.read(at, layers, &mut |kind, next| match kind {
-            b'u' => {
-                self.digits(next, layers, Digits::hex(4), each);
-                self.after(next, layers, b'{', &mut |open| {
-                    self.digits(open, layers, Digits::up_to(16, 6, b'}'), each);
-                });
-            }
-            b'x' => self.digits(next, layers, Digits::hex(2), each),
-            kind if kind.is_ascii_punctuation() => each(kind, next),
-            _ => {}
-        });
+    fn escaped(&mut self, at: &[((), usize)]) {
+        let kinds = self.step(at, |(), byte| Some(byte));
+        let long = behind(&kinds, |kind| kind == b'u');
+        self.numbers(&long, Digits::hex(4));
+        let open = self.step(&long, |(), byte| (byte == b'{').then_some(()));
+        self.numbers(&open, Digits::up_to(16, 6, b'}'));
+        self.numbers(&behind(&kinds, |kind| kind == b'x'), Digits::hex(2));
+        self.found.extend(kinds.iter().filter(|(kind, _)| kind.is_ascii_punctuation()));
     }
 
     /// What stands behind an ampersand; the semicolon may be missing, as browsers allow of many.
-    fn entity(self, at: usize, layers: u8, each: Each<'_>) {
-        self.read(at, layers, &mut |first, next| match first {
-            b'#' => {
-                self.digits(next, layers, Digits::up_to(10, 8, b';'), each);
-                self.read(next, layers, &mut |x, behind| {
-                    if matches!(x, b'x' | b'X') {
-                        self.digits(behind, layers, Digits::up_to(16, 7, b';'), each);
-                    }
-                });
-            }
-            first if first.is_ascii_alphabetic() => {
-                self.named(next, layers, &mut vec![first], each);
-            }
-            _ => {}
-        });
+    fn entities(&mut self, at: &[((), usize)]) {
+        let number = self.step(at, |(), byte| (byte == b'#').then_some(()));
+        self.numbers(&number, Digits::up_to(10, 8, b';'));
+        let hex = self.step(&number, |(), byte| matches!(byte, b'x' | b'X').then_some(()));
+        self.numbers(&hex, Digits::up_to(16, 7, b';'));
+        let begun = at.iter().map(|((), at)| (Begun::default(), *at)).collect();
+        self.spelled(begun, Begun::with, Begun::meant, |_, byte| byte == b';');
     }
 
-    fn named(self, at: usize, layers: u8, name: &mut Vec<u8>, each: Each<'_>) {
-        if let Some(byte) = meant(name) {
-            each(byte, at);
-            self.after(at, layers, b';', &mut |end| each(byte, end));
-        }
-        if name.len() == LONGEST_NAME {
-            return;
-        }
-        self.read(at, layers, &mut |letter, next| {
-            if letter.is_ascii_alphabetic() {
-                name.push(letter);
-                self.named(next, layers, name, each);
-                name.pop();
-            }
-        });
+    fn numbers(&mut self, at: &[((), usize)], digits: Digits) {
+        let begun = at.iter().map(|((), at)| (digits, *at)).collect();
+        self.spelled(begun, Digits::with, Digits::meant, Digits::closes);
     }
 
-    /// A number of digits; what they mean is one byte or nothing.
-    fn digits(self, at: usize, layers: u8, digits: Digits, each: Each<'_>) {
-        if let (true, Ok(byte)) = (digits.may_end(), u8::try_from(digits.value))
-            && byte.is_ascii()
-        {
-            each(byte, at);
-            if let Some(end) = digits.end {
-                self.after(at, layers, end, &mut |end| each(byte, end));
-            }
+    /// What is read byte by byte for as long as it can become something, and may have an end of its own.
+    fn spelled<S: Copy + Ord>(
+        &mut self,
+        mut begun: Vec<(S, usize)>,
+        with: impl Fn(S, u8) -> Option<S>,
+        meant: impl Fn(S) -> Option<u8>,
+        closes: impl Fn(S, u8) -> bool,
+    ) {
+        while !begun.is_empty() {
+            self.found.extend(begun.iter().filter_map(|(state, at)| Some((meant(*state)?, *at))));
+            let closed = |state, byte| meant(state).filter(|_| closes(state, byte));
+            let closed = self.step(&begun, closed);
+            self.found.extend(closed);
+            begun = self.step(&begun, &with);
         }
-        if digits.left == 0 {
-            return;
-        }
-        self.read(at, layers, &mut |digit, next| {
-            if let Some(more) = digits.with(digit) {
-                self.digits(next, layers, more, each);
-            }
-        });
     }
+}
 
-    /// The places behind one certain byte.
-    fn after(self, at: usize, layers: u8, expected: u8, each: &mut dyn FnMut(usize)) {
-        self.read(at, layers, &mut |byte, next| {
-            if byte == expected {
-                each(next);
-            }
-        });
-    }
+/// The places behind such bytes.
+fn behind(readings: &[Reading], fits: impl Fn(u8) -> bool) -> Vec<((), usize)> {
+    readings.iter().filter(|(byte, _)| fits(*byte)).map(|(_, end)| ((), *end)).collect()
+}
+
+fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Whether a spelling can begin with it.
 const fn begins(byte: u8) -> bool {
     matches!(byte, b'\\' | b'%' | b'&' | b'+')
-}
-
-/// A number that is being read.
-#[derive(Debug, Clone, Copy)]
-struct Digits {
-    radix: u32,
-    value: u32,
-    left: u8,
-    /// What may stand behind a number of any length; none for one of a fixed length.
-    end: Option<u8>,
-    is_begun: bool,
-}
-
-impl Digits {
-    const fn hex(count: u8) -> Self {
-        Self { radix: 16, value: 0, left: count, end: None, is_begun: false }
-    }
-
-    const fn up_to(radix: u32, count: u8, end: u8) -> Self {
-        Self { radix, value: 0, left: count, end: Some(end), is_begun: false }
-    }
-
-    const fn may_end(self) -> bool {
-        self.is_begun && (self.left == 0 || self.end.is_some())
-    }
-
-    fn with(self, digit: u8) -> Option<Self> {
-        let digit = char::from(digit).to_digit(self.radix)?;
-        let value = self.value.checked_mul(self.radix)?.checked_add(digit)?;
-        Some(Self { value, left: self.left - 1, is_begun: true, ..self })
-    }
-}
-
-const LONGEST_NAME: usize = 16;
-
-/// The character of ASCII that HTML calls so.
-fn meant(name: &[u8]) -> Option<u8> {
-    Some(match name {
-        b"excl" => b'!',
-        b"quot" | b"QUOT" => b'"',
-        b"num" => b'#',
-        b"dollar" => b'$',
-        b"percnt" => b'%',
-        b"amp" | b"AMP" => b'&',
-        b"apos" => b'\'',
-        b"lpar" => b'(',
-        b"rpar" => b')',
-        b"ast" | b"midast" => b'*',
-        b"plus" => b'+',
-        b"comma" => b',',
-        b"period" => b'.',
-        b"sol" => b'/',
-        b"colon" => b':',
-        b"semi" => b';',
-        b"lt" | b"LT" => b'<',
-        b"equals" => b'=',
-        b"gt" | b"GT" => b'>',
-        b"quest" => b'?',
-        b"commat" => b'@',
-        b"lsqb" | b"lbrack" => b'[',
-        b"bsol" => b'\\',
-        b"rsqb" | b"rbrack" => b']',
-        b"Hat" => b'^',
-        b"lowbar" | b"UnderBar" => b'_',
-        b"grave" | b"DiacriticalGrave" => b'`',
-        b"lcub" | b"lbrace" => b'{',
-        b"verbar" | b"vert" | b"VerticalLine" => b'|',
-        b"rcub" | b"rbrace" => b'}',
-        _ => return None,
-    })
 }

@@ -130,11 +130,49 @@ fn what_overlaps_is_taken_out_as_one() {
     assert_eq!(Hidden::new("k", "").taken_from("x"), "x");
 }
 
+/// How many readings it takes to read the text at each of its places.
+fn asked(text: &str) -> usize {
+    let (mut spelled, mut readings) = (Spelled::new(text.as_bytes()), Vec::new());
+    for at in (0..text.len()).rev() {
+        spelled.readings(at, &mut readings);
+    }
+    spelled.asked
+}
+
+/// A text is read in a time that grows with its length alone: so many readings are asked for each of its bytes at most.
+const MOST: usize = 60;
+
+#[test]
+fn what_can_be_read_in_many_ways_is_read_once() {
+    let letters = |spelled: &dyn Fn(u8) -> String| {
+        let name = "DiacriticalGrave".bytes().map(spelled).collect::<String>();
+        format!("&{name}").repeat(20_000 / name.len())
+    };
+    for text in [
+        "&#3&#56;".repeat(2_500),
+        "&#9&#55;".repeat(2_500),
+        letters(&|letter| format!("&#{letter}")),
+        letters(&|letter| format!("&#{letter};")),
+        letters(&|letter| {
+            let (tens, ones) = (letter / 10, letter % 10);
+            format!("&#{tens}&#{};", ones + b'0')
+        }),
+        letters(&|letter| format!("&#&#{};&#{};", letter / 10 + b'0', letter % 10 + b'0')),
+        "\\".repeat(10_000),
+        "&amp;".repeat(4_000),
+        "%25".repeat(6_600),
+        "+".repeat(20_000),
+    ] {
+        let asked = asked(&text);
+        assert!(asked <= MOST * text.len(), "{asked} in {text:.40}");
+    }
+}
+
 /// The same question, asked at each place anew.
 fn naive(form: &[super::disguises::Class], text: &[u8], at: usize) -> Option<usize> {
     let Some((class, rest)) = form.split_first() else { return Some(at) };
     let mut readings = Vec::new();
-    Spelled(text).readings(at, &mut readings);
+    Spelled::new(text).readings(at, &mut readings);
     let fitting = readings.iter().filter(|(byte, _)| class.has(*byte));
     fitting.filter_map(|(_, end)| naive(rest, text, *end)).max()
 }
@@ -173,6 +211,16 @@ fn disguised(text: &str, ways: &[u8]) -> String {
 }
 
 proptest! {
+    #[test]
+    fn no_text_takes_longer_than_its_length_says(
+        piece in "(&|#|&#|x|;|[0-9]|&#5|&#[0-9]{2};|&#x3|semi|&semi;|amp;|&#38;|%|25|\\\\|u|u00|\\{|\\}|\\+|[A-Za-z]){1,40}",
+        times in 1_usize..12,
+    ) {
+        let text = piece.repeat(times);
+        let asked = asked(&text);
+        prop_assert!(asked <= MOST * text.len(), "{} in {}", asked, text);
+    }
+
     #[test]
     fn the_scan_finds_what_trying_each_place_finds(
         secret in "[ab\\\\%&+2u]{1,7}",
