@@ -53,9 +53,11 @@ impl Client {
 
     fn line(&self, told: &ProgressNotificationParam) -> String {
         let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message = self.secrets.text(told.message.as_deref().unwrap_or_default());
-        let message: String = message.chars().take(PIECE).collect();
-        format!("{}{of} {message}", told.progress).trim_end().to_owned() + "\n"
+        let message = told.message.as_deref().unwrap_or_default();
+        // Numbers are the server's too, and a secret may be one.
+        let line = self.secrets.text(&format!("{}{of} {message}", told.progress));
+        let line: String = line.chars().take(PIECE).collect();
+        line.trim_end().to_owned() + "\n"
     }
 
     pub(super) fn take_change(&self) -> bool {
@@ -111,20 +113,32 @@ fn refused(method: &'static str) -> ErrorData {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::server::{Server, ServerAddress, ServerHeader};
     use super::*;
 
-    #[test]
-    fn a_secret_is_taken_out_before_a_line_is_cut() {
+    #[track_caller]
+    fn check(secret: &str, told: Value, line: &str) {
         let mut address = ServerAddress::new("https://example.org");
         address.headers.insert("x-key".to_owned(), ServerHeader::new("KEY"));
         let server = Server::new("far", address);
-        let client = Client::new(Secrets::of(&server, |_| Some("tok-5f2e".to_owned())));
-        let long = "x".repeat(496);
+        let client = Client::new(Secrets::of(&server, |_| Some(secret.to_owned())));
+        assert_eq!(client.line(&serde_json::from_value(told).unwrap()), line);
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_before_a_line_is_cut() {
+        let long = "x".repeat(494);
         let told =
             json!({ "progressToken": 1, "progress": 1, "message": format!("{long}tok-5f2e") });
-        assert_eq!(client.line(&serde_json::from_value(told).unwrap()), format!("1 {long}[cre\n"));
+        check("tok-5f2e", told, &format!("1 {long}[cre\n"));
+    }
+
+    #[test]
+    fn a_number_that_is_a_secret_is_taken_out_of_a_line() {
+        let told = json!({ "progressToken": 1, "progress": 48_151_623, "total": 148_151_623_u32 });
+        let line = "[credential x-key] of 1[credential x-key]\n";
+        check("48151623", told, line);
     }
 }

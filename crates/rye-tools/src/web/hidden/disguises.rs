@@ -51,15 +51,14 @@ pub(super) fn of(secret: &str) -> Vec<Form> {
     forms
 }
 
-/// The secret; what stands behind the word that says how it is used, as in `Basic …`; and the name and the password which that
-/// is in base64.
+/// The secret; what stands behind the word that says how it is used, as in `Basic …`; and the pair which that is in base64, with
+/// its password by itself. Its name is no secret, and often a word that every text of the server has.
 fn parts(secret: &str) -> Vec<Zeroizing<String>> {
     let mut parts = vec![Zeroizing::new(secret.to_owned())];
     let bare = secret.rsplit(' ').next().unwrap_or_default();
     let mut more = vec![Zeroizing::new(bare.to_owned())];
     if let Some(pair) = decoded(bare).filter(|pair| pair.contains(':')) {
-        let halves = pair.split_once(':').map(|(name, word)| [name, word].map(str::to_owned));
-        more.extend(halves.into_iter().flatten().map(Zeroizing::new));
+        more.extend(pair.split_once(':').map(|(_, word)| Zeroizing::new(word.to_owned())));
         more.push(pair);
     }
     more.retain(|part| part.len() >= LEAST && part.as_str() != secret);
