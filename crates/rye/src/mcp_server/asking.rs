@@ -7,7 +7,7 @@ use rmcp::model::{
     ClientResult, ElicitRequest, InputRequest, InputRequests, InputRequiredResult, InputResponses,
     ProtocolVersion, ServerRequest,
 };
-use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
+use rmcp::service::{PeerRequestOptions, RequestContext};
 use rye_thread::{Decider, Decision};
 use serde_json::{Value, json};
 
@@ -87,22 +87,34 @@ pub(super) async fn answered(
     question: ElicitRequest,
     within: Duration,
 ) -> Result<Decision, &'static str> {
-    let (request, options) =
-        (ServerRequest::ElicitRequest(question), PeerRequestOptions::with_timeout(within));
-    let asked = async {
-        let sent = context.peer.send_request_with_option(request, options).await?;
-        sent.await_response().await
-    };
-    let answer = tokio::select! {
+    const CANCELLED: &str = "the call was cancelled while somebody was asked";
+    let request = ServerRequest::ElicitRequest(question);
+    let sent = tokio::select! {
         biased;
-        () = context.ct.cancelled() => return Err("the call was cancelled while somebody was asked"),
-        answer = asked => answer,
+        () = context.ct.cancelled() => return Err(CANCELLED),
+        sent = context.peer.send_request_with_option(request, PeerRequestOptions::no_options()) => sent,
     };
+    let mut sent = sent.map_err(|_| CANNOT_ASK)?;
+    let why = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => CANCELLED,
+        answer = tokio::time::timeout(within, &mut sent.rx) => match answer {
+            Ok(Ok(Ok(answer))) => return said(&answer),
+            Ok(_) => return Err(CANNOT_ASK),
+            Err(_) => "nobody answered in time",
+        },
+    };
+    // The client need not show the question any longer; one that has gone is noticed elsewhere.
+    drop(sent.cancel(Some(why.to_owned())).await);
+    Err(why)
+}
+
+const CANNOT_ASK: &str = "the client cannot ask";
+
+fn said(answer: &ClientResult) -> Result<Decision, &'static str> {
     match answer {
-        Ok(ClientResult::ElicitResult(answer)) => decided(&answer),
-        Ok(_) => Err("the client's answer is none to the question"),
-        Err(ServiceError::Timeout { .. }) => Err("nobody answered in time"),
-        Err(_) => Err("the client cannot ask"),
+        ClientResult::ElicitResult(answer) => decided(answer),
+        _ => Err("the client's answer is none to the question"),
     }
 }
 

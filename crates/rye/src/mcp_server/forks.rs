@@ -152,8 +152,13 @@ impl Call<'_> {
         waiting: &Waiting,
         decision: Decision,
     ) -> Result<Started, String> {
+        if self.context.ct.is_cancelled() {
+            return Err("the call was cancelled".to_owned());
+        }
         let (waiting, by) = (waiting.clone(), decider(&self.context));
-        let settled = Settled { waiting, decision, by };
+        let call = self.context.ct.clone();
+        let is_over = Box::new(move || call.is_cancelled());
+        let settled = Settled { waiting, decision, by, is_over };
         self.runs.go_on(self.host, &running.thread, settled).map_err(|error| error.to_string())
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use rye_resolve::ItemId;
-use rye_thread::{Cancel, Decider, Decision, ThreadId};
+use rye_thread::{Cancel, Decider, Decision, ThreadId, ThreadState};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -55,6 +55,8 @@ pub(super) struct Settled {
     pub(super) waiting: Waiting,
     pub(super) decision: Decision,
     pub(super) by: Decider,
+    /// Whether the call by which they did was cancelled since.
+    pub(super) is_over: Box<dyn Fn() -> bool + Send>,
 }
 
 /// A thread, and what is told of it while it runs.
@@ -120,14 +122,23 @@ impl Runs {
 
     /// Stops every thread so that the operator can go on with it, and waits until each has recorded where it stands.
     pub(super) async fn stop(&self) {
-        let running: Vec<Running> = {
-            let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-            threads.values().cloned().collect()
-        };
-        running.iter().for_each(|it| it.cancel.interrupt());
-        for mut it in running {
-            it.end().await;
+        loop {
+            let running = self.interrupted();
+            // One that was about to begin may have begun since.
+            if running.is_empty() {
+                return;
+            }
+            for mut it in running {
+                it.end().await;
+            }
         }
+    }
+
+    /// Interrupts all threads, none of which begins or goes on meanwhile, and gives those that run.
+    fn interrupted(&self) -> Vec<Running> {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.values().for_each(|it| it.cancel.interrupt());
+        threads.values().filter(|it| it.ended.borrow().is_none()).cloned().collect()
     }
 }
 
@@ -184,7 +195,7 @@ impl Running {
         ended.ok().and_then(|it| it.clone()).unwrap_or_else(Ended::broken)
     }
 
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         self.ended.borrow().as_ref().is_some_and(|ended| ended.waits)
     }
 
@@ -220,20 +231,29 @@ async fn driven(
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
 ) -> Ended {
-    let is_begun = !matches!(work, Work::Begin(_));
-    match done(host, work, thread.clone(), cancel, lines).await {
+    let (is_begun, is_decision) = (!matches!(work, Work::Begin(_)), matches!(work, Work::GoOn(_)));
+    let mut is_decided = false;
+    match done(host, work, thread.clone(), cancel, lines, &mut is_decided).await {
         Ok(ended) => ended,
         Err(error) => {
             let mut value = error.to_json();
             value["thread"] = thread.as_str().into();
+            // One that is there is left as it was.
+            let state = is_begun.then(|| host.rye().ok()?.state_of(&thread)).flatten();
             value["state"] = match error {
-                PrimaryError::Reopen(ReopenError::Ended { state, .. }) => state.as_str(),
-                // One that is there is left as it was.
-                _ if is_begun => "suspended",
-                _ => "error",
+                PrimaryError::Reopen(ReopenError::Ended { state, .. }) => state,
+                _ => state.unwrap_or(ThreadState::Error),
             }
+            .as_str()
             .into();
-            Ended::over(CallToolResult::structured_error(value))
+            if is_decided {
+                let recorded = "the decision is recorded";
+                value["decided"] =
+                    format!("{recorded}; `rye resume {thread}` goes on with it").into();
+            }
+            // Nobody is asked again, but a client may end it.
+            let waits = is_decision && state == Some(ThreadState::Suspended);
+            Ended { waits, ..Ended::over(CallToolResult::structured_error(value)) }
         }
     }
 }
@@ -244,6 +264,7 @@ async fn done(
     thread: ThreadId,
     cancel: &Cancel,
     lines: mpsc::UnboundedSender<String>,
+    is_decided: &mut bool,
 ) -> Result<Ended, PrimaryError> {
     let (rye, signing_key) = (host.rye()?, host.key()?);
     let observer = Lines(lines);
@@ -264,7 +285,11 @@ async fn done(
             rye.run(wish, around).await?
         }
         Work::GoOn(settled) => {
+            if (settled.is_over)() || cancel.is_cancelled() {
+                return Err(PrimaryError::usage("the call was cancelled; nothing was decided"));
+            }
             rye.decide_on(&settled.waiting, (settled.decision, &settled.by), &around)?;
+            *is_decided = true;
             rye.resume(&thread, around).await?
         }
         Work::End => {

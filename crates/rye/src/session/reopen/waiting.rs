@@ -1,7 +1,9 @@
 //! The very call that a thread waits with.
 
 use rye_thread::transcript::Reading;
-use rye_thread::{ApprovalRequest, ThreadRecord, pending_approval, pending_approval_seq};
+use rye_thread::{
+    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, pending_approval, pending_approval_seq,
+};
 
 use crate::Rye;
 
@@ -50,6 +52,11 @@ impl Waiting {
 }
 
 impl Rye {
+    /// How a thread stands by its record.
+    pub(crate) fn state_of(&self, thread: &ThreadId) -> Option<ThreadState> {
+        Some(self.found(&self.threads()?, thread).ok()?.reading.record.state)
+    }
+
     /// The call as its thread's record asks about it; `None` where the thread does not wait with such a call by now.
     pub(crate) fn waiting(&self, request: &ApprovalRequest) -> Option<Waiting> {
         let reading = self.found(&self.threads()?, &request.thread).ok()?.reading;

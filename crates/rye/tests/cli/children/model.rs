@@ -43,7 +43,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    fn pass(&self) {
+    pub(crate) fn pass(&self) {
         let mut state = self.state.lock().unwrap();
         state.0 = true;
         self.changed.notify_all();

@@ -1,7 +1,7 @@
 //! The era without a handshake: the result asks, and the client sends its request again with the answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use rye::thread::{Clock, Moment};
@@ -14,6 +14,7 @@ use super::{
     BY_CLIENT, FIRST, accepted, asking, asking_twice, call, decisions, form, is_the_question,
     server, waits,
 };
+use crate::children::model::Gate;
 use crate::session::Session;
 
 async fn begun(session: &Session) -> Wire {
@@ -260,6 +261,57 @@ async fn a_state_has_an_end() {
     let answer = wire.ask("tools/call", again(&state, &accepted("approve"))).await;
     assert!(answer.to_string().contains("was used before"), "{answer}");
     assert_eq!(decisions(&session, FIRST).len(), 0);
+}
+
+/// It is cancelled while the server reads what came back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_cancelled_decides_nothing() {
+    let session = asking();
+    let held = Arc::new(Held::default());
+    let mut host = host(&session, granted(&["rye.execute.directive.notes.*"]));
+    (host.approvals, host.clock) = (BY_CLIENT, Arc::clone(&held) as Arc<dyn Clock>);
+    let mut wire = Wire::able(McpServer::new(host), Era::Inline, form()).await;
+    let state = state(&mut wire).await;
+    held.holds.store(true, Ordering::SeqCst);
+    let id = wire.begin_to_ask("tools/call", again(&state, &accepted("approve"))).await;
+    held.gate.reached();
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+    wire.send(&cancel).await;
+    // Who gets an answer knows that what was said before was heard.
+    wire.call("rye_search", json!({ "query": "index" })).await;
+    held.gate.open();
+    wire.call("rye_search", json!({ "query": "index" })).await;
+    let status =
+        wire.call("rye_thread_status", json!({ "thread": FIRST, "wait_seconds": 5 })).await;
+    assert_eq!(status["structuredContent"]["state"], "suspended", "{status}");
+    wire.stop().await;
+    assert_eq!(decisions(&session, FIRST).len(), 0);
+}
+
+/// A clock that can be held once.
+#[derive(Default)]
+struct Held {
+    holds: AtomicBool,
+    gate: Gate,
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Held")
+    }
+}
+
+impl Clock for Held {
+    fn now(&self) -> Moment {
+        if self.holds.swap(false, Ordering::SeqCst) {
+            self.gate.pass();
+        }
+        Moment::from_unix_millis(1_795_300_000_000)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 #[derive(Debug)]

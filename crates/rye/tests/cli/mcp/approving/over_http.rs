@@ -44,14 +44,16 @@ async fn a_question_comes_with_the_answer_to_the_call() {
     let asked =
         event(&mut stream, &mut read, |event| event["method"] == "elicitation/create").await;
     is_the_question(&asked);
-    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": accepted("approve") });
+    let mut answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": accepted("deny") });
     // What another conversation answers was asked of somebody else.
     drop(begun(address, Some(&other), &answer).await);
-    assert_eq!(decisions(&session, FIRST).len(), 0);
+    answer["result"] = accepted("approve");
     drop(begun(address, Some(&own), &answer).await);
     let ended = event(&mut stream, &mut read, |event| event["id"] == 2).await;
     assert_eq!(ended["result"]["structuredContent"]["state"], "completed", "{ended}");
-    assert_eq!(decisions(&session, FIRST).len(), 1);
+    let made = decisions(&session, FIRST);
+    let [[decision, ..]] = made.as_slice() else { panic!("{made:?}") };
+    assert_eq!(decision, "approved");
 }
 
 /// A request of the era without conversations, by which each stands for itself.

@@ -263,6 +263,9 @@ async fn a_call_that_is_cancelled_while_somebody_is_asked_decides_nothing() {
     let asked = question(&mut wire).await;
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
     wire.send(&cancel).await;
+    let taken_back = wire.next().await;
+    assert_eq!(taken_back["method"], "notifications/cancelled", "{taken_back}");
+    assert_eq!(taken_back["params"]["requestId"], asked["id"], "{taken_back}");
     // What comes too late is an answer to nothing.
     let late = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": accepted("approve") });
     wire.call("rye_search", json!({ "query": "index" })).await;
@@ -300,6 +303,20 @@ async fn an_answer_comes_too_late_once_something_changed() {
             "{result}"
         );
         assert!(told.to_string().contains(part), "{name}: {result}");
+        let made = decisions(&session, FIRST);
+        let [[decision, by, _]] = made.as_slice() else { panic!("{made:?}") };
+        if part == "index-style" {
+            assert_eq!((decision.as_str(), by.as_str()), ("approved", "mcp client lines"));
+            let recorded = "the decision is recorded";
+            let goes_on = format!("{recorded}; `rye resume {FIRST}` goes on with it");
+            assert_eq!(told["decided"], goes_on, "{result}");
+        } else {
+            assert_eq!((decision.as_str(), by.as_str()), ("denied", "command"));
+            assert_eq!(told.get("decided"), None, "{result}");
+            session.rye(&format!("resume {FIRST} --trust TRUST"));
+            let status = wire.call("rye_thread_status", json!({ "thread": FIRST })).await;
+            assert_ne!(status["structuredContent"]["state"], "suspended", "{status}");
+        }
         assert!(!session.project().join("INDEX.md").exists(), "{name}");
     }
 }
