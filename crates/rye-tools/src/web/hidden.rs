@@ -25,7 +25,7 @@ impl fmt::Debug for Hidden {
 impl Hidden {
     /// The secret, which is told by that name instead.
     pub(crate) fn new(name: &str, secret: &str) -> Self {
-        Self { name: name.to_owned(), pattern: Pattern::new(disguises::of(secret)) }
+        Self { name: name.to_owned(), pattern: Pattern::new(&disguises::of(secret)) }
     }
 
     /// The text without the secret, in large or small letters, because hosts and types are told in small ones; to be asked before

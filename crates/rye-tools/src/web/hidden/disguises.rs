@@ -4,7 +4,11 @@ use zeroize::Zeroizing;
 
 /// Which bytes may stand at a place.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Class([u64; 4]);
+pub(super) struct Class {
+    bytes: [u64; 4],
+    /// Whether a line may end before it.
+    pub(super) is_after_break: bool,
+}
 
 impl Class {
     /// This byte, in large or small letters.
@@ -16,14 +20,14 @@ impl Class {
 
     fn add(&mut self, byte: u8) {
         for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
-            if let Some(word) = self.0.get_mut(usize::from(byte / 64)) {
+            if let Some(word) = self.bytes.get_mut(usize::from(byte / 64)) {
                 *word |= 1 << (byte % 64);
             }
         }
     }
 
     pub(super) fn has(&self, byte: u8) -> bool {
-        self.0.get(usize::from(byte / 64)).is_some_and(|word| word >> (byte % 64) & 1 == 1)
+        self.bytes.get(usize::from(byte / 64)).is_some_and(|word| word >> (byte % 64) & 1 == 1)
     }
 }
 
@@ -74,14 +78,17 @@ fn hex(bytes: &[u8]) -> Form {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What of base64 depends on the bytes, where so many others stand before them and any behind them; in both alphabets.
+/// What of base64 depends on the bytes, where so many others stand before them and any behind them; in both alphabets,
+/// and in lines, as those break it that write it for mails.
 fn base64(bytes: &[u8], before: usize) -> Form {
     let mut known: Vec<Option<bool>> = vec![None; before * 8];
     known.extend(
         bytes.iter().flat_map(|byte| (0..8).rev().map(move |at| Some(byte >> at & 1 == 1))),
     );
     let groups = known.chunks(6).filter(|group| group.iter().any(Option::is_some));
-    Zeroizing::new(groups.map(digit).collect())
+    let mut digits: Vec<Class> = groups.map(digit).collect();
+    digits.iter_mut().skip(1).for_each(|digit| digit.is_after_break = true);
+    Zeroizing::new(digits)
 }
 
 /// Which digits of base64 have those bits.

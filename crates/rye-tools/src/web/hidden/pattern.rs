@@ -9,23 +9,30 @@ use super::spelling::{LONGEST, Spelled};
 
 /// All forms at once, a bit for each of their bytes, in rows of whole words.
 pub(super) struct Pattern {
-    forms: Vec<Form>,
+    /// Where each form begins.
+    begins: Vec<usize>,
     /// For each byte that a text can have, the places in the forms where it may stand.
     places: Zeroizing<Vec<u64>>,
     first: Vec<u64>,
     last: Vec<u64>,
+    /// Before these a line may end.
+    breaks: Vec<u64>,
 }
 
 impl Pattern {
-    pub(super) fn new(forms: Vec<Form>) -> Self {
+    pub(super) fn new(forms: &[Form]) -> Self {
         let length: usize = forms.iter().map(|form| form.len()).sum();
         let words = length.div_ceil(64);
         let mut places = Zeroizing::new(vec![0; words * 256]);
-        let (mut first, mut last) = (vec![0; words], vec![0; words]);
-        let mut at = 0;
-        for form in &forms {
+        let [mut first, mut last, mut breaks] = [(); 3].map(|()| vec![0; words]);
+        let (mut begins, mut at) = (Vec::new(), 0);
+        for form in forms {
             set(&mut first, at);
+            begins.push(at);
             for class in form.iter() {
+                if class.is_after_break {
+                    set(&mut breaks, at);
+                }
                 for byte in (0..=u8::MAX).filter(|byte| class.has(*byte)) {
                     set(&mut places, usize::from(byte) * words * 64 + at);
                 }
@@ -33,18 +40,21 @@ impl Pattern {
             }
             set(&mut last, at - 1);
         }
-        Self { forms, places, first, last }
+        Self { begins, places, first, last, breaks }
     }
 
     /// The pieces of the text to take out, in order; what overlaps is one.
     pub(super) fn ranges(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut text = Spelled::new(text);
         let (mut starts, mut ranges) = (self.starts(&mut text), Vec::new());
-        while let Some(start) = starts.pop() {
-            let mut range = start..self.end(&mut text, start);
-            // Of those that begin within it, the last reaches farthest; to ask each would take too long where a secret repeats itself.
-            while let Some(inner) = last_before(range.end, &mut starts) {
-                range.end = range.end.max(self.end(&mut text, inner));
+        let mut ring = Zeroizing::new(vec![0_u64; self.first.len() * RING]);
+        while let Some(first) = starts.pop() {
+            let mut range = first.at..self.farthest(&mut text, &[first], &mut ring);
+            // Those that begin within it are followed together: to follow each would take too long where a secret repeats itself.
+            let mut inner = before(range.end, &mut starts);
+            while !inner.is_empty() {
+                range.end = range.end.max(self.farthest(&mut text, &inner, &mut ring));
+                inner = before(range.end, &mut starts);
             }
             ranges.push(range);
         }
@@ -55,7 +65,7 @@ impl Pattern {
     ///
     /// For each place, a bit says whether the text reads on from there as a form does from a certain byte to its end. It follows
     /// from the bits of the places behind, of which none is farther than a spelling is long.
-    fn starts(&self, text: &mut Spelled<'_>) -> Vec<usize> {
+    fn starts(&self, text: &mut Spelled<'_>) -> Vec<Start> {
         let words = self.first.len();
         let mut ring = Zeroizing::new(vec![0_u64; words * RING]);
         let mut row = Zeroizing::new(vec![0_u64; words]);
@@ -68,9 +78,8 @@ impl Pattern {
                     if *end == text.length() { &[] } else { part(&ring, end % RING, words) };
                 self.add(&mut row, *byte, behind);
             }
-            let begins = row.iter().zip(&self.first).any(|(row, first)| row & first != 0);
-            if begins {
-                starts.push(at);
+            if row.iter().zip(&self.first).any(|(row, first)| row & first != 0) {
+                starts.push(Start { at, forms: self.begun(&row) });
             }
             let place = at % RING * words;
             if let Some(place) = ring.get_mut(place..place + words) {
@@ -85,30 +94,88 @@ impl Pattern {
         let places = part(&self.places, usize::from(byte), self.first.len());
         let mut rows = behind.iter().copied().chain(std::iter::repeat(0));
         let mut here = rows.next().unwrap_or_default();
-        for ((row, places), last) in row.iter_mut().zip(places).zip(&self.last) {
+        let ends = self.last.iter().zip(self.passed(byte));
+        for ((row, places), (last, passed)) in row.iter_mut().zip(places).zip(ends) {
             let next = rows.next().unwrap_or_default();
-            *row |= places & (here >> 1 | next << 63 | last);
+            *row |= places & (here >> 1 | next << 63 | last) | here & passed;
             here = next;
         }
     }
 
-    /// The farthest end of a form that begins there.
-    fn end(&self, text: &mut Spelled<'_>, start: usize) -> usize {
-        let ends = self.forms.iter().filter_map(|form| end(form, text, start));
-        ends.max().unwrap_or(start)
+    /// The places that stay what they are over this byte, because a line may end before them.
+    fn passed(&self, byte: u8) -> impl Iterator<Item = u64> {
+        let all = if matches!(byte, b'\r' | b'\n') { u64::MAX } else { 0 };
+        self.breaks.iter().map(move |breaks| breaks & all)
     }
+
+    /// Which forms begin with this row, a bit for each.
+    fn begun(&self, row: &[u64]) -> u64 {
+        let begun = self.begins.iter().zip(0_u32..).filter(|(at, _)| has(row, **at));
+        begun.fold(0, |forms, (_, form)| forms | 1 << form)
+    }
+
+    /// The farthest end of the forms that begin at those places, which are in order; the ring is empty before and after.
+    fn farthest(&self, text: &mut Spelled<'_>, starts: &[Start], ring: &mut [u64]) -> usize {
+        let (words, mut readings, mut farthest) = (self.first.len(), Vec::new(), 0);
+        let mut starts = starts.iter().peekable();
+        let mut row = Zeroizing::new(vec![0_u64; words]);
+        let mut at = starts.peek().map_or(0, |start| start.at);
+        let mut until = at;
+        while at <= until {
+            take(ring, at % RING, &mut row);
+            while let Some(start) = starts.next_if(|start| start.at == at) {
+                self.begin(&mut row, start.forms);
+            }
+            until = until.max(starts.peek().map_or(0, |start| start.at));
+            text.readings(at, &mut readings);
+            for (byte, end) in &readings {
+                let (is_whole, goes_on) =
+                    self.follow(&row, *byte, part_mut(ring, end % RING, words));
+                farthest = if is_whole { farthest.max(*end) } else { farthest };
+                until = if goes_on { until.max(*end) } else { until };
+            }
+            at += 1;
+        }
+        farthest
+    }
+
+    fn begin(&self, row: &mut [u64], forms: u64) {
+        let begun = self.begins.iter().zip(0_u32..).filter(|(_, form)| forms >> form & 1 == 1);
+        begun.for_each(|(at, _)| set(row, *at));
+    }
+
+    /// Adds to the row behind a byte what the row before it makes of it; whether a form ends there, and whether one goes on.
+    fn follow(&self, row: &[u64], byte: u8, behind: &mut [u64]) -> (bool, bool) {
+        let places = part(&self.places, usize::from(byte), self.first.len());
+        let (mut whole, mut on, mut carry) = (0, 0, 0);
+        let ends = self.last.iter().zip(self.passed(byte));
+        for (((row, places), (last, passed)), behind) in
+            row.iter().zip(places).zip(ends).zip(behind)
+        {
+            let here = row & places;
+            whole |= here & last;
+            let next = (here & !last) << 1 | carry | row & passed;
+            carry = (here & !last) >> 63;
+            on |= next;
+            *behind |= next;
+        }
+        (whole != 0, on != 0)
+    }
+}
+
+/// A place where forms begin.
+#[derive(Clone, Copy)]
+struct Start {
+    at: usize,
+    forms: u64,
 }
 
 /// A power of two, so that finding a place takes no time, and more than the longest spelling.
 const RING: usize = LONGEST * 2;
 
-/// Takes all up to that place from the end, where the smallest are.
-fn last_before(end: usize, starts: &mut Vec<usize>) -> Option<usize> {
-    let mut last = None;
-    while let Some(start) = starts.pop_if(|start| *start < end) {
-        last = Some(start);
-    }
-    last
+/// Takes all before that place from the end, where the smallest are.
+fn before(end: usize, starts: &mut Vec<Start>) -> Vec<Start> {
+    std::iter::from_fn(|| starts.pop_if(|start| start.at < end)).collect()
 }
 
 fn set(bits: &mut [u64], at: usize) {
@@ -121,17 +188,17 @@ fn part(rows: &[u64], row: usize, words: usize) -> &[u64] {
     rows.get(row * words..(row + 1) * words).unwrap_or_default()
 }
 
-fn end(form: &Form, text: &mut Spelled<'_>, start: usize) -> Option<usize> {
-    let (mut here, mut next, mut readings) = (vec![start], Vec::new(), Vec::new());
-    for class in form.iter() {
-        for at in here.drain(..) {
-            text.readings(at, &mut readings);
-            let fitting = readings.iter().filter(|(byte, _)| class.has(*byte));
-            next.extend(fitting.map(|(_, end)| *end));
-        }
-        next.sort_unstable();
-        next.dedup();
-        std::mem::swap(&mut here, &mut next);
-    }
-    here.last().copied()
+fn part_mut(rows: &mut [u64], row: usize, words: usize) -> &mut [u64] {
+    rows.get_mut(row * words..(row + 1) * words).unwrap_or_default()
+}
+
+/// Moves a row out of the ring.
+fn take(ring: &mut [u64], at: usize, row: &mut [u64]) {
+    let kept = part_mut(ring, at, row.len());
+    row.copy_from_slice(kept);
+    kept.fill(0);
+}
+
+fn has(bits: &[u64], at: usize) -> bool {
+    bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }

@@ -135,7 +135,7 @@ impl Reader<'_, '_> {
         let open = self.step(&long, |(), byte| (byte == b'{').then_some(()));
         self.numbers(&open, Digits::up_to(16, 6, b'}'));
         self.numbers(&behind(&kinds, |kind| kind == b'x'), Digits::hex(2));
-        self.found.extend(kinds.iter().filter(|(kind, _)| kind.is_ascii_punctuation()));
+        self.found.extend(kinds.iter().filter_map(|(kind, end)| Some((escaped(*kind)?, *end))));
     }
 
     /// What stands behind an ampersand; the semicolon may be missing, as browsers allow of many.
@@ -168,6 +168,16 @@ impl Reader<'_, '_> {
             self.found.extend(closed);
             begun = self.step(&begun, &with);
         }
+    }
+}
+
+/// What a backslash makes of a character by itself.
+const fn escaped(kind: u8) -> Option<u8> {
+    match kind {
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        kind if kind.is_ascii_punctuation() => Some(kind),
+        _ => None,
     }
 }
 

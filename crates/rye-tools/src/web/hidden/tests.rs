@@ -74,7 +74,11 @@ fn a_secret_is_found_in_the_notations_of_bytes() {
         ("Basic dTpzay00Zj4\\/NWY%2fYg%3D%3d", "Basic dT[credential k]%3D%3d"),
         ("dXM6c2stNGY+PzVmP2I=", "dXM6[credential k]="),
         ("OnNrLTRmPj81Zj9iOg==", "O[credential k]Og=="),
+        ("dTpzay00\r\nZj4/NWY/\nYg==", "dT[credential k]=="),
+        (r"dTpzay00\r\nZj4\/N\u000aWY/Yg", "dT[credential k]"),
+        ("dTpzay00 Zj4/NWY/Yg", "dTpzay00 Zj4/NWY/Yg"),
         ("736B2D34663e3f3566 3f62", "736B2D34663e3f3566 3f62"),
+        ("736B2D34663e3f3566\n3f62", "736B2D34663e3f3566\n3f62"),
         ("736B2D34663e3f35663f62", "[credential k]"),
     ] {
         assert_eq!(hidden.taken_from(text), expected, "{text}");
@@ -130,6 +134,10 @@ fn what_overlaps_is_taken_out_as_one() {
     assert_eq!(hidden.taken_from("aXaXaXa-aXa"), "[credential k]-[credential k]");
     assert_eq!(Hidden::new("k", "xx").taken_from(&"x".repeat(1001)), "[credential k]");
     assert_eq!(Hidden::new("k", "").taken_from("x"), "x");
+    // A long one that begins before a short one, both within another short one.
+    let hidden = Hidden::new("k", "xxxxxxxx yy xxxxxx");
+    assert_eq!(hidden.taken_from("xxxxxxxxx yy xxxxxx."), "[credential k].");
+    assert_eq!(Hidden::new("k", "00").taken_from("0&#00&#52;8;0"), "[credential k]");
 }
 
 /// How many readings it takes to read the text at each of its places.
@@ -175,8 +183,12 @@ fn naive(form: &[super::disguises::Class], text: &[u8], at: usize) -> Option<usi
     let Some((class, rest)) = form.split_first() else { return Some(at) };
     let mut readings = Vec::new();
     Spelled::new(text).readings(at, &mut readings);
-    let fitting = readings.iter().filter(|(byte, _)| class.has(*byte));
-    fitting.filter_map(|(_, end)| naive(rest, text, *end)).max()
+    let passes = |byte| class.is_after_break && matches!(byte, b'\r' | b'\n');
+    let ends = readings.iter().filter_map(|(byte, end)| {
+        let fitting = class.has(*byte).then(|| naive(rest, text, *end)).flatten();
+        fitting.max(passes(*byte).then(|| naive(form, text, *end)).flatten())
+    });
+    ends.max()
 }
 
 fn expected(forms: &[Form], text: &[u8]) -> Vec<std::ops::Range<usize>> {
@@ -225,11 +237,11 @@ proptest! {
 
     #[test]
     fn the_scan_finds_what_trying_each_place_finds(
-        secret in "[ab\\\\%&+2u]{1,7}",
-        text in "(a|b|\\\\|%|&|\\+|2|5|6|u|0|#|x|;|amp|\\\\u0025|%25|&#38;|\u{e9}){0,40}",
+        secret in "[ab \\\\%&+2u]{1,12}|a{6,8} bb? a{6,7}",
+        text in "(a|aaaaa|b| |\\\\|%|&|\\+|2|5|6|u|0|#|x|;|amp|\\\\u0025|%25|&#38;|\u{e9}){0,40}",
     ) {
         let forms = of(&secret);
-        let found = Pattern::new(forms.clone()).ranges(text.as_bytes());
+        let found = Pattern::new(&forms).ranges(text.as_bytes());
         prop_assert_eq!(found, expected(&forms, text.as_bytes()));
     }
 
