@@ -26,7 +26,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
 /// The manual of the formats, as a page of the guide.
 fn manual(rye: &Rye<'_>) -> Result<String, String> {
     let manual = rye.output(&["help", "format"])?;
-    Ok(format!("{}\n\n{manual}", help::HEADER))
+    Ok(format!("{}{manual}", help::NOTICE))
 }
 
 /// One file for each name that `rye schema` lists. JSON has no comments, so these carry no header.
