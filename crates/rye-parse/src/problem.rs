@@ -51,6 +51,25 @@ impl Problem {
         Self { kind, span, label: label.into(), help: None }
     }
 
+    /// The whole message without a word of the file itself, for files in which a secret may stand anywhere.
+    #[must_use]
+    pub fn without_text(&self) -> String {
+        // Parsers name a place by its keys, which may be anything, and quote what they found.
+        let may_quote = |message: &str| message.contains(": ") || message.contains(['"', '`']);
+        match &self.kind {
+            ProblemKind::DuplicateKey { .. } => "a key is given twice; keep one of them".to_owned(),
+            ProblemKind::Syntax { format, message } if may_quote(message) => {
+                format!("invalid {format}")
+            }
+            ProblemKind::Syntax { .. }
+            | ProblemKind::Unsupported { .. }
+            | ProblemKind::TooLarge { .. }
+            | ProblemKind::TooDeep { .. }
+            | ProblemKind::WrongType { .. } => self.to_string(),
+            kind => format!("problem `{}`", kind.code()),
+        }
+    }
+
     /// Adds what to write instead.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }

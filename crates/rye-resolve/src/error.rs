@@ -3,7 +3,7 @@
 use std::{error::Error, io, ops::Range, path::PathBuf, slice};
 
 use rye_caps::PatternError;
-use rye_parse::{HookLayer, ParseError};
+use rye_parse::{HookLayer, ParseError, Problem, position};
 
 use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
 
@@ -125,6 +125,14 @@ pub enum ResolveError {
         text: String,
         /// Every problem in the file.
         source: ParseError,
+    },
+    /// A configuration is verified, but does not parse. Its text is not kept, because a secret may stand anywhere in it.
+    #[error("`{location}` cannot be parsed: {}", problems.join("; "))]
+    UnparseableConfig {
+        /// The file that was refused.
+        location: Location,
+        /// Every problem with its line and column, and without a word of the file.
+        problems: Vec<String>,
     },
     /// A directive extends something that is no id.
     #[error("directive `{id}` extends `{}`, which is no item id", .extends.escape_debug())]
@@ -253,6 +261,21 @@ impl ResolveError {
         }
     }
 
+    /// The same without the text of files that do not parse, for configuration, in which a secret may stand anywhere.
+    #[must_use]
+    pub fn without_text(self) -> Self {
+        match self {
+            Self::Unparseable { location, text, source } => {
+                let problems = source.problems().iter().map(|problem| placed(problem, &text));
+                Self::UnparseableConfig { location, problems: problems.collect() }
+            }
+            Self::Several { problems } => {
+                Self::Several { problems: problems.into_iter().map(Self::without_text).collect() }
+            }
+            other => other,
+        }
+    }
+
     /// `Ok` for no problem, the problem itself for one, [`ResolveError::Several`] for more.
     pub(crate) fn gather(mut problems: Vec<Self>) -> Result<(), Self> {
         match problems.len() {
@@ -286,6 +309,11 @@ fn instead(other: Option<ItemKind>, suggestion: Option<&ItemId>) -> String {
         None => return suggestion.map(|id| format!("did you mean `{id}`? ")).unwrap_or_default(),
     };
     what.to_owned()
+}
+
+fn placed(problem: &Problem, text: &str) -> String {
+    let at = position(text, problem.span.start);
+    format!("line {}, column {}: {}", at.line, at.column, problem.without_text())
 }
 
 fn listed(locations: &[Location]) -> String {

@@ -170,7 +170,8 @@ impl Library {
     /// The name is no id, or a layer is unsigned, tampered with, ambiguous or unreadable: one refuses
     /// the whole, and all are reported (SPEC 4.3).
     pub fn config(&self, name: &str) -> Result<Option<Config>, ResolveError> {
-        self.layers(name, rye_parse::config).map(Config::new)
+        let layers = self.layers(name, rye_parse::config);
+        layers.map(Config::new).map_err(ResolveError::without_text)
     }
 
     /// The files of the configuration `name`, nearest space first, each verified and read by `read`.

@@ -47,6 +47,18 @@ impl Checked {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
+    /// Whether it says where secrets are, so that a person who misread that may have put the secret itself there: no message
+    /// repeats what stands in it, and none of its lines is to be shown.
+    #[must_use]
+    pub fn may_hold_secrets(&self) -> bool {
+        let Some(id) = &self.id else { return false };
+        match self.kind {
+            ItemKind::Config => config::of_file(id.as_str()).is_some_and(config::is_secretive),
+            ItemKind::Tool => config::is_provider(id),
+            _ => false,
+        }
+    }
+
     /// What a directive's file says, as JSON: every part, absent ones as `null` or empty, each place as the `span` of its
     /// bytes, and amounts of money as decimal text. `None` for other items and for a file that does not parse.
     #[must_use]
@@ -159,7 +171,7 @@ fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding>
 fn provider(path: &Path, source: &str) -> Vec<Finding> {
     let value = match rye_parse::config(source, extension(path)) {
         Ok(value) => value,
-        Err(error) => return errors(&error),
+        Err(error) => return untold(&error),
     };
     match ProviderConfig::from_value(&value) {
         Ok(_) => Vec::new(),
@@ -182,12 +194,18 @@ fn against(schema: &'static str, path: &Path, source: &str) -> Vec<Finding> {
                 .map(|problem| Finding::error("schema", problem, whole.clone()))
                 .collect()
         }
+        Err(error) if config::is_secretive(schema) => untold(&error),
         Err(error) => errors(&error),
     }
 }
 
 fn errors(error: &ParseError) -> Vec<Finding> {
     error.problems().iter().map(Finding::problem).collect()
+}
+
+/// The same without a word of a file that may hold a secret.
+fn untold(error: &ParseError) -> Vec<Finding> {
+    error.problems().iter().map(Finding::without_text).collect()
 }
 
 fn extension(path: &Path) -> &str {

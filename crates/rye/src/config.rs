@@ -18,7 +18,7 @@ pub(crate) use self::hooks::{FILE as HOOKS_FILE, is_hooks};
 pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};
 pub(crate) use self::provider::{PROVIDERS, is_provider};
 pub use self::read::ConfigError;
-pub(crate) use self::read::problems;
+pub(crate) use self::read::{is_secretive, problems};
 pub(crate) use self::resilience::{requests_at_once, thread_limits};
 pub(crate) use self::risk::risk_table;
 pub(crate) use self::schema::of_file;

@@ -28,6 +28,8 @@ fn mappings_merge_and_the_nearest_wins() {
     assert_eq!(spaces, [Space::Project, Space::User, Space::Builtin]);
 }
 
+const TOML: &str = "config/agent/resilience.toml";
+
 #[track_caller]
 fn refuses(world: &World, message: &str) {
     let error = world.library().config(NAME).unwrap_err();
@@ -61,8 +63,42 @@ fn a_signed_layer_that_does_not_parse_refuses_the_whole() {
     let error = world.library().config(NAME).unwrap_err();
     assert_eq!(
         world.named(&error.to_string()),
-        "`project/.ai/config/agent/resilience.yaml` cannot be parsed"
+        "`project/.ai/config/agent/resilience.yaml` cannot be parsed: line 1, column 1: the YAML document is a list, \
+         not a mapping; write `key: value` pairs"
     );
+}
+
+/// What is wrong and where, and nothing of the file, in which a secret may stand anywhere.
+#[test]
+fn a_layer_that_does_not_parse_is_told_without_its_text() {
+    let mut wrong = Vec::new();
+    for (file, text, told) in [
+        (
+            FILE,
+            "a:\n  key: [sk-1\n  other: 2\n",
+            "line 4, column 8: invalid YAML: did not find expected",
+        ),
+        (FILE, "a: 1\nkey: sk-1: sk-1\n", "line 3, column 10: invalid YAML: mapping values"),
+        (FILE, "sk-1: 1\nsk-1: 2\n", "line 3, column 1: a key is given twice; keep one of them"),
+        (FILE, "a: *sk-1\n", "line 2, column 4: invalid YAML"),
+        (FILE, "a: !sk-1 2\n", "line 2, column 4: a YAML tag is not supported"),
+        (FILE, "? [sk-1]\n: 2\n", "line 2, column "),
+        (FILE, "a: 'sk-1\n", "line 3, column 1: invalid YAML: found"),
+        (TOML, "a = sk-1\n", "line 2, column 5: invalid TOML"),
+        (TOML, "sk-1\n", "line 2, column "),
+        (TOML, "sk-1 = 1\nsk-1 = 2\n", "line 3, column 1: invalid TOML"),
+        (TOML, "a = \"sk-1\n", "line 2, column "),
+    ] {
+        let world = World::new();
+        world.signed("project", file, text);
+        let error = world.library().config(NAME).unwrap_err();
+        let message = world.named(&error.to_string());
+        let start = format!("`project/.ai/{file}` cannot be parsed: {told}");
+        if !message.starts_with(&start) || format!("{error:?}").contains("sk-1") {
+            wrong.push(message);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

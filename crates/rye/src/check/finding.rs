@@ -78,6 +78,10 @@ impl Finding {
         }
     }
 
+    pub(super) fn without_text(problem: &Problem) -> Self {
+        Self { message: problem.without_text(), help: None, ..Self::problem(problem) }
+    }
+
     pub(super) fn note(problem: &Problem) -> Self {
         Self { severity: Severity::Note, bars_signing: false, ..Self::problem(problem) }
     }

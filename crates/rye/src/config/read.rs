@@ -53,12 +53,17 @@ fn against_schema(name: &'static str, value: &Value) -> Vec<String> {
         schema(name).expect("because every configuration file has its schema in the table");
     let validator = jsonschema::options().offline().build(&schema.value);
     let validator = validator.expect("because a test builds every schema of the table");
-    let quoting = if SECRETIVE.contains(&name) { Quoting::Never } else { Quoting::Values };
+    let quoting = if is_secretive(name) { Quoting::Never } else { Quoting::Values };
     validator.iter_errors(value).map(|error| sentence(&error, &schema.value, quoting)).collect()
 }
 
 /// The files that say where secrets are, and in which a person who misread that puts the secret itself.
 const SECRETIVE: [&str; 2] = [servers::SERVERS, web::WEB];
+
+/// Whether a person may have put a secret into the file called `name`, so that no message repeats what it says.
+pub(crate) fn is_secretive(name: &str) -> bool {
+    SECRETIVE.contains(&name)
+}
 
 /// Whether what stands at a wrong place is told.
 #[derive(Clone, Copy, PartialEq, Eq)]

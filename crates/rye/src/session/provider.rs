@@ -130,6 +130,7 @@ pub(crate) fn provider_config(
             text: item.source.clone(),
             source,
         }
+        .without_text()
     })?;
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;

@@ -111,6 +111,37 @@ fn a_provider_that_nobody_signed() {
     check(&session, &[], ["note provider mine:", ""], 0);
 }
 
+/// What is wrong is told with its place, and nothing of a file in which a secret may stand.
+#[test]
+fn configuration_that_does_not_parse() {
+    let servers = "servers:\n  own:\n    url: https://a.test\n    auth: {env: sk-1: sk-1}\n";
+    let mut told = String::new();
+    for (path, text, at, is_shown) in [
+        (".ai/config/mcp/servers.yaml", servers, "4:21", false),
+        (".ai/config/agent/web.yaml", "credentials:\n  a: [sk-1\n  b: 1\n", "3:4", false),
+        (".ai/config/agent/approval.yaml", "ask:\n  - rye.execute.*\n - a\n", "3:2", true),
+        (".ai/config/trust.yaml", "grants: [\n", "2:1", true),
+        (".ai/tools/rye/agent/providers/mine.yaml", "auth:\n  sk-1\n  env: sk-1\n", "3:6", false),
+    ] {
+        let session = Session::new();
+        session.put(path, text);
+        let run = session.rye("run notes/index --provider mine --trust TRUST --allow-unsigned");
+        let doctor = session.rye("doctor --allow-unsigned");
+        let parsed = doctor.lines().filter(|line| line.contains("parsed"));
+        told.push_str(&format!("{run}{}\n", parsed.collect::<String>()));
+        for command in ["check", "sign --key KEY"] {
+            let output = session.rye(&format!("{command} {path}"));
+            // A long line is broken anywhere.
+            let joined: String = output.split(|c: char| c.is_whitespace() || c == '│').collect();
+            assert!(joined.contains(&format!("{path}:{at}")), "{output}");
+            assert_eq!(joined.contains("╭─["), is_shown, "{output}");
+            assert!(!output.contains("sk-1"), "{output}");
+        }
+    }
+    assert!(!told.contains("sk-1"), "{told}");
+    insta::assert_snapshot!(told);
+}
+
 #[test]
 fn configuration_that_keeps_everything_from_running() {
     let session = Session::new();

@@ -8,7 +8,7 @@ use miette::{
 };
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
-use rye::{Finding, hidden_characters};
+use rye::{Checked, Finding, hidden_characters};
 
 use crate::output;
 
@@ -24,13 +24,15 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    pub(crate) fn of_findings<'a>(
-        name: &str,
-        source: &str,
-        findings: impl Iterator<Item = &'a Finding>,
-    ) -> Self {
-        let diagnostics = findings.map(of_finding).collect();
-        Self { name: name.to_owned(), source: source.to_owned(), diagnostics }
+    /// Of a file that may hold a secret only where its problems are, and none of its lines.
+    pub(crate) fn of_checked(checked: &Checked) -> Self {
+        let (name, source) = (checked.path.display().to_string(), checked.source.clone());
+        let findings = checked.findings.iter();
+        let diagnostics = match checked.may_hold_secrets() {
+            true => findings.map(|finding| without_lines(finding, &name, &source)).collect(),
+            false => findings.map(of_finding).collect(),
+        };
+        Self { name, source, diagnostics }
     }
 }
 
@@ -78,10 +80,22 @@ fn fitted(diagnostic: &MietteDiagnostic, name: &str, source: &str) -> MietteDiag
         vec![LabeledSpan::new(label.label().map(str::to_owned), span.start, span.len())]
     });
     if fitted.labels.is_none() {
-        let Position { line, column, .. } = position(source, all.start);
-        fitted.message = format!("{} ({name}:{line}:{column})", fitted.message);
+        fitted.message = placed(&fitted.message, name, source, all.start);
     }
     fitted
+}
+
+fn without_lines(finding: &Finding, name: &str, source: &str) -> MietteDiagnostic {
+    let mut diagnostic = of_finding(finding);
+    diagnostic.labels = None;
+    diagnostic.message =
+        placed(&diagnostic.message, &output::line(name), source, finding.span.start);
+    diagnostic
+}
+
+fn placed(message: &str, name: &str, source: &str, at: usize) -> String {
+    let Position { line, column, .. } = position(source, at);
+    format!("{message} ({name}:{line}:{column})")
 }
 
 /// How much is shown around a place: its lines, the one before and the one after.

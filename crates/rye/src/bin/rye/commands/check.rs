@@ -89,8 +89,7 @@ fn print(checked: &Checked, environment: &Environment) {
     if checked.findings.is_empty() {
         return;
     }
-    let name = checked.path.display().to_string();
-    let excerpt = Excerpt::of_findings(&name, &checked.source, checked.findings.iter());
+    let excerpt = Excerpt::of_checked(checked);
     output::painted(&rendered(&excerpt, environment.output_colors()));
 }
 

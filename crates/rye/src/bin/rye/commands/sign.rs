@@ -96,10 +96,7 @@ impl Refusal {
 
     fn of(error: &SignFileError) -> Self {
         let message = Failure::of(error, Exit::Failed).to_string();
-        let excerpt = error.faulty().map(|checked| {
-            let name = checked.path.display().to_string();
-            Excerpt::of_findings(&name, &checked.source, checked.findings.iter())
-        });
+        let excerpt = error.faulty().map(Excerpt::of_checked);
         Self { message, excerpt }
     }
 }
