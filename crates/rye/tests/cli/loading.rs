@@ -24,6 +24,20 @@ fn an_id_of_two_kinds() {
 }
 
 #[test]
+fn a_kind_is_no_word_of_its_own() {
+    for (words, how) in [
+        ("directive notes/index", "the kind is an option: `rye load notes/index --kind directive`"),
+        ("knowledge notes/index --json", "the kind is an option: `rye load notes/index --kind"),
+        ("notes/index-style notes/index", "load each by itself"),
+        ("notes/index-style notes/index notes/other", "load each by itself"),
+    ] {
+        let output = Session::new().rye(&format!("load {words} --trust TRUST"));
+        let told = format!("`rye load` takes one id, and `notes/index` is one more; {how}");
+        assert!(output.contains(&told) && output.ends_with("--- exit 2\n"), "{output}");
+    }
+}
+
+#[test]
 fn what_was_changed_is_refused() {
     let session = Session::new();
     session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");

@@ -22,6 +22,9 @@ use crate::output;
 pub(crate) struct Arguments {
     /// The item id, such as `notes/index`
     id: ItemId,
+    /// What is one word too many
+    #[arg(hide = true)]
+    more: Vec<String>,
     /// The kind of item [possible values: directive, knowledge, tool, config]; default: the one kind that has the id
     #[arg(long)]
     kind: Option<ItemKind>,
@@ -31,6 +34,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    one_id(arguments)?;
     let rye = environment.rye()?;
     let kind = match arguments.kind {
         Some(kind) => kind,
@@ -45,6 +49,16 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         print(&loaded);
     }
     Ok(Exit::Fine)
+}
+
+/// Whoever names the kind as a word of its own learns how it is said.
+fn one_id(arguments: &Arguments) -> Result<(), Failure> {
+    let Some(more) = arguments.more.first() else { return Ok(()) };
+    let how = match arguments.id.as_str().parse::<ItemKind>() {
+        Ok(kind) => format!("the kind is an option: `rye load {more} --kind {kind}`"),
+        Err(_) => "load each by itself".to_owned(),
+    };
+    Err(Failure::usage(format!("`rye load` takes one id, and `{more}` is one more; {how}")))
 }
 
 /// The one kind that has the id; two have to be told apart by whoever asks.
