@@ -166,13 +166,18 @@ fn nothing_is_written_beside_a_program_that_took_over() {
     assert!(PROGRAMS < refused + i64::try_from(epochs.len()).unwrap());
 }
 
-/// Two stores over one folder are two programs.
-#[test]
-fn the_lease_of_a_program_that_died_is_free_at_once() {
+/// Two stores over one folder, where the thread has its own, are two programs.
+fn two_programs() -> (tempfile::TempDir, LocalStore, LocalStore) {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir_all(place.path().join(name().as_str())).unwrap();
     let (first, second) =
         (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
+    (place, first, second)
+}
+
+#[test]
+fn the_lease_of_a_program_that_died_is_free_at_once() {
+    let (_place, first, second) = two_programs();
     let lease = first.acquire(&name(), &claim(0)).unwrap();
     first.append(&lease, b"one\n").unwrap();
     assert!(matches!(second.acquire(&name(), &claim(1)), Err(StoreError::Held { .. })));
@@ -250,10 +255,7 @@ fn a_program_that_cannot_be_told_writes_nothing_more() {
 #[cfg(unix)]
 #[test]
 fn a_program_that_seems_to_have_died_writes_nothing_more_either() {
-    let place = tempfile::tempdir().unwrap();
-    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
-    let (first, second) =
-        (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
+    let (place, first, second) = two_programs();
     let lease = first.acquire(&name(), &claim(0)).unwrap();
     first.append(&lease, b"one\n").unwrap();
     fs::remove_file(place.path().join(format!("owner-{}-0", std::process::id()))).unwrap();
