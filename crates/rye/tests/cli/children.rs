@@ -3,7 +3,7 @@
 pub(crate) mod family;
 pub(crate) mod model;
 mod stopping;
-mod waiting;
+pub(crate) mod waiting;
 
 use family::{Family, steady_names};
 use model::{Asked, Model, Says};

@@ -79,9 +79,8 @@ fn a_child_goes_on_alone() {
     insta::assert_snapshot!("alone_replay", mask(&family.rye("replay CHILD")));
 }
 
-/// Both children of a parent that waits for neither want something; each is named with its commands.
-#[test]
-fn two_children_that_wait_are_both_named() {
+/// A parent that waits for neither of its children, both of which want to write and have to ask.
+pub(crate) fn two_that_ask() -> (Family, Model) {
     let model =
         Model::new(|asked: &Asked| match (asked.follows("parent"), asked.results().len()) {
             (true, 0) => beside("test/left"),
@@ -97,6 +96,13 @@ fn two_children_that_wait_are_both_named() {
     family.directive("parent", PARENT);
     family.directive("left", CHILD);
     family.directive("right", CHILD);
+    (family, model)
+}
+
+/// Both children of a parent that waits for neither want something; each is named with its commands.
+#[test]
+fn two_children_that_wait_are_both_named() {
+    let (family, _model) = two_that_ask();
     let run = family.run("parent", "");
     assert!(run.ends_with("--- exit 4\n"), "{run}");
     insta::assert_snapshot!("both_approve_parent", family.rye("approve PARENT"));

@@ -6,40 +6,12 @@ use serde_json::{Value, json};
 use super::super::granted;
 use super::super::wire::{Era, Wire, host};
 use super::{BY_CLIENT, accepted, form};
-use crate::children::family::{CHILD, Family, PARENT};
-use crate::children::model::{Asked, Model, Says};
-
-/// A parent that waits for neither of its children, both of which want to write.
-fn model() -> Model {
-    Model::new(|asked: &Asked| match (asked.follows("parent"), asked.results().len()) {
-        (true, 0) => beside("test/left"),
-        (true, 1) => beside("test/right"),
-        (true, _) => Says::Text("Started."),
-        (false, 0) if asked.follows("left") => write("a.txt"),
-        (false, 0) => write("b.txt"),
-        (false, _) => Says::Text("Written."),
-    })
-}
-
-fn beside(directive: &str) -> Says {
-    let arguments = json!({ "directive": directive, "async": true });
-    Says::Calls("rye_agent_threads_thread_directive", arguments)
-}
-
-fn write(path: &str) -> Says {
-    Says::Calls("rye_file_system_write", json!({ "path": path, "content": "x" }))
-}
+use crate::children::waiting::two_that_ask;
 
 /// Each is asked about by itself, with the thread that it is of, and they decide nothing of each other.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_child_that_waits_is_asked_about() {
-    let model = model();
-    let family = Family::new(&model);
-    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
-    family.config(".ai/config/agent/approval.yaml", ask);
-    family.directive("parent", PARENT);
-    family.directive("left", CHILD);
-    family.directive("right", CHILD);
+    let (family, _model) = two_that_ask();
     let mut host = host(&family, granted(&["rye.execute.directive.test.*"]));
     (host.approvals, host.provider) = (BY_CLIENT, ProviderChoice::named("small"));
     let mut wire = Wire::able(McpServer::new(host), Era::Inline, form()).await;
