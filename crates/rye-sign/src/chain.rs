@@ -32,9 +32,7 @@ impl Head {
 
     /// The head after one more record, given as the bytes of its line without the line end.
     pub fn link(&self, record: &[u8]) -> Self {
-        let mut bytes = format!("rye-chain-v1\n{self}\n").into_bytes();
-        bytes.extend_from_slice(record);
-        Self(Digest::of(&bytes))
+        Self(Digest::of_pieces([b"rye-chain-v1\n", self.0.digits().as_slice(), b"\n", record]))
     }
 }
 

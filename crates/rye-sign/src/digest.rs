@@ -27,6 +27,12 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// Digests the parts as they are, one after the other.
+    pub(crate) fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let digest = pieces.into_iter().fold(sha2::Sha256::new(), sha2::Digest::chain_update);
+        Self(digest.finalize().into())
+    }
+
     /// The digest that a new signature of this file states: over every byte but the signature line, with line ends made
     /// LF (SPEC 2.1, 2.3). Signing a file again does not change it.
     #[must_use]
@@ -39,9 +45,7 @@ impl Digest {
     pub(crate) fn of_parts(parts: &[&str]) -> Self {
         // Nearly all text has LF alone, and need not be copied.
         if !parts.iter().any(|part| part.contains('\r')) {
-            let digest =
-                parts.iter().fold(sha2::Sha256::new(), |digest, part| digest.chain_update(part));
-            return Self(digest.finalize().into());
+            return Self::of_pieces(parts.iter().map(|part| part.as_bytes()));
         }
         // Joined first: a CR at the end of one part and an LF at the start of the next are one line end.
         Self::of(normalized(&parts.concat()).as_bytes())
@@ -50,6 +54,15 @@ impl Digest {
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// As it is written.
+    pub(crate) fn digits(&self) -> [u8; 64] {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
+        }
+        digits
     }
 
     /// The first twelve digits and an ellipsis, for messages.
@@ -69,11 +82,7 @@ impl FromStr for Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // In one piece: each signature that is checked spells a digest, and 32 formatted bytes cost more than the digest.
-        let mut digits = [0; 64];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
-        }
-        f.write_str(str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+        f.write_str(str::from_utf8(&self.digits()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -191,8 +191,13 @@ impl Run {
     /// # Errors
     ///
     /// When no answer is awaited.
-    pub fn model_replied(&mut self, reply: Reply, cost: Nanos) -> Result<(), OutOfTurn> {
+    pub fn model_replied(
+        &mut self,
+        reply: impl Into<Arc<Reply>>,
+        cost: Nanos,
+    ) -> Result<(), OutOfTurn> {
         let Phase::Asked = self.phase else { return Err(self.out_of_turn("a reply")) };
+        let reply = reply.into();
         self.turns += 1;
         self.usage = self.usage.plus(&reply.usage);
         self.cost = self.cost.saturating_add(cost);
@@ -201,7 +206,7 @@ impl Run {
             self.text.clone_from(&reply.text);
         }
         let next = decide::after_reply(&reply, &self.contract, self.is_reminded);
-        self.messages.push(Message::Assistant { reply: Arc::new(reply) });
+        self.messages.push(Message::Assistant { reply });
         self.enter(next);
         Ok(())
     }

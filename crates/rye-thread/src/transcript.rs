@@ -21,7 +21,7 @@ use self::payload::Payload;
 pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
-use self::wire::RecordWire;
+use self::wire::{RecordWire, Shown};
 use crate::store::{Lease, Store, StoreError};
 use crate::{Moment, ThreadId, read_plain};
 
@@ -36,6 +36,8 @@ pub struct Transcript {
     records: u64,
     /// Lines that the store does not have yet.
     pending: Vec<u8>,
+    /// Where the last of them begins.
+    newest: usize,
     /// The head and the number of the records that it has.
     kept: (Head, u64),
     /// Why the store refused a write.
@@ -97,7 +99,7 @@ impl Transcript {
 
     fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
         let (kept, directive) = ((head, records), directive.to_owned());
-        Self { held, directive, head, records, pending: Vec::new(), kept, broken: None }
+        Self { held, directive, head, records, pending: Vec::new(), newest: 0, kept, broken: None }
     }
 
     /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
@@ -114,25 +116,25 @@ impl Transcript {
     pub(crate) fn add(&mut self, event: &Event, at: Moment) {
         let record = RecordWire {
             seq: self.records,
-            ts: at.to_string(),
+            ts: Shown(at),
             thread_id: self.held.lease.thread().as_str(),
             directive: &self.directive,
             event: event.name(),
             payload: Payload(event),
-            prev: self.head.to_string(),
+            prev: Shown(self.head),
         };
-        let start = self.pending.len();
+        self.newest = self.pending.len();
         record.write(&mut self.pending);
-        self.head = self.head.link(self.pending.get(start..).unwrap_or_default());
+        self.head = self.head.link(self.pending.get(self.newest..).unwrap_or_default());
         self.pending.push(b'\n');
         self.records += 1;
     }
 
     /// The record that was added last, without its line end; empty once the store has it.
     pub(crate) fn newest(&self) -> &str {
-        let lines = self.pending.strip_suffix(b"\n").unwrap_or_default();
-        let line = lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        std::str::from_utf8(line).expect("because a record is written from text")
+        let line = self.pending.get(self.newest..).unwrap_or_default();
+        std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or_default())
+            .expect("because a record is written from text")
     }
 
     /// Gives the store what was added, in one piece.
@@ -153,6 +155,7 @@ impl Transcript {
         // The next turn's lines are about as many.
         self.pending = lines;
         self.pending.clear();
+        self.newest = 0;
         written
     }
 

@@ -90,24 +90,21 @@ impl Driver<'_> {
     /// What it cost is settled once it is written, which it is before anything else is done.
     fn take(&mut self, run: &mut Run, reply: Reply, reserved: Nanos) -> Result<(), Stop> {
         let cost = self.cost_of_reply(&reply, reserved);
+        let reply = Arc::new(reply);
         self.purse.owe(cost);
         self.record_reply(run, &reply, cost)?;
         run.model_replied(reply, cost)?;
         self.end_turn(run)
     }
 
-    fn record_reply(&mut self, run: &Run, reply: &Reply, cost: Nanos) -> Result<(), Stop> {
+    fn record_reply(&mut self, run: &Run, reply: &Arc<Reply>, cost: Nanos) -> Result<(), Stop> {
         if !reply.reasoning.is_empty() {
             self.emit(&Event::AssistantReasoning { text: reply.reasoning.clone() })?;
         }
         if !reply.text.is_empty() {
             self.emit(&Event::AssistantText { text: reply.text.clone() })?;
         }
-        self.emit(&Event::StepFinish {
-            turn: run.turns() + 1,
-            reply: Arc::new(reply.clone()),
-            cost,
-        })
+        self.emit(&Event::StepFinish { turn: run.turns() + 1, reply: Arc::clone(reply), cost })
     }
 
     /// A turn without calls ends with its answer; one with calls ends with their receipts.

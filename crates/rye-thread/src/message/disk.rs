@@ -1,5 +1,6 @@
 //! The saved form of messages, shared by saved runs and transcripts.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -33,54 +34,54 @@ impl UsageDisk {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CallDisk {
-    id: String,
-    name: String,
-    arguments: ArgumentsDisk,
+pub(crate) struct CallDisk<'a> {
+    id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    arguments: ArgumentsDisk<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ArgumentsDisk {
-    Read(Value),
-    Unreadable(String),
+enum ArgumentsDisk<'a> {
+    Read(Cow<'a, Value>),
+    Unreadable(Cow<'a, str>),
 }
 
-impl CallDisk {
-    pub(crate) fn of(call: &ToolCall) -> Self {
+impl<'a> CallDisk<'a> {
+    pub(crate) fn of(call: &'a ToolCall) -> Self {
         let arguments = match &call.arguments {
-            Ok(value) => ArgumentsDisk::Read(value.clone()),
-            Err(reason) => ArgumentsDisk::Unreadable(reason.clone()),
+            Ok(value) => ArgumentsDisk::Read(Cow::Borrowed(value)),
+            Err(reason) => ArgumentsDisk::Unreadable(Cow::Borrowed(reason)),
         };
-        Self { id: call.id.clone(), name: call.name.clone(), arguments }
+        Self { id: Cow::Borrowed(&call.id), name: Cow::Borrowed(&call.name), arguments }
     }
 
     pub(crate) fn into_call(self) -> ToolCall {
         let arguments = match self.arguments {
-            ArgumentsDisk::Read(value) => Ok(value),
-            ArgumentsDisk::Unreadable(reason) => Err(reason),
+            ArgumentsDisk::Read(value) => Ok(value.into_owned()),
+            ArgumentsDisk::Unreadable(reason) => Err(reason.into_owned()),
         };
-        ToolCall { id: self.id, name: self.name, arguments }
+        ToolCall { id: self.id.into_owned(), name: self.name.into_owned(), arguments }
     }
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReplyDisk {
-    raw: Box<RawValue>,
-    text: String,
-    reasoning: String,
-    calls: Vec<CallDisk>,
+pub(crate) struct ReplyDisk<'a> {
+    raw: Cow<'a, RawValue>,
+    text: Cow<'a, str>,
+    reasoning: Cow<'a, str>,
+    calls: Vec<CallDisk<'a>>,
     usage: UsageDisk,
     stop: String,
 }
 
-impl ReplyDisk {
-    pub(crate) fn of(reply: &Reply) -> Self {
+impl<'a> ReplyDisk<'a> {
+    pub(crate) fn of(reply: &'a Reply) -> Self {
         Self {
-            raw: reply.raw().to_owned(),
-            text: reply.text.clone(),
-            reasoning: reply.reasoning.clone(),
+            raw: Cow::Borrowed(reply.raw()),
+            text: Cow::Borrowed(&reply.text),
+            reasoning: Cow::Borrowed(&reply.reasoning),
             calls: reply.calls.iter().map(CallDisk::of).collect(),
             usage: UsageDisk::of(&reply.usage),
             stop: reply.stop.to_string(),
@@ -90,9 +91,9 @@ impl ReplyDisk {
     pub(crate) fn into_reply(self) -> Reply {
         let stop: Result<StopReason, Infallible> = self.stop.parse();
         let Ok(stop) = stop;
-        let mut reply = Reply::new(self.raw, stop);
-        reply.text = self.text;
-        reply.reasoning = self.reasoning;
+        let mut reply = Reply::new(self.raw.into_owned(), stop);
+        reply.text = self.text.into_owned();
+        reply.reasoning = self.reasoning.into_owned();
         reply.calls = self.calls.into_iter().map(CallDisk::into_call).collect();
         reply.usage = self.usage.into_usage();
         reply
@@ -101,8 +102,8 @@ impl ReplyDisk {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum MessageDisk {
-    Assistant(ReplyDisk),
+pub(crate) enum MessageDisk<'a> {
+    Assistant(ReplyDisk<'a>),
     ToolResults(Vec<ResultDisk>),
     User { text: String },
 }
@@ -116,8 +117,8 @@ pub(crate) struct ResultDisk {
     is_error: bool,
 }
 
-impl MessageDisk {
-    pub(crate) fn of(message: &Message) -> Self {
+impl<'a> MessageDisk<'a> {
+    pub(crate) fn of(message: &'a Message) -> Self {
         match message {
             Message::Assistant { reply } => Self::Assistant(ReplyDisk::of(reply)),
             Message::ToolResults { results } => {

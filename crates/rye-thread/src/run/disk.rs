@@ -33,7 +33,7 @@ impl Run {
         if !(1..=VERSION).contains(&header.version) {
             return Err(RunDiskError::OtherVersion { version: header.version });
         }
-        let disk: RunDisk = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
+        let disk: RunDisk<'_> = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
         disk.into_run().map_err(|problem| RunDiskError::Contradiction { problem })
     }
 }
@@ -88,7 +88,7 @@ struct Header {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunDisk {
+struct RunDisk<'a> {
     format: String,
     version: u64,
     system: Option<String>,
@@ -96,8 +96,8 @@ struct RunDisk {
     max_output_tokens: u64,
     contract: Vec<FieldDisk>,
     limits: LimitsDisk,
-    messages: Vec<MessageDisk>,
-    phase: PhaseDisk,
+    messages: Vec<MessageDisk<'a>>,
+    phase: PhaseDisk<'a>,
     turns: u64,
     usage: UsageDisk,
     cost_nanos: u64,
@@ -109,11 +109,11 @@ struct RunDisk {
     #[serde(default)]
     retries: u64,
     #[serde(default)]
-    failed_in: Option<BatchDisk>,
+    failed_in: Option<BatchDisk<'a>>,
 }
 
-impl RunDisk {
-    fn of(run: &Run) -> Self {
+impl<'a> RunDisk<'a> {
+    fn of(run: &'a Run) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -202,11 +202,11 @@ struct MeasuredDisk {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum PhaseDisk {
+enum PhaseDisk<'a> {
     Ready,
     Asked,
-    Calling(BatchDisk),
-    Waiting { batch: BatchDisk, index: usize },
+    Calling(BatchDisk<'a>),
+    Waiting { batch: BatchDisk<'a>, index: usize },
     Cancelled,
     Completed { outputs: Option<Map<String, Value>>, text: String },
     Continued,
@@ -215,14 +215,14 @@ enum PhaseDisk {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct BatchDisk {
-    calls: Vec<CallDisk>,
+struct BatchDisk<'a> {
+    calls: Vec<CallDisk<'a>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     decisions: BTreeMap<usize, String>,
 }
 
-impl BatchDisk {
-    fn of(batch: &Batch) -> Self {
+impl<'a> BatchDisk<'a> {
+    fn of(batch: &'a Batch) -> Self {
         let decisions = batch.decisions.iter().map(|(index, it)| (*index, it.to_string()));
         Self {
             calls: batch.calls.iter().map(CallDisk::of).collect(),
@@ -242,8 +242,8 @@ impl BatchDisk {
     }
 }
 
-impl PhaseDisk {
-    fn of(phase: &Phase) -> Self {
+impl<'a> PhaseDisk<'a> {
+    fn of(phase: &'a Phase) -> Self {
         match phase {
             Phase::Ready => Self::Ready,
             Phase::Asked => Self::Asked,

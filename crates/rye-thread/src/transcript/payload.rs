@@ -56,9 +56,9 @@ struct TextWire<'a> {
 
 /// The answer goes in as raw JSON, which a `Value` would rewrite.
 #[derive(Serialize)]
-struct StepFinishWire {
+struct StepFinishWire<'a> {
     turn: u64,
-    reply: ReplyDisk,
+    reply: ReplyDisk<'a>,
     cost_nanos: u64,
 }
 

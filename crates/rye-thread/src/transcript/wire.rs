@@ -1,6 +1,9 @@
 //! The JSON of a record, apart from the types that it is made of.
 
-use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+
+use rye_sign::chain::Head;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -11,17 +14,26 @@ use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{HookEffect, Nanos, Prices, ProviderInfo, Usage};
+use crate::{HookEffect, Moment, Nanos, Prices, ProviderInfo, Usage};
 
 #[derive(Serialize)]
 pub(super) struct RecordWire<'a> {
     pub(super) seq: u64,
-    pub(super) ts: String,
+    pub(super) ts: Shown<Moment>,
     pub(super) thread_id: &'a str,
     pub(super) directive: &'a str,
     pub(super) event: &'a str,
     pub(super) payload: Payload<'a>,
-    pub(super) prev: String,
+    pub(super) prev: Shown<Head>,
+}
+
+/// Text that is written as it is shown, without a copy of it.
+pub(super) struct Shown<T>(pub(super) T);
+
+impl<T: Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
 }
 
 impl RecordWire<'_> {

@@ -45,7 +45,7 @@ pub(in crate::drive) enum Recorded {
     /// A child was about to begin.
     Spawned(Spawn),
     StepFinish {
-        reply: ReplyDisk,
+        reply: ReplyDisk<'static>,
         cost: Nanos,
     },
     StepStart,
@@ -242,7 +242,7 @@ impl FallbackWire {
 
 #[derive(Deserialize)]
 struct FinishWire {
-    reply: ReplyDisk,
+    reply: ReplyDisk<'static>,
     cost_nanos: u64,
 }
 
