@@ -34,10 +34,12 @@ impl Registry {
     /// When the database refuses.
     pub fn enter(&self, record: &ThreadRecord) -> Result<(), RegistryError> {
         let cost = i64::try_from(record.cost.get()).unwrap_or(i64::MAX);
-        // Before a thread spends anything, money is set aside in the same file, which is waited for with all before it.
+        // Before a thread spends anything, money is set aside in the same file, which is waited for with all before it. Who
+        // resumes a thread whose end is undone here finds it in the transcript, as after a program that was killed before it
+        // came here. One that waits for somebody is found by its line alone.
         let durability = match record.state {
-            ThreadState::Created | ThreadState::Running => Durability::Later,
-            _ => Durability::Now,
+            ThreadState::Suspended => Durability::Now,
+            _ => Durability::Later,
         };
         self.database().write(durability, |connection| {
             database::execute(
