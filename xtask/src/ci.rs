@@ -1,5 +1,7 @@
 //! `cargo xtask ci`: everything that has to pass, in the order in which a failure is cheapest to find.
 
+mod test_step;
+
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -13,15 +15,7 @@ use crate::{
 };
 
 /// The programs that the steps need beside cargo: what `cargo NAME` calls, and what is installed if there is none.
-const TOOLS: &[(&str, &str)] = &[
-    ("insta", "cargo-insta@1.49.0"),
-    ("nextest", "cargo-nextest@0.9.151 --no-default-features --features default-no-update"),
-    ("deny", "cargo-deny@0.20.2"),
-];
-
-/// `--check` and not the environment keeps insta from writing `.snap.new`: cargo-insta sets `INSTA_UPDATE` itself.
-const TESTS: &str = "cargo insta test --check --workspace --test-runner nextest --nextest-profile ci \
-                     --unreferenced=reject --disable-nextest-doctest";
+const TOOLS: &[(&str, &str)] = &[("deny", "cargo-deny@0.20.2")];
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", action: Action::Command(&[], "cargo fmt --all --check") },
@@ -30,7 +24,7 @@ const STEPS: &[Step] = &[
         name: "clippy",
         action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
     },
-    Step { name: "test", action: Action::Command(&[("CI", "1")], TESTS) },
+    Step { name: "test", action: Action::Own(test_step::run) },
     // After the tests, which have built most of what it takes.
     Step {
         name: "otel lint",
@@ -46,7 +40,6 @@ const STEPS: &[Step] = &[
             "cargo test -p rye --features otel --bin rye --test cli telemetry",
         ),
     },
-    Step { name: "doctest", action: Action::Command(&[], "cargo test --workspace --doc") },
     Step {
         name: "doc",
         action: Action::Command(

@@ -1,0 +1,99 @@
+//! The tests, by the command that the README promises, and the snapshots that none of them asked for.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{process, tidy};
+
+/// Runs every test as a reader of the README would, except that no snapshot is written anew, and fails where a snapshot was left
+/// behind that no test holds anything against.
+pub(super) fn run(root: &Path) -> Result<(), String> {
+    let readme = fs::read_to_string(root.join("README.md"));
+    let readme = readme.map_err(|error| format!("`README.md` cannot be read: {error}"))?;
+    let line = command(&readme, "test")?;
+    let folder = tidy::metadata(root)?.target_directory.join("xtask");
+    fs::create_dir_all(&folder).map_err(|error| format!("`{folder}` cannot be made: {error}"))?;
+    let asked = folder.join("snapshots-asked-for");
+    // What an earlier run asked for says nothing of this one.
+    drop(fs::remove_file(&asked));
+    println!("README, test: {line}");
+    let environment =
+        [("CI", "1"), ("INSTA_UPDATE", "no"), ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str())];
+    process::run(root, &environment, line)?;
+    let asked = fs::read_to_string(&asked);
+    let asked = asked.map_err(|error| format!("no test asked for a snapshot: {error}"))?;
+    let left = left_behind(root, &asked);
+    match left.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(format!("no test asks for\n\n{}\n\nremove what is left behind", left.join("\n")))
+        }
+    }
+}
+
+/// The command between the README's markers of this name, without the fence around it.
+fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
+    let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
+    let between = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end));
+    let lines = between.into_iter().flat_map(|(between, _)| between.lines());
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("```"));
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Ok(line),
+        _ => {
+            Err(format!("`README.md` has not one line of a command between `{begin}` and `{end}`"))
+        }
+    }
+}
+
+/// The snapshots below `root` that are not among those asked for, which are told a line each.
+fn left_behind(root: &Path, asked: &str) -> Vec<String> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let asked: BTreeSet<PathBuf> =
+        asked.lines().filter_map(|line| real(&root.join(line))).collect();
+    let snapshots = tidy::tree::read(root).into_iter().map(|file| file.path);
+    let snapshots = snapshots.filter(|path| path.ends_with(".snap"));
+    let is_left = |path: &String| real(&root.join(path)).is_none_or(|path| !asked.contains(&path));
+    snapshots.filter(is_left).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{command, left_behind};
+
+    #[test]
+    fn a_command_is_the_one_line_between_its_markers() {
+        let markers =
+            |between: &str| format!("a\n<!-- test:begin -->\n{between}<!-- test:end -->\nb\n");
+        let read = |readme: &str| command(readme, "test").map(str::to_owned);
+        assert_eq!(read(&markers("```sh\ncargo test\n```\n")), Ok("cargo test".to_owned()));
+        let missing = "`README.md` has not one line of a command between `<!-- test:begin -->` and `<!-- test:end -->`";
+        for readme in ["", &markers(""), &markers("```sh\n```\n"), &markers("```sh\na\nb\n```\n")] {
+            assert_eq!(read(readme), Err(missing.to_owned()), "{readme}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_that_no_test_asks_for_is_left_behind() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let root = scratch.path();
+        fs::create_dir_all(root.join("a/snapshots")).expect("a folder");
+        for name in ["a/snapshots/one.snap", "a/snapshots/two.snap", "a/other.txt"] {
+            fs::write(root.join(name), "text").expect("a file");
+        }
+        let one = root.join("a/snapshots/one.snap").display().to_string();
+        let rows: [(&str, &[&str]); 4] = [
+            ("", &["a/snapshots/one.snap", "a/snapshots/two.snap"]),
+            (&one, &["a/snapshots/two.snap"]),
+            ("a/../a/snapshots/one.snap\na/snapshots/two.snap\n", &[]),
+            ("a/snapshots/two.snap\na/gone.snap\n", &["a/snapshots/one.snap"]),
+        ];
+        for (asked, expected) in rows {
+            assert_eq!(left_behind(root, asked), expected, "{asked}");
+        }
+    }
+}
