@@ -57,9 +57,13 @@ impl Driver<'_> {
         Ok(unwanted)
     }
 
-    /// Has somebody decide, where the hook wants that.
+    /// Has somebody decide, where the hook wants that and nobody has.
     async fn escalate(&mut self, frame: &mut Frame) -> Result<(), Stop> {
         if frame.effect != Some(HookEffect::Escalate) {
+            return Ok(());
+        }
+        if let Some(said) = self.due.said(frame).filter(|_| !self.log.is_asked()) {
+            frame.decision = Some(said);
             return Ok(());
         }
         let request = self.escalation(frame);

@@ -223,6 +223,8 @@ pub(crate) struct Thread {
     pub(crate) injected: Vec<Injected>,
     pub(crate) hooks: Hooks,
     pub(crate) approves: Option<Decision>,
+    /// What is said of a request, in place of `approves`.
+    pub(crate) decides: Option<Judge>,
     pub(crate) facts: Map<String, Value>,
 }
 
@@ -245,6 +247,7 @@ impl Thread {
             injected: Vec::new(),
             hooks: Hooks::none(),
             approves: None,
+            decides: None,
             facts: Map::new(),
         }
     }
@@ -299,7 +302,7 @@ impl Thread {
             journal: &mut journal,
             clock: &*self.clock,
             observer: &watching,
-            approver: &Says(self.approves),
+            approver: &Says { approves: self.approves, decides: self.decides },
             cancel: &self.cancel,
             injected: &self.injected,
             hooks: &self.hooks,
@@ -350,13 +353,19 @@ async fn replayed(
     Some(replay(run, &reading, context).await.unwrap())
 }
 
-/// Somebody who always says the same, or nobody.
-struct Says(Option<Decision>);
+/// Somebody who looks at the request.
+pub(crate) type Judge = fn(&ApprovalRequest) -> Decision;
+
+/// Somebody who always says the same, or nobody; unless somebody looks at the request.
+pub(crate) struct Says {
+    pub(crate) approves: Option<Decision>,
+    pub(crate) decides: Option<Judge>,
+}
 
 #[async_trait]
 impl Approver for Says {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        self.0
+    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
+        self.decides.map(|judge| judge(request)).or(self.approves)
     }
 }
 

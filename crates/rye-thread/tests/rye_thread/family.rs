@@ -20,8 +20,8 @@ use rye_thread::{
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::doubles::{FakeClock, call, returns, score, thread_id};
-use crate::world::{Answers, Effects, Model, entries};
+use crate::doubles::{FakeClock, Says, call, returns, score, thread_id};
+use crate::world::{Effects, Model, entries};
 
 /// A store that remembers in which order what was appended to whose journal.
 #[derive(Default)]
@@ -230,7 +230,7 @@ impl Home {
             journal: &mut journal,
             clock: &*self.clock,
             observer: &(),
-            approver: &Answers(Some(rye_thread::Decision::Approved)),
+            approver: &Says { approves: Some(rye_thread::Decision::Approved), decides: None },
             cancel: &Cancel::new(),
             injected: &[],
             hooks: &rye_thread::Hooks::none(),

@@ -9,16 +9,15 @@ use rye_sign::SigningKey;
 use rye_thread::store::{Claim, MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks,
-    Journal, Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider,
-    ProviderError, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError,
-    Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive,
-    replay, resume,
+    Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits, Message, Nanos,
+    Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderInfo, Registry,
+    ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run, SpendLimit, StopReason,
+    ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
 };
 use serde_json::{Value, json};
 
 use crate::doubles::{
-    FakeClock, Function, PRICES, call, execute, reply, returns, score, thread_id, tool,
+    FakeClock, Function, Judge, PRICES, Says, call, execute, reply, returns, score, thread_id, tool,
 };
 use crate::family::in_memory;
 
@@ -112,15 +111,6 @@ pub(crate) fn entries(effects: &Effects, asking: Asking) -> Vec<PaletteEntry> {
     rows.into_iter().map(entry).collect()
 }
 
-pub(crate) struct Answers(pub(crate) Option<Decision>);
-
-#[async_trait]
-impl Approver for Answers {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        self.0
-    }
-}
-
 /// The world around a thread, which outlives the programs that drive it.
 pub(crate) struct World {
     pub(crate) place: tempfile::TempDir,
@@ -131,6 +121,7 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) asking: Asking,
     pub(crate) approves: Option<Decision>,
+    pub(crate) decides: Option<Judge>,
     pub(crate) model: Model,
     pub(crate) hooks: Hooks,
     /// Tools beside those of [`entries`].
@@ -151,6 +142,7 @@ impl World {
             limits,
             asking: Asking::Never,
             approves: Some(Decision::Approved),
+            decides: None,
             model: Model { turns: turns(), asked: AtomicU64::new(0), slow: None },
             hooks: Hooks::none(),
             more: Box::new(Vec::new),
@@ -237,7 +229,7 @@ impl World {
             LayerName::Operator,
             Grant::everything(),
         ))));
-        let approver = Box::leak(Box::new(Answers(self.approves)));
+        let approver = Box::leak(Box::new(Says { approves: self.approves, decides: self.decides }));
         action(DriveContext {
             provider: &self.model,
             palette,
@@ -288,6 +280,7 @@ impl World {
             key: Arc::clone(&self.key),
             asking: self.asking,
             approves: self.approves,
+            decides: self.decides,
             model: Model { turns: self.model.turns.clone(), asked: AtomicU64::new(0), slow: None },
             ..Self::new()
         };

@@ -63,6 +63,11 @@ impl Frame {
         }
     }
 
+    /// An action goes on: what somebody said before it was about the action.
+    pub(in crate::drive) fn acts_on(&mut self) {
+        self.decision = None;
+    }
+
     /// Whether this hook decides, if none before it has.
     ///
     /// One whose action failed decides nothing that lets the thread do more than it would without.
@@ -70,6 +75,16 @@ impl Frame {
         let worked = self.acted.iter().all(|acted| !acted.result.is_error);
         self.effect
             .is_some_and(|effect| (worked || !effect.is_permissive()) && self.can(effect, run))
+    }
+
+    /// The limit that somebody is asked about, with where it stands.
+    pub(in crate::drive) fn asks_about(&self) -> Option<(Limit, u64)> {
+        match &self.failure.as_ref()?.kind {
+            FailureKind::Limit(hit) if self.effect == Some(HookEffect::Escalate) => {
+                Some((hit.limit, hit.maximum))
+            }
+            _ => None,
+        }
     }
 
     fn can(&self, effect: HookEffect, run: &Run) -> bool {

@@ -3,8 +3,8 @@
 use super::{Frame, Occasion, data};
 use crate::drive::{Driver, Stop};
 use crate::{
-    End, Failure, FailureKind, Hook, HookEvent, LimitHit, ProviderErrorClass, Refusal, Run,
-    ThreadState,
+    Decision, End, Failure, FailureKind, Hook, HookEvent, Limit, LimitHit, ProviderErrorClass,
+    Refusal, Run, ThreadState,
 };
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
@@ -18,6 +18,8 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) limited: Vec<LimitHit>,
     /// Whether a turn is over.
     pub(in crate::drive) step: bool,
+    /// The limits that somebody did not want to be raised, each with where it stood.
+    pub(in crate::drive) refused_more: Vec<(Limit, u64)>,
     /// The turns after which the size of the conversation was looked at.
     pub(in crate::drive) measured: u64,
     /// The failure that hooks were told of.
@@ -60,9 +62,27 @@ impl Due {
         }
     }
 
+    /// What somebody has said already of what a hook asks: who did not want a limit to be raised is not asked about it again
+    /// while it stands where it stood.
+    pub(super) fn said(&self, frame: &Frame) -> Option<Decision> {
+        let limit = frame.asks_about()?;
+        self.refused_more.contains(&limit).then_some(Decision::Denied)
+    }
+
+    /// Gives hooks whose turn is over what was said already, where nobody was asked.
+    pub(in crate::drive) fn answer(&self, frames: &mut [Frame]) {
+        for frame in frames.iter_mut().filter(|frame| frame.decision.is_none()) {
+            frame.decision = self.said(frame);
+        }
+    }
+
     /// Hooks acted, and this has become of the run.
     pub(in crate::drive) fn acted(&mut self, run: &Run, frames: &[Frame]) {
         self.limited.retain(|hit| run.stands_at(hit));
+        for frame in frames.iter().filter(|frame| frame.decision == Some(Decision::Denied)) {
+            let is_new = self.said(frame).is_none();
+            self.refused_more.extend(frame.asks_about().filter(|_| is_new));
+        }
         let Some(failure) = run.failure() else { return self.heard.clear() };
         let told = |frame: &&Frame| !frame.is_final && frame.failure.as_ref() == Some(failure);
         let names = |frame: &Frame| (frame.hook.clone(), frame.declared_by.clone());

@@ -65,9 +65,14 @@ impl Log {
         }
     }
 
+    /// Whether it is next that somebody was asked.
+    pub(super) fn is_asked(&self) -> bool {
+        matches!(self.0.front(), Some(Entry::Asked))
+    }
+
     /// Whether somebody was asked, as is next.
     pub(super) fn asked(&mut self) -> bool {
-        let is_next = matches!(self.0.front(), Some(Entry::Asked));
+        let is_next = self.is_asked();
         if is_next {
             drop(self.0.pop_front());
         }
@@ -100,12 +105,16 @@ impl Log {
                     }
                     _ => events.push(vec![frame]),
                 },
-                (Entry::Start { item, injects, .. }, _) => open = Some((item, injects)),
+                (Entry::Start { item, injects, .. }, last) => {
+                    open = Some((item, injects));
+                    last.into_iter().for_each(Frame::acts_on);
+                }
                 (Entry::Result { returned, .. }, Some(frame)) => {
                     let (item, injects) = open.take().unwrap_or_default();
+                    frame.acts_on();
                     frame.acted.push(Acted { item, injects, result: shown(returned, injects) });
                 }
-                // The decision on an action is followed by its start, that on the thread by nothing of the hook.
+                // The decision on an action is followed by its start or its receipt, that on the thread by nothing of the hook.
                 (Entry::Decided(decision), Some(frame)) => frame.decision = Some(decision),
                 _ => {}
             }

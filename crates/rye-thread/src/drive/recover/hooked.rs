@@ -21,7 +21,8 @@ impl Fold {
 
     /// Does to the run what hooks decided whose turn is over.
     pub(super) fn hooks_over(&mut self) -> Result<(), String> {
-        for frames in self.log.over() {
+        for mut frames in self.log.over() {
+            self.due.answer(&mut frames);
             let Some(first) = frames.first() else { continue };
             self.evaluations = first.evaluation;
             self.fail_first(first)?;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use rye_caps::Grant;
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Cancel, Decision, Effect, HookEffect, HookEvent, HookLayer, Limit, Limits, ThreadState,
+    ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, Effect, HookEffect, HookEvent,
+    HookLayer, Limit, Limits, ThreadState,
 };
 use serde_json::{Value, json};
 
 use super::{deciding, drive_with, hook, hooks, note, running, telling, when};
-use crate::doubles::{Thread, Turn, call, calls, echo, returns, score};
+use crate::doubles::{Judge, Thread, Turn, call, calls, echo, returns, score};
 use crate::resuming::assert_effects;
 use crate::spawning::spawning;
 use crate::world::{World, count, outcome, visible};
@@ -103,6 +104,8 @@ async fn check(limit: Limit, row: &Row) {
         "name": limit.as_str(), "value": before, "maximum": before, "message": message, "final": false,
     });
     assert_eq!(triggered[0]["data"]["limit"], expected, "{name}");
+    let asked = usize::from(row.effect == Some(HookEffect::Escalate));
+    assert_eq!(driven.payloads("approval_requested").len(), asked, "{name}");
     let receipts = driven.payloads("tool_call_result");
     let over = receipts.iter().find(|it| it["call_id"] == "over").unwrap();
     assert_eq!((&over["is_error"], &over["content"]["error"]), (&json!(true), &json!(message)));
@@ -149,6 +152,66 @@ async fn a_limit_that_was_raised_is_asked_about_once() {
     assert_eq!(driven.payloads("approval_requested").len(), 2);
 }
 
+/// Somebody who said no to more is not asked again for as long as the limit stands where it stood, whichever hook asks and in
+/// whichever turn; the hooks still act each time.
+#[tokio::test]
+async fn a_limit_that_was_not_raised_is_asked_about_once() {
+    let starts = |ids: &[&str]| {
+        calls(ids.iter().map(|id| call(id, "a_spawn", json!({}))).collect::<Vec<_>>())
+    };
+    // Whoever may have up to so many threads; what they are asked about, and how often hooks act.
+    let rows: [(Judge, &[u64], usize); 3] = [
+        (|_| Decision::Denied, &[1], 8),
+        (|request| up_to(request, 2), &[1, 2], 6),
+        (|request| up_to(request, 4), &[1, 2, 4], 4),
+    ];
+    for (judge, asked_at, acted) in rows {
+        let last = starts(&["f", "g", "h", "i"]);
+        let script = vec![starts(&["a", "b", "c"]), starts(&["d", "e"]), last];
+        let mut thread = Thread::new(script.into_iter().chain([done()]).collect());
+        thread = thread.returning(score()).with(spawning());
+        thread.limits.spawns = 1;
+        thread.decides = Some(judge);
+        let odd = |data: &Value| data["cost"]["turns"] != 2;
+        let own = vec![
+            when(deciding("odd", HookEvent::Limit, HookEffect::Escalate), odd),
+            deciding("any", HookEvent::Limit, HookEffect::Escalate),
+        ];
+        let (driven, _) = drive_with(thread, own).await;
+        let name = format!("{asked_at:?}");
+        assert_eq!(driven.outcome.state, ThreadState::Completed, "{name}");
+        let asked = driven.payloads("approval_requested");
+        let maximum = |it: &Value| it["arguments"]["limit"]["maximum"].as_u64().unwrap();
+        assert_eq!(asked.iter().map(maximum).collect::<Vec<_>>(), asked_at, "{name}");
+        assert_eq!(driven.payloads("hook_triggered").len(), acted, "{name}");
+    }
+}
+
+fn up_to(request: &ApprovalRequest, most: u64) -> Decision {
+    let maximum = request.arguments["limit"]["maximum"].as_u64().unwrap();
+    if maximum < most { Decision::Approved } else { Decision::Denied }
+}
+
+/// That one limit was not raised says nothing about another one.
+#[tokio::test]
+async fn each_limit_is_asked_about_by_itself() {
+    let script =
+        vec![calls(vec![call("a", "a_spawn", json!({})), call("b", "a_spawn", json!({}))])];
+    let mut thread = Thread::new(script.into_iter().chain([done()]).collect());
+    thread = thread.returning(score()).with(spawning());
+    (thread.limits.spawns, thread.limits.turns) = (1, 1);
+    thread.decides = Some(|request| match request.arguments["limit"]["name"] == "spawns" {
+        true => Decision::Denied,
+        false => Decision::Approved,
+    });
+    let own = vec![deciding("h", HookEvent::Limit, HookEffect::Escalate)];
+    let (driven, _) = drive_with(thread, own).await;
+    let asked = driven.payloads("approval_requested");
+    let names = asked.iter().map(|it| it["arguments"]["limit"]["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["spawns", "turns"]);
+    assert_eq!(driven.outcome.state, ThreadState::Completed);
+}
+
 /// A hook that acted when a call was kept from starting a thread, or was refused, does not act again at the end for it, which
 /// other hooks are told of; nor is somebody asked once more who said no.
 #[tokio::test]
@@ -178,66 +241,124 @@ async fn one_failure_is_told_to_a_hook_once() {
     }
 }
 
-fn world(effect: HookEffect) -> World {
-    let mut world = World::new();
-    prepared(&mut world, effect);
-    world
+/// What is cut: what a hook does at the limit, what somebody says whom it asks, and what the thread comes to.
+#[derive(Clone, Copy)]
+struct Cut {
+    effect: HookEffect,
+    /// What is said of the limit; calls are approved.
+    says: Decision,
+    state: ThreadState,
+    /// How many threads are started.
+    spawns: usize,
+    /// The hooks that act.
+    acted: &'static [&'static str],
+    /// How often somebody is asked about the limit.
+    asked: usize,
+    turns: u64,
 }
 
-fn prepared(world: &mut World, effect: HookEffect) {
-    world.limits.spawns = 1;
-    world.more = Box::new(|| vec![spawning()]);
-    world.approves = Some(Decision::Approved);
-    let own = telling(deciding("h", HookEvent::Limit, effect), "load knowledge k/x");
-    let last = when(hook("last", HookEvent::Limit), |data: &Value| data["limit"]["final"] == true);
-    world.hooks = hooks(vec![
-        running(own, "a/set", json!({"n": 8})),
-        running(last, "a/set", json!({"n": 9})),
-    ]);
-    let start = |ids: &[&str]| {
-        let spawns = ids.iter().map(|id| call(id, "a_spawn", json!({})));
-        spawns.chain([call("n", "a_read", json!({"n": 1}))]).collect()
-    };
-    let end = vec![returns("r", json!({"score": 7}))];
-    world.model.turns = vec![start(&["a"]), start(&["b", "c"]), start(&["d"]), end];
+const CUTS: [Cut; 3] = [
+    Cut {
+        effect: HookEffect::Escalate,
+        says: Decision::Approved,
+        state: ThreadState::Completed,
+        spawns: 2,
+        acted: &["h"],
+        asked: 1,
+        turns: 4,
+    },
+    Cut {
+        effect: HookEffect::Escalate,
+        says: Decision::Denied,
+        state: ThreadState::Completed,
+        spawns: 1,
+        acted: &["h", "h", "h"],
+        asked: 1,
+        turns: 4,
+    },
+    Cut {
+        effect: HookEffect::Fail,
+        says: Decision::Denied,
+        state: ThreadState::Error,
+        spawns: 1,
+        acted: &["h", "last"],
+        asked: 0,
+        turns: 2,
+    },
+];
+
+impl Cut {
+    fn prepare(&self, world: &mut World) {
+        world.limits.spawns = 1;
+        world.more = Box::new(|| vec![spawning()]);
+        // Of what its hook does once, somebody approves each.
+        world.asking = Asking::Always;
+        world.approves = Some(Decision::Approved);
+        if self.says == Decision::Denied {
+            world.decides = Some(|request| match request.reason {
+                ApprovalReason::Escalated => Decision::Denied,
+                _ => Decision::Approved,
+            });
+        }
+        let own = telling(deciding("h", HookEvent::Limit, self.effect), "load knowledge k/x");
+        let own = running(own, "a/set", json!({"n": 8}));
+        let last =
+            when(hook("last", HookEvent::Limit), |data: &Value| data["limit"]["final"] == true);
+        world.hooks = hooks(vec![
+            running(own, "a/once", json!({"n": 10})),
+            running(last, "a/set", json!({"n": 9})),
+        ]);
+        let start = |ids: &[&str]| {
+            let spawns = ids.iter().map(|id| call(id, "a_spawn", json!({})));
+            spawns.chain([call("n", "a_read", json!({"n": 1}))]).collect()
+        };
+        let end = vec![returns("r", json!({"score": 7}))];
+        world.model.turns = vec![start(&["a"]), start(&["b", "c"]), start(&["d"]), end];
+    }
+
+    fn world(&self) -> World {
+        let mut world = World::new();
+        self.prepare(&mut world);
+        world
+    }
 }
 
-/// Cut after any record, it is asked once, the limit is raised once, and the end is the same.
+/// Cut after any record, no hook acts twice for one call or end, somebody is asked about a limit once, it is raised once, and
+/// the end is the same.
 #[tokio::test]
 async fn cut_after_any_record_it_ends_the_same() {
-    check_cut(HookEffect::Escalate, (ThreadState::Completed, 2, &["h"], 4)).await;
+    for cut in CUTS {
+        check_cut(cut).await;
+    }
 }
 
-/// Cut after any record, no hook acts twice for the limit that ends the thread.
-#[tokio::test]
-async fn cut_after_any_record_it_fails_the_same() {
-    check_cut(HookEffect::Fail, (ThreadState::Error, 1, &["h", "last"], 2)).await;
-}
-
-/// The state at the end, the threads that were started, the hooks that acted, and the turns.
-async fn check_cut(effect: HookEffect, expected: (ThreadState, usize, &[&str], u64)) {
-    let (state, spawns, acted, turns) = expected;
-    let whole = world(effect);
+async fn check_cut(row: Cut) {
+    let whole = row.world();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
-    assert_eq!(expected.state, state, "{:?}", expected.failure);
+    assert_eq!(expected.state, row.state, "{:?}", expected.failure);
     let (bytes, reading) = (whole.bytes(), whole.reading());
-    assert_eq!(count(&reading, "spawn_child"), spawns);
-    assert_eq!(hooks_of(&reading), acted);
+    assert_eq!(count(&reading, "spawn_child"), row.spawns);
+    assert_eq!((hooks_of(&reading), asked(&reading)), (names(row.acted), row.asked));
     let mut end = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         end += line.len();
+        let name = format!("{} {}: cut at {end}", row.effect, row.says);
         let mut cut = whole.cut(&bytes[..end]);
-        prepared(&mut cut, effect);
+        row.prepare(&mut cut);
         let before = cut.reading();
-        let found =
-            cut.resume("Begin.").await.unwrap_or_else(|error| panic!("cut at {end}: {error}"));
-        assert_eq!(outcome(&found), outcome(&expected), "cut at {end}");
-        assert_eq!(visible(&cut.reading()), visible(&reading), "cut at {end}");
+        let found = cut.resume("Begin.").await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(outcome(&found), outcome(&expected), "{name}");
+        assert_eq!(visible(&cut.reading()), visible(&reading), "{name}");
         assert_effects(&whole.effects(), &cut.effects(), &before, end);
-        assert_eq!(hooks_of(&cut.reading()), acted, "cut at {end}");
+        let acted = (hooks_of(&cut.reading()), asked(&cut.reading()));
+        assert_eq!(acted, (names(row.acted), row.asked), "{name}");
     }
     let replayed = whole.replay("", "").await;
-    assert_eq!((replayed.divergence, replayed.turns), (None, turns));
+    assert_eq!((replayed.divergence, replayed.turns), (None, row.turns));
+}
+
+fn names(hooks: &[&str]) -> Vec<String> {
+    hooks.iter().copied().map(str::to_owned).collect()
 }
 
 /// The hooks that acted, in turn.
@@ -245,4 +366,10 @@ fn hooks_of(reading: &Reading) -> Vec<String> {
     let triggered = reading.records.iter().filter(|it| it.event == "hook_triggered");
     let payloads = triggered.map(|it| serde_json::from_str::<Value>(it.payload.get()).unwrap());
     payloads.map(|it| it["hook"].as_str().unwrap().to_owned()).collect()
+}
+
+/// How often somebody was asked about a limit.
+fn asked(reading: &Reading) -> usize {
+    let requested = reading.records.iter().filter(|it| it.event == "approval_requested");
+    requested.filter(|it| it.payload.get().contains(r#""reason":"escalated""#)).count()
 }
