@@ -47,7 +47,8 @@ pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
 
 const CUTS: &str = "cargo test --quiet --package rye-thread --test rye_thread -- --nocapture cut_anywhere cut_inside \
                     whatever_the_power whenever_the_power";
-const KILLS: &str = "cargo test --quiet --package rye --test cli -- --nocapture killing::";
+const KILLS: &str =
+    "cargo test --quiet --package rye --test cli -- --nocapture killing:: stopped::";
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ mod approve;
 mod ask;
 mod batch;
 mod call;
+mod ended;
 mod fallback;
 mod finish;
 mod first;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use rye_caps::Authority;
 
 use self::batch::Progress;
+pub use self::ended::{RecordedEnd, recorded_end};
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};

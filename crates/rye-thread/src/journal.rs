@@ -14,7 +14,7 @@ use crate::transcript::markdown;
 use crate::transcript::{Event, Reading, Transcript, TranscriptError};
 use crate::{
     ApprovalRequest, Decider, Decision, Failure, FailureKind, Moment, Nanos, Outcome, ProviderInfo,
-    RecordError, Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
+    RecordError, RecordedEnd, Registry, RegistryError, ThreadId, ThreadRecord, ThreadState,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
@@ -201,6 +201,25 @@ impl Journal {
         }
         self.sync()?;
         self.record.state = state;
+        self.record.transcript = Some(self.transcript_end());
+        self.record.updated = at;
+        self.save()?;
+        Ok(self.transcript.release()?)
+    }
+
+    /// Writes down an end that the transcript holds already, and its program could not tell elsewhere; the thread has cost this
+    /// much.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be written.
+    pub fn close(mut self, end: RecordedEnd, cost: Nanos, at: Moment) -> Result<(), JournalError> {
+        let RecordedEnd { state, turns, usage, outputs, failure, next } = end;
+        self.checkpoint(at);
+        self.sync()?;
+        let record = &mut self.record;
+        (record.state, record.turns, record.usage, record.cost) = (state, turns, usage, cost);
+        (record.outputs, record.failure, record.continued_by) = (outputs, failure, next);
         self.record.transcript = Some(self.transcript_end());
         self.record.updated = at;
         self.save()?;

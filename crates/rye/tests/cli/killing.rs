@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::session::Session;
 
 /// How many programs are killed in each test; `RYE_KILLS` in the environment of the build says another number.
-const KILLS: Option<&str> = option_env!("RYE_KILLS");
+pub(crate) const KILLS: Option<&str> = option_env!("RYE_KILLS");
 
 const STEPS: usize = 20;
 

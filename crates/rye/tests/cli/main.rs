@@ -29,6 +29,7 @@ mod running;
 mod searching;
 mod servers;
 mod session;
+mod stopped;
 mod streaming;
 mod surroundings;
 mod tampering;

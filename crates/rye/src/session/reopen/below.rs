@@ -1,6 +1,8 @@
 //! The threads below one, as the registry lists them.
 
-use rye_thread::{ThreadId, ThreadState, ThreadSummary, pending_approval};
+use rye_thread::{
+    RegistryError, ThreadId, ThreadState, ThreadSummary, pending_approval, spawned_children,
+};
 
 use super::ReopenError;
 use crate::Rye;
@@ -29,6 +31,42 @@ impl Rye {
             place += 1;
         }
         Ok(found)
+    }
+
+    /// Lists the threads that these have begun and that are not listed, because their program was stopped between the two; whether
+    /// there are any.
+    pub(super) fn list_all_begun(
+        &self,
+        parents: &[ThreadId],
+        store: &Store,
+    ) -> Result<bool, ReopenError> {
+        let mut is_new = false;
+        for parent in parents {
+            // What cannot be read was not ended either, which is told.
+            let Ok(Found { reading, .. }) = self.found(&store.folder, parent) else { continue };
+            for spawn in spawned_children(&reading.transcript).unwrap_or_default() {
+                is_new |= self.list_begun(parent, &spawn.child, store)?;
+            }
+        }
+        Ok(is_new)
+    }
+
+    fn list_begun(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        store: &Store,
+    ) -> Result<bool, ReopenError> {
+        let failed = |error: RegistryError| ReopenError::Store(error.into());
+        if !store.has(child) || store.registry.show(child).map_err(failed)?.is_some() {
+            return Ok(false);
+        }
+        let Ok(Found { reading, .. }) = self.found(&store.folder, child) else { return Ok(false) };
+        let is_its = reading.record.parent.as_ref() == Some(parent);
+        if is_its {
+            store.registry.enter(&reading.record).map_err(failed)?;
+        }
+        Ok(is_its)
     }
 
     /// The first of the threads that stand above this one and have not ended, with which a whole tree goes on; this one, where

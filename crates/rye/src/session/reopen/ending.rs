@@ -8,7 +8,7 @@ use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::{Claim, Store as _};
 use rye_thread::{
     JournalError, Limits, Moment, Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
-    handed_over, settle_left,
+    handed_over, recorded_end, settle_left,
 };
 use serde_json::{Value, json};
 
@@ -154,8 +154,16 @@ impl Rye {
         key: Option<&Arc<SigningKey>>,
     ) -> Result<Vec<ThreadId>, ReopenError> {
         let (mut ended, mut seen, mut failed) = (Vec::new(), BTreeSet::new(), None);
+        let mut parents = BTreeSet::new();
         loop {
             let below = self.below(line, store)?;
+            let known = line.iter().chain(below.iter().map(|row| &row.thread));
+            let new: Vec<ThreadId> =
+                known.filter(|thread| !parents.contains(*thread)).cloned().collect();
+            if self.list_all_begun(&new, store)? {
+                continue;
+            }
+            parents.extend(new);
             let may_go_on =
                 |state: ThreadState| !state.is_final() || state == ThreadState::Continued;
             let is_new = |row: &ThreadSummary| may_go_on(row.state) && !seen.contains(&row.thread);
@@ -180,8 +188,8 @@ impl Rye {
     }
 
     /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
-    /// What its program had set aside for requests that were never sent is free in its own account; that account
-    /// is closed by whoever has ended all below it.
+    /// One whose transcript holds an end already keeps that. What its program had set aside for requests that were never sent is
+    /// free in its own account; that account is closed by whoever has ended all below it.
     fn end(
         &self,
         thread: &ThreadId,
@@ -206,8 +214,12 @@ impl Rye {
             .map_err(|error| ReopenError::Store(error.into()))?;
         // One that was stopped before it had an account has cost nothing.
         let spent = store.threads.spent(thread).map_err(JournalError::from)?;
-        journal.cancel(spent.unwrap_or(recorded), now)?;
-        Ok(())
+        let cost = spent.unwrap_or(recorded);
+        let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
+        // Its program was stopped while it wrote down its end, which is what it comes to.
+        let (thread, state) = (thread.clone(), end.state());
+        journal.close(end, cost, now)?;
+        Err(ReopenError::Ended { thread, state })
     }
 }
 

@@ -62,6 +62,12 @@ impl Asked {
         first["content"].to_string().contains(title)
     }
 
+    /// Whether the conversation goes on with one that grew too long.
+    pub(crate) fn goes_on(&self) -> bool {
+        let messages = self.0["messages"].as_array().unwrap().iter();
+        1 < messages.filter(|message| message["role"] == "user").count()
+    }
+
     /// The results that the model has seen.
     pub(crate) fn results(&self) -> Vec<&str> {
         let messages = self.0["messages"].as_array().unwrap().iter();

@@ -1,0 +1,206 @@
+//! What is on disk at each moment at which a thread looks at the clock or records something.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rye::sign::SigningKey;
+use rye::thread::transcript::Event;
+use rye::thread::{Clock, Moment, Observer, ThreadId, ThreadRecord, ThreadState};
+use serde_json::Value;
+
+/// A folder of threads as a program leaves it that is killed at one moment.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Shot(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Shot {
+    pub(super) fn of(folder: &Path) -> Self {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(next) = folders.pop() {
+            for entry in fs::read_dir(&next).into_iter().flatten().map(Result::unwrap) {
+                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if !path.to_string_lossy().ends_with("-shm") {
+                    // What SQLite shares between the programs that live goes with the last of them.
+                    let name = path.strip_prefix(folder).unwrap().to_owned();
+                    files.insert(name, fs::read(&path).unwrap());
+                }
+            }
+        }
+        Self(files)
+    }
+
+    /// Puts everything where it was.
+    pub(super) fn restore(&self, folder: &Path) {
+        drop(fs::remove_dir_all(folder));
+        for (name, bytes) in &self.0 {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    }
+
+    /// The threads that have a folder with anything in it.
+    pub(super) fn threads(&self) -> Vec<String> {
+        let folders = self.0.keys().filter_map(|path| path.parent()?.to_str());
+        let mut threads: Vec<String> =
+            folders.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        threads.dedup();
+        threads
+    }
+
+    /// What the record of a thread says of it, where it has one.
+    pub(super) fn record(&self, thread: &str) -> Option<Value> {
+        serde_json::from_slice(self.0.get(&Path::new(thread).join("thread.json"))?).unwrap()
+    }
+
+    /// How it stands by that record.
+    pub(super) fn state(&self, thread: &str) -> Option<ThreadState> {
+        Some(self.record(thread)?["state"].as_str().unwrap().parse().unwrap())
+    }
+
+    /// The records of its transcript that are whole.
+    pub(super) fn records(&self, thread: &str) -> Vec<Value> {
+        let text = self.0.get(&Path::new(thread).join("transcript.jsonl"));
+        let lines = text.map(|text| text.split_inclusive(|byte| *byte == b'\n'));
+        let whole = lines.into_iter().flatten().filter(|line| line.ends_with(b"\n"));
+        whole.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+
+    /// The end that its transcript holds.
+    pub(super) fn ended(&self, thread: &str) -> Option<ThreadState> {
+        let end = |record: &Value| match record["event"].as_str().unwrap() {
+            "thread_complete" => Some(ThreadState::Completed),
+            "thread_continued" => Some(ThreadState::Continued),
+            "thread_error" => Some(record["payload"]["state"].as_str().unwrap().parse().unwrap()),
+            _ => None,
+        };
+        self.records(thread).iter().rev().find_map(end)
+    }
+
+    /// The thread in which its conversation goes on.
+    pub(super) fn next(&self, thread: &str) -> Option<String> {
+        Some(self.record(thread)?["continued_by"].as_str()?.to_owned())
+    }
+
+    /// What may be found of all that was done between this and the next picture without a look at the clock.
+    fn between(&self, next: &Self, key: &SigningKey) -> Vec<Self> {
+        let changed = |name: &str| -> Vec<&PathBuf> {
+            let of_name = next.0.keys().filter(|path| path.ends_with(name));
+            of_name.filter(|path| self.0.get(*path) != next.0.get(*path)).collect()
+        };
+        let mut between = Vec::new();
+        let (transcripts, records) = (changed("transcript.jsonl"), changed("thread.json"));
+        // Where a record of a thread changes as well, that comes first or last.
+        if let ([transcript], []) = (transcripts.as_slice(), records.as_slice()) {
+            let (before, after) = (self.0.get(*transcript), &next.0[*transcript]);
+            let before = before.map_or(0, Vec::len);
+            if before + HALF < after.len() {
+                let mut torn = self.clone();
+                torn.0.insert((*transcript).clone(), after[..after.len() - HALF].to_vec());
+                between.push(torn);
+            }
+        }
+        if let ([transcript], [record]) = (transcripts.as_slice(), records.as_slice())
+            && let Some(reopened) = self.reopened(record, key)
+        {
+            let (mut open, mut told) = (self.clone(), self.clone());
+            open.0.insert((*record).clone(), reopened.clone());
+            told.0.insert((*record).clone(), reopened);
+            told.0.insert((*transcript).clone(), next.0[*transcript].clone());
+            between.extend([open, told]);
+        }
+        let databases = |shot: &Self| -> BTreeMap<PathBuf, Vec<u8>> {
+            let is_one = |path: &Path| path.to_string_lossy().starts_with("registry.db");
+            shot.0
+                .iter()
+                .filter(|(path, _)| is_one(path))
+                .map(|(p, b)| (p.clone(), b.clone()))
+                .collect()
+        };
+        let (old, new) = (databases(self), databases(next));
+        if !records.is_empty() && old != new && !old.is_empty() {
+            let mut unlisted = next.clone();
+            unlisted.0.retain(|path, _| !new.contains_key(path));
+            unlisted.0.extend(old);
+            between.push(unlisted);
+        }
+        between
+    }
+
+    /// The record of a thread that said where its transcript ends, as it is once that may grow.
+    fn reopened(&self, record: &Path, key: &SigningKey) -> Option<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("thread.json");
+        fs::write(&file, self.0.get(record)?).unwrap();
+        let mut record = ThreadRecord::read(folder.path(), &[key.public()]).unwrap();
+        record.transcript.take()?;
+        record.write(folder.path(), key).unwrap();
+        Some(fs::read(&file).unwrap())
+    }
+}
+
+/// So many bytes are missing of a record that was written by half; every record is longer.
+const HALF: usize = 20;
+
+/// Takes a picture of a folder whenever anything is done, unless nothing has changed.
+pub(super) struct Camera {
+    folder: PathBuf,
+    shots: Mutex<Vec<Shot>>,
+}
+
+impl Camera {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, shots: Mutex::default() }
+    }
+
+    fn shoot(&self) {
+        let (shot, mut shots) = (Shot::of(&self.folder), self.shots.lock().unwrap());
+        if shots.last() != Some(&shot) {
+            shots.push(shot);
+        }
+    }
+
+    /// All pictures, with one of what is there now, and what can be found between two of them: a transcript whose last record
+    /// was written by half, or that says more than the record of its thread, and such a record that is not listed yet.
+    pub(super) fn into_shots(self, key: &SigningKey) -> Vec<Shot> {
+        self.shoot();
+        let taken = self.shots.into_inner().unwrap();
+        let mut shots: Vec<Shot> = taken.first().cloned().into_iter().collect();
+        for pair in taken.windows(2) {
+            shots.extend(pair[0].between(&pair[1], key));
+            shots.push(pair[1].clone());
+        }
+        shots
+    }
+}
+
+impl Clock for Camera {
+    fn now(&self) -> Moment {
+        self.shoot();
+        Moment::from_unix_millis(1_795_300_000_000)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.shoot();
+        Duration::ZERO
+    }
+}
+
+impl Observer for Camera {
+    fn event(&self, _: &Event) {
+        self.shoot();
+    }
+
+    fn record(&self, _: &str) {
+        self.shoot();
+    }
+
+    fn below(&self, _: &ThreadId, _: usize, _: &Event) {
+        self.shoot();
+    }
+}
