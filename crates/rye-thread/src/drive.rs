@@ -34,7 +34,7 @@ pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
 pub use self::paid::settle_left;
 pub use self::pending::{
-    DecidedApproval, decided_approval, pending_approval, pending_approval_seq, spawned_children,
+    DecidedApproval, PendingApproval, decided_approval, pending_approval, spawned_children,
 };
 use self::purse::Purse;
 pub use self::recover::ResumeError;

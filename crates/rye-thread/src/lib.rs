@@ -78,9 +78,9 @@ pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
 pub use self::drive::{
-    DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, RecordedEnd,
-    ReplayContext, Replayed, ResumeError, Resumed, decided_approval, drive, first_request,
-    handed_over, pending_approval, pending_approval_seq, recorded_end, replay, resume, settle_left,
+    DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
+    RecordedEnd, ReplayContext, Replayed, ResumeError, Resumed, decided_approval, drive,
+    first_request, handed_over, pending_approval, recorded_end, replay, resume, settle_left,
     spawned_children,
 };
 pub use self::history::History;

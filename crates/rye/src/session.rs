@@ -60,14 +60,15 @@ use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
-pub(crate) use self::reopen::Waiting;
 pub use self::reopen::{Cancelled, ReopenError};
+pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
 #[cfg(feature = "mcp")]
 pub(crate) use self::servers::ServerFault;
+pub(crate) use self::told::waits_for;
 pub(crate) use self::tools::{Offer, offer, tool_id};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};

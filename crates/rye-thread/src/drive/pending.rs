@@ -8,17 +8,22 @@ use crate::children::disk::SpawnDisk;
 use crate::transcript::{Reading, Record};
 use crate::{ApprovalReason, ApprovalRequest, Decision, Moment};
 
-/// The call that waits for a decision, as the transcript holds it; `None` when none does.
-#[must_use]
-pub fn pending_approval(reading: &Reading) -> Option<ApprovalRequest> {
-    request(pending(reading)?)
+/// The call that a thread waits with.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PendingApproval {
+    /// The call.
+    pub request: ApprovalRequest,
+    /// The place of the record that asks about it, which tells it from every other call of the thread: what a call is called, and
+    /// says, may come again.
+    pub seq: u64,
 }
 
-/// The place of the record that asks about the call that waits, which tells it from every other call of the thread: what a call
-/// is called, and says, may come again.
+/// The call that waits for a decision, as the transcript holds it; `None` when none does.
 #[must_use]
-pub fn pending_approval_seq(reading: &Reading) -> Option<u64> {
-    pending(reading).map(|record| record.seq)
+pub fn pending_approval(reading: &Reading) -> Option<PendingApproval> {
+    let record = pending(reading)?;
+    Some(PendingApproval { request: request(record)?, seq: record.seq })
 }
 
 fn pending(reading: &Reading) -> Option<&Record> {

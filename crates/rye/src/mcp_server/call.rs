@@ -8,14 +8,13 @@ use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
 use rye_sign::Digest;
-use rye_thread::ThreadState;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::arguments::{Request, request};
 use super::host::ServerHost;
 use super::request_state::RequestStates;
-use super::results::{answer, broken, executed, failed, misfit};
+use super::results::{answer, broken, executed, failed, misfit, stood};
 use super::runs::{Running, Runs, or_failed};
 use super::tools::Offered;
 use crate::primary::{Asked, PrimaryError, execute, fetch, sign};
@@ -72,18 +71,16 @@ impl Call<'_> {
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| broken())
     }
 
-    /// What came of a thread, or how it stands by now, where it waited and the operator went on with it.
+    /// What came of a thread, or how it stands by now, where it waited and the operator decided or went on with it.
     async fn status(&self, running: Running, wait: Duration) -> CallToolResult {
         let result = running.clone().status(wait).await;
         if !running.waits() {
             return result;
         }
-        let (host, thread) = (Arc::clone(self.host), running.thread);
-        let stands = move || Some((host.rye().ok()?.state_of(&thread)?, thread));
+        let (host, thread) = (Arc::clone(self.host), running.thread.clone());
+        let stands = move || host.rye().ok()?.stands(&thread);
         match tokio::task::spawn_blocking(stands).await {
-            Ok(Some((state, thread))) if state != ThreadState::Suspended => {
-                answer(json!({ "thread": thread.as_str(), "state": state.as_str() }))
-            }
+            Ok(Some(now)) => stood(&running.thread, &now, result),
             _ => result,
         }
     }

@@ -1,10 +1,11 @@
 //! Answers as clients get them: structured, and the same as text for those that read no structure.
 
 use rmcp::model::{CallToolResult, ContentBlock};
-use rye_thread::{ApprovalRequest, ThreadId, ToolStatus};
+use rye_thread::{ApprovalRequest, DecidedApproval, ThreadId, ThreadState, ToolStatus};
 use serde_json::{Value, json};
 
 use crate::primary::{Executed, PrimaryError};
+use crate::session::{Stands, waits_for};
 
 /// A value that answers.
 pub(super) fn answer(value: Value) -> CallToolResult {
@@ -29,6 +30,27 @@ pub(super) fn undecided(
         "{why}; the operator decides with `rye approve {thread}` or `rye deny {thread}`, then `rye resume {root}` goes on"
     )
     .into();
+    answer(value)
+}
+
+/// How a thread stands that has waited: as the result said, or as it came to stand since.
+pub(super) fn stood(root: &ThreadId, now: &Stands, result: CallToolResult) -> CallToolResult {
+    let waits = now.asked.as_ref().map(waits_for);
+    let then = result.structured_content.as_ref().and_then(|told| told.get("waits_for"));
+    if now.state == ThreadState::Suspended && waits.is_some() && waits.as_ref() == then {
+        return result;
+    }
+    let mut value = json!({ "thread": root.as_str(), "state": now.state.as_str() });
+    if now.thread != *root {
+        value["went_on_in"] = now.thread.as_str().into();
+    }
+    if now.state == ThreadState::Suspended {
+        value["waits_for"] = json!(waits);
+    }
+    if let Some(DecidedApproval { item_id, decision, by, at, .. }) = &now.decided {
+        value["decided"] =
+            format!("{decision}: `{item_id}` ({by}, {at}); `rye resume {root}` goes on").into();
+    }
     answer(value)
 }
 

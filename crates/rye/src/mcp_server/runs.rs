@@ -239,7 +239,7 @@ async fn driven(
             let mut value = error.to_json();
             value["thread"] = thread.as_str().into();
             // One that is there is left as it was.
-            let state = is_begun.then(|| host.rye().ok()?.state_of(&thread)).flatten();
+            let state = is_begun.then(|| Some(host.rye().ok()?.stands(&thread)?.state)).flatten();
             value["state"] = match error {
                 PrimaryError::Reopen(ReopenError::Ended { state, .. }) => state,
                 _ => state.unwrap_or(ThreadState::Error),

@@ -5,6 +5,7 @@ mod changes;
 mod ending;
 mod error;
 mod reopened;
+mod stands;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use serde_json::Map;
 
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
+pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
 use super::begin::Begun;
 use super::facts::TOKEN;

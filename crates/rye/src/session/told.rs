@@ -1,6 +1,6 @@
 //! A run's report as data, the same on every surface.
 
-use rye_thread::ThreadId;
+use rye_thread::{ApprovalRequest, ThreadId};
 use serde_json::{Value, json};
 
 use super::RunReport;
@@ -34,14 +34,7 @@ impl RunReport {
             "turns": outcome.turns,
             "tokens": outcome.usage.total(),
             "cost_nanos": outcome.cost.get(),
-            "waits_for": outcome.asked.as_ref().map(|request| json!({
-                "thread": request.thread.as_str(),
-                "call_id": request.call_id,
-                "item_id": request.item_id,
-                "arguments": request.arguments,
-                "arguments_sha256": request.sha256,
-                "reason": request.reason.as_str(),
-            })),
+            "waits_for": outcome.asked.as_ref().map(waits_for),
             "failure": outcome.failure.as_ref().map(|failure| json!({
                 "kind": failure.kind.as_str(),
                 "message": failure.message,
@@ -49,4 +42,16 @@ impl RunReport {
             "warnings": self.warnings,
         })
     }
+}
+
+/// A call that waits, the same on every surface.
+pub(crate) fn waits_for(request: &ApprovalRequest) -> Value {
+    json!({
+        "thread": request.thread.as_str(),
+        "call_id": request.call_id,
+        "item_id": request.item_id,
+        "arguments": request.arguments,
+        "arguments_sha256": request.sha256,
+        "reason": request.reason.as_str(),
+    })
 }

@@ -1,7 +1,8 @@
 //! The threads below one, as the registry lists them.
 
 use rye_thread::{
-    RegistryError, ThreadId, ThreadState, ThreadSummary, pending_approval, spawned_children,
+    ApprovalRequest, RegistryError, ThreadId, ThreadState, ThreadSummary, pending_approval,
+    spawned_children,
 };
 
 use super::ReopenError;
@@ -90,19 +91,18 @@ impl Rye {
         Ok(seen.pop().unwrap_or_else(|| thread.clone()))
     }
 
-    /// The threads below this one whose calls wait for somebody, each with the item that it calls.
+    /// The calls of threads below this one that wait for somebody.
     pub(super) fn waiting_below(
         &self,
         thread: &ThreadId,
         store: &Store,
-    ) -> Result<Vec<(ThreadId, String)>, ReopenError> {
+    ) -> Result<Vec<ApprovalRequest>, ReopenError> {
         let below = self.below(std::slice::from_ref(thread), store)?;
         let suspended = below.into_iter().filter(|row| row.state == ThreadState::Suspended);
         let mut waiting = Vec::new();
         for row in suspended {
             let Found { reading, .. } = self.found(&store.folder, &row.thread)?;
-            let request = pending_approval(&reading.transcript);
-            waiting.extend(request.map(|request| (row.thread, request.item_id)));
+            waiting.extend(pending_approval(&reading.transcript).map(|pending| pending.request));
         }
         Ok(waiting)
     }

@@ -1,6 +1,8 @@
 //! Why a thread is not opened again.
 
-use rye_thread::{DecidedApproval, JournalError, ResumeError, ThreadId, ThreadState};
+use rye_thread::{
+    ApprovalRequest, DecidedApproval, JournalError, ResumeError, ThreadId, ThreadState,
+};
 
 use crate::ThreadReadError;
 use crate::outcome::Class;
@@ -44,8 +46,8 @@ pub enum ReopenError {
     AskedBelow {
         /// The thread.
         thread: ThreadId,
-        /// The threads below it whose calls wait, each with the item that it calls.
-        below: Vec<(ThreadId, String)>,
+        /// The calls of threads below it that wait.
+        below: Vec<ApprovalRequest>,
     },
     /// Somebody has decided on the call that it waited with.
     #[error(
@@ -160,9 +162,11 @@ impl ReopenError {
 }
 
 /// The calls that wait, each with the commands that decide on it.
-fn waiting_calls(below: &[(ThreadId, String)]) -> String {
-    let call = |(thread, item): &(ThreadId, String)| {
-        format!("`{item}` of thread `{thread}` does: `rye approve {thread}` or `rye deny {thread}`")
+fn waiting_calls(below: &[ApprovalRequest]) -> String {
+    let call = |ApprovalRequest { thread, item_id, .. }: &ApprovalRequest| {
+        format!(
+            "`{item_id}` of thread `{thread}` does: `rye approve {thread}` or `rye deny {thread}`"
+        )
     };
     below.iter().map(call).collect::<Vec<_>>().join("; ")
 }

@@ -7,7 +7,7 @@ use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, DecidedApproval, Journal, Moment, ThreadId, ThreadRecord, decided_approval,
+    DecidedApproval, Journal, Moment, PendingApproval, ThreadId, ThreadRecord, decided_approval,
     pending_approval,
 };
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) struct Reopened {
     /// Whose checkpoints its transcript may hold.
     keys: Vec<PublicKey>,
     /// The call that it waits with.
-    pub(super) asked: Option<ApprovalRequest>,
+    pub(super) asked: Option<PendingApproval>,
     /// What somebody has said about it already.
     pub(super) decided: Option<DecidedApproval>,
     /// What signs from now on.

@@ -1,9 +1,7 @@
 //! The very call that a thread waits with.
 
 use rye_thread::transcript::Reading;
-use rye_thread::{
-    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, pending_approval, pending_approval_seq,
-};
+use rye_thread::{ApprovalRequest, PendingApproval, ThreadRecord, pending_approval};
 
 use crate::Rye;
 
@@ -13,8 +11,7 @@ use crate::Rye;
 /// the same arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waiting {
-    request: ApprovalRequest,
-    seq: u64,
+    asked: PendingApproval,
     /// What its thread follows.
     directive: String,
     /// Whether another thread started its thread.
@@ -24,18 +21,18 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// The call with which a thread waits by its record.
     pub(super) fn read(record: &ThreadRecord, reading: &Reading) -> Option<Self> {
-        let (request, seq) = (pending_approval(reading)?, pending_approval_seq(reading)?);
+        let asked = pending_approval(reading)?;
         let (directive, is_below) = (record.directive.clone(), record.parent.is_some());
-        Some(Self { request, seq, directive, is_below })
+        Some(Self { asked, directive, is_below })
     }
 
     pub(crate) fn request(&self) -> &ApprovalRequest {
-        &self.request
+        &self.asked.request
     }
 
     /// The place of the record that asks about it.
     pub(crate) fn seq(&self) -> u64 {
-        self.seq
+        self.asked.seq
     }
 
     pub(crate) fn directive(&self) -> &str {
@@ -47,20 +44,15 @@ impl Waiting {
     }
 
     pub(super) fn into_request(self) -> ApprovalRequest {
-        self.request
+        self.asked.request
     }
 }
 
 impl Rye {
-    /// How a thread stands by its record.
-    pub(crate) fn state_of(&self, thread: &ThreadId) -> Option<ThreadState> {
-        Some(self.found(&self.threads()?, thread).ok()?.reading.record.state)
-    }
-
     /// The call as its thread's record asks about it; `None` where the thread does not wait with such a call by now.
     pub(crate) fn waiting(&self, request: &ApprovalRequest) -> Option<Waiting> {
         let reading = self.found(&self.threads()?, &request.thread).ok()?.reading;
         let waiting = Waiting::read(&reading.record, &reading.transcript);
-        waiting.filter(|waiting| waiting.request == *request)
+        waiting.filter(|waiting| *waiting.request() == *request)
     }
 }

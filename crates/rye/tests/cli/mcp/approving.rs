@@ -6,6 +6,7 @@ mod carried;
 mod ended;
 mod over_http;
 mod requested;
+mod status;
 
 use std::time::Duration;
 

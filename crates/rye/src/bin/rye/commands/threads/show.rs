@@ -89,8 +89,8 @@ fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
         let cost = summary.map_or(String::new(), |summary| format!("  {}", summary.cost));
         println!("child      {}  {state}{cost}", spawn.child);
     }
-    if let Some(request) = pending_approval(&reading.transcript) {
-        println!("waits for  approval of `{}`", request.item_id);
+    if let Some(pending) = pending_approval(&reading.transcript) {
+        println!("waits for  approval of `{}`", pending.request.item_id);
     }
     println!(
         "\n{} records, {} under a checkpoint",

@@ -1,0 +1,58 @@
+//! How a thread stands by its record, for who asks about it without going on with it.
+
+use std::collections::BTreeSet;
+
+use rye_thread::{
+    ApprovalRequest, DecidedApproval, ThreadId, ThreadState, decided_approval, pending_approval,
+};
+
+use crate::Rye;
+use crate::session::going_on::goes_on;
+use crate::thread_reading::ThreadReading;
+
+/// How a thread stands.
+#[derive(Debug)]
+pub(crate) struct Stands {
+    /// The thread, or the one in which its conversation goes on.
+    pub(crate) thread: ThreadId,
+    pub(crate) state: ThreadState,
+    /// The call that it waits with, or one of a thread below it.
+    pub(crate) asked: Option<ApprovalRequest>,
+    /// What somebody has said about such a call, where its thread did not go on since.
+    pub(crate) decided: Option<DecidedApproval>,
+}
+
+impl Rye {
+    /// How a thread stands by its record; `None` where that cannot be read.
+    pub(crate) fn stands(&self, thread: &ThreadId) -> Option<Stands> {
+        let last = self.last_of(thread)?;
+        let (thread, state) = (last.record.thread.clone(), last.record.state);
+        let store = self.opened(&self.threads()?).ok()?;
+        let below = self.below(std::slice::from_ref(&thread), &store).ok()?;
+        let below = below.iter().filter(|row| row.state == ThreadState::Suspended);
+        let below =
+            below.filter_map(|row| Some(self.found(&store.folder, &row.thread).ok()?.reading));
+        let (mut asked, mut decided) = (None, None);
+        for reading in std::iter::once(last).chain(below) {
+            let pending = pending_approval(&reading.transcript).map(|pending| pending.request);
+            asked = asked.or(pending);
+            decided = decided.or_else(|| decided_approval(&reading.transcript));
+        }
+        Some(Stands { thread, state, asked, decided })
+    }
+
+    /// The last thread of a conversation that has a record.
+    fn last_of(&self, thread: &ThreadId) -> Option<ThreadReading> {
+        let threads = self.threads()?;
+        let mut last = self.found(&threads, thread).ok()?.reading;
+        let mut seen = BTreeSet::new();
+        while seen.insert(last.record.thread.clone())
+            && let Some(next) = last.record.continued_by.clone()
+            && let Ok(next) = self.found(&threads, &next)
+            && goes_on(&last.record, &next.reading.record)
+        {
+            last = next.reading;
+        }
+        Some(last)
+    }
+}
