@@ -1,6 +1,7 @@
 //! Configuration files as they are written: one struct per file, from which the JSON schema is made.
 
 mod approval;
+mod examine;
 mod hooks;
 mod patterns;
 mod processes;

@@ -23,6 +23,13 @@ pub(crate) struct Approval {
     ask: Vec<String>,
 }
 
+impl Approval {
+    /// How many patterns it lists.
+    pub(super) fn patterns(&self) -> usize {
+        self.ask.len()
+    }
+}
+
 /// What the layers of `agent/approval` mark, together: no file takes away what another one marks.
 ///
 /// # Errors

@@ -11,7 +11,11 @@ const PRIVATE: &str = ".ai/config/keys/signing/private_key.pem";
 /// Checks that the finding and its advice are told, with this exit code.
 #[track_caller]
 fn check(session: &Session, variables: &[(&str, &str)], finding: [&str; 2], code: i32) {
-    let output = session.rye_with("doctor", variables);
+    is_told(&session.rye_with("doctor", variables), finding, code);
+}
+
+#[track_caller]
+fn is_told(output: &str, finding: [&str; 2], code: i32) {
     let squeezed = output.split_whitespace().collect::<Vec<_>>().join(" ");
     let [text, advice] = finding;
     let told = if advice.is_empty() { text.to_owned() } else { format!("{text} to do: {advice}") };
@@ -142,6 +146,54 @@ fn configuration_that_does_not_parse() {
     insta::assert_snapshot!(told);
 }
 
+/// Every problem of every file is told at its place, and nothing that may be a secret.
+#[test]
+fn configuration_that_says_what_it_may_not() {
+    let files = [
+        (
+            ".ai/config/agent/approval.yaml",
+            "ask:\n  - rye.execute.tool.[\n  - rye.load.*\n  - x.\n",
+        ),
+        ("../home/.ai/config/agent/approval.yaml", "asks: []\nask: 3\n"),
+        (
+            ".ai/config/mcp/servers.yaml",
+            "servers:\n  one: {url: 'https://a.test', auth: {token: sk-1}, headers: {x-key: sk-1}}\n  two: {comand: sk-1}\n",
+        ),
+        (
+            "../home/.ai/config/mcp/servers.yaml",
+            "servers:\n  three: {command: a, startup_seconds: sk-1}\n  four: sk-1\n",
+        ),
+    ];
+    let session = Session::new();
+    for (path, text) in files {
+        session.put(path, text);
+    }
+    let told = session.rye("doctor --allow-unsigned");
+    assert!(!told.contains("sk-1") && told.ends_with("--- exit 1\n"), "{told}");
+    let is_of = |line: &&str| line.contains("  approval ") || line.contains("  servers ");
+    let told: Vec<&str> = told.lines().filter(is_of).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+/// What only shows when all servers are put together is told with its place, too.
+#[test]
+fn servers_that_cannot_be() {
+    let session = Session::new();
+    let file = ".ai/config/mcp/servers.yaml";
+    session.put(file, "servers:\n  own: {command: a, variables: [A]}\n  none: {}\n");
+    let allowed = [("RYE_DEV_MODE", "1")];
+    let found = [
+        "wrong servers `<DIR>/project/.ai/config/mcp/servers.yaml` is not a valid mcp_servers file: at `/servers/own`: a \
+         project may not say which variables a server is handed",
+        "",
+    ];
+    check(&session, &allowed, found, 1);
+    session.put(file, "servers:\n  own: {command: a}\n  other: {url: 'https://a.test'}\n");
+    check(&session, &allowed, ["ok servers 2 MCP servers: other, own", ""], 0);
+    session.put(".ai/config/agent/approval.yaml", "ask: [rye.execute.*, rye.sign.*]\n");
+    check(&session, &allowed, ["ok approval calls wait for somebody by 2 patterns", ""], 0);
+}
+
 #[test]
 fn configuration_that_keeps_everything_from_running() {
     let session = Session::new();
@@ -191,7 +243,7 @@ fn threads_that_wait_for_somebody() {
         "`rye threads list` names them; `rye approve` or `rye deny` decides what a suspended one waits for, `rye resume` \
          goes on, `rye cancel` ends",
     ];
-    check(&session, &[], found, 0);
+    is_told(&session.rye("doctor --trust TRUST"), found, 0);
     session.rye("cancel THREAD --trust TRUST");
     assert!(!session.rye("doctor").contains("suspended"));
 }

@@ -29,6 +29,8 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.extend(sandbox(&rye));
             findings.extend(web(&rye));
             findings.extend(credentials(&rye));
+            findings.extend(approval(&rye));
+            findings.extend(servers(&rye));
         }
         Err(failure) => findings.push(Finding::wrong(
             "trust",
@@ -277,6 +279,41 @@ fn credentials(rye: &Rye) -> Vec<Finding> {
         }
     };
     rules.credentials.iter().map(told).collect()
+}
+
+/// Which calls wait for somebody.
+fn approval(rye: &Rye) -> Vec<Finding> {
+    match rye.approval_patterns() {
+        Ok(None) => Vec::new(),
+        Ok(Some(count)) => {
+            let patterns = output::counted(count, "pattern");
+            vec![Finding::fine("approval", format!("calls wait for somebody by {patterns}"))]
+        }
+        Err(errors) => of_file("approval", errors),
+    }
+}
+
+/// Which MCP servers wrappers may name.
+fn servers(rye: &Rye) -> Vec<Finding> {
+    match rye.mcp_servers() {
+        Ok(None) => Vec::new(),
+        Ok(Some(names)) => {
+            let count = output::counted(names.len(), "MCP server");
+            let names = names.join(", ");
+            let text = if names.is_empty() { count } else { format!("{count}: {names}") };
+            vec![Finding::fine("servers", text)]
+        }
+        Err(errors) => of_file("servers", errors),
+    }
+}
+
+/// What is wrong with the files of a configuration that every run reads.
+fn of_file(area: &'static str, errors: Vec<PrepareError>) -> Vec<Finding> {
+    let told = |error| {
+        let text = sentence(&Failure::from(error));
+        Finding::wrong(area, text, "mend or sign the file that is named; nothing runs before")
+    };
+    errors.into_iter().map(told).collect()
 }
 
 /// A failure in one line.
