@@ -4,7 +4,7 @@
 mod camera;
 mod scenes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use rye::thread::budget::Ledger as _;
@@ -176,38 +176,33 @@ fn whatever_is_left_of_a_thread_somebody_can_go_on_with_or_end() {
     }
 }
 
-/// Looks at every shot of a scene where many programs are killed, and else at the first, a middle and the last one of each place.
+/// Looks at every shot of a scene where many programs are killed, and else at one of those with the same threads in the same
+/// states, left in the same way at the same place.
 fn check(scene: &Scene) -> Vec<Place> {
     let thread = scene.thread.as_str();
-    let mut places: BTreeMap<(&str, String), Vec<&Shot>> = BTreeMap::new();
-    for shot in &scene.shots {
-        match shot.state(thread) {
-            None => check_unrecorded(scene, shot),
-            Some(state) => {
-                let place = (state.as_str(), last(shot, thread));
-                places.entry(place).or_default().push(shot);
-            }
+    let (mut places, mut known) = (Vec::new(), BTreeSet::new());
+    for (number, shot) in scene.shots.iter().enumerate() {
+        let Some(state) = shot.state(thread) else {
+            check_unrecorded(scene, shot);
+            continue;
+        };
+        let after = last(shot, thread);
+        if known.insert((after.clone(), shot.left, shot.states())) || KILLS.is_some() {
+            check_row(
+                scene,
+                shot,
+                row(state, &after),
+                &format!("`{state}` after `{after}`, {number}"),
+            );
+            places.push((state, after));
         }
     }
-    for ((state, after), shots) in &places {
-        let chosen = [0, shots.len() / 2, shots.len() - 1];
-        for (number, shot) in shots.iter().enumerate() {
-            if KILLS.is_some() || chosen.contains(&number) {
-                check_row(
-                    scene,
-                    shot,
-                    row(state, after),
-                    &format!("`{state}` after `{after}`, {number}"),
-                );
-            }
-        }
-    }
-    places.into_keys().map(|(state, after)| (state.parse().unwrap(), after)).collect()
+    places
 }
 
 #[track_caller]
-fn row(state: &str, after: &str) -> (&'static str, &'static Row) {
-    let found = STATES.iter().find(|it| it.state.as_str() == state).unwrap();
+fn row(state: ThreadState, after: &str) -> (&'static str, &'static Row) {
+    let found = STATES.iter().find(|it| it.state == state).unwrap();
     let row = found.rows.iter().find(|row| row.0 == after);
     (found.shown, row.unwrap_or_else(|| panic!("no row for `{state}` after `{after}`")))
 }

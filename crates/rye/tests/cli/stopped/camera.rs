@@ -12,8 +12,26 @@ use rye::thread::{Clock, Moment, Observer, ThreadId, ThreadRecord, ThreadState};
 use serde_json::Value;
 
 /// A folder of threads as a program leaves it that is killed at one moment.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Shot(BTreeMap<PathBuf, Vec<u8>>);
+#[derive(Clone)]
+pub(super) struct Shot {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    pub(super) left: Left,
+}
+
+/// How far a program got with what it was doing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Left {
+    /// It had done it.
+    Done,
+    /// The transcript may grow beyond the end that the record of the thread knew.
+    Open,
+    /// The transcript did, and the record knows no other end.
+    Told,
+    /// The last record of a transcript was written by half.
+    Torn,
+    /// The record of a thread is not listed as it is.
+    Unlisted,
+}
 
 impl Shot {
     pub(super) fn of(folder: &Path) -> Self {
@@ -31,13 +49,13 @@ impl Shot {
                 }
             }
         }
-        Self(files)
+        Self { files, left: Left::Done }
     }
 
     /// Puts everything where it was.
     pub(super) fn restore(&self, folder: &Path) {
         drop(fs::remove_dir_all(folder));
-        for (name, bytes) in &self.0 {
+        for (name, bytes) in &self.files {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
@@ -46,7 +64,7 @@ impl Shot {
 
     /// The threads that have a folder with anything in it.
     pub(super) fn threads(&self) -> Vec<String> {
-        let folders = self.0.keys().filter_map(|path| path.parent()?.to_str());
+        let folders = self.files.keys().filter_map(|path| path.parent()?.to_str());
         let mut threads: Vec<String> =
             folders.filter(|name| !name.is_empty()).map(str::to_owned).collect();
         threads.dedup();
@@ -55,7 +73,7 @@ impl Shot {
 
     /// What the record of a thread says of it, where it has one.
     pub(super) fn record(&self, thread: &str) -> Option<Value> {
-        serde_json::from_slice(self.0.get(&Path::new(thread).join("thread.json"))?).unwrap()
+        serde_json::from_slice(self.files.get(&Path::new(thread).join("thread.json"))?).unwrap()
     }
 
     /// How it stands by that record.
@@ -63,9 +81,15 @@ impl Shot {
         Some(self.record(thread)?["state"].as_str().unwrap().parse().unwrap())
     }
 
+    /// How all threads stand by their records.
+    pub(super) fn states(&self) -> Vec<Option<&'static str>> {
+        let state = |thread: &String| Some(self.state(thread)?.as_str());
+        self.threads().iter().map(state).collect()
+    }
+
     /// The records of its transcript that are whole.
     pub(super) fn records(&self, thread: &str) -> Vec<Value> {
-        let text = self.0.get(&Path::new(thread).join("transcript.jsonl"));
+        let text = self.files.get(&Path::new(thread).join("transcript.jsonl"));
         let lines = text.map(|text| text.split_inclusive(|byte| *byte == b'\n'));
         let whole = lines.into_iter().flatten().filter(|line| line.ends_with(b"\n"));
         whole.map(|line| serde_json::from_slice(line).unwrap()).collect()
@@ -90,33 +114,34 @@ impl Shot {
     /// What may be found of all that was done between this and the next picture without a look at the clock.
     fn between(&self, next: &Self, key: &SigningKey) -> Vec<Self> {
         let changed = |name: &str| -> Vec<&PathBuf> {
-            let of_name = next.0.keys().filter(|path| path.ends_with(name));
-            of_name.filter(|path| self.0.get(*path) != next.0.get(*path)).collect()
+            let of_name = next.files.keys().filter(|path| path.ends_with(name));
+            of_name.filter(|path| self.files.get(*path) != next.files.get(*path)).collect()
         };
         let mut between = Vec::new();
         let (transcripts, records) = (changed("transcript.jsonl"), changed("thread.json"));
         // Where a record of a thread changes as well, that comes first or last.
         if let ([transcript], []) = (transcripts.as_slice(), records.as_slice()) {
-            let (before, after) = (self.0.get(*transcript), &next.0[*transcript]);
+            let (before, after) = (self.files.get(*transcript), &next.files[*transcript]);
             let before = before.map_or(0, Vec::len);
             if before + HALF < after.len() {
-                let mut torn = self.clone();
-                torn.0.insert((*transcript).clone(), after[..after.len() - HALF].to_vec());
+                let mut torn = Self { left: Left::Torn, ..self.clone() };
+                torn.files.insert((*transcript).clone(), after[..after.len() - HALF].to_vec());
                 between.push(torn);
             }
         }
         if let ([transcript], [record]) = (transcripts.as_slice(), records.as_slice())
             && let Some(reopened) = self.reopened(record, key)
         {
-            let (mut open, mut told) = (self.clone(), self.clone());
-            open.0.insert((*record).clone(), reopened.clone());
-            told.0.insert((*record).clone(), reopened);
-            told.0.insert((*transcript).clone(), next.0[*transcript].clone());
+            let mut open = Self { left: Left::Open, ..self.clone() };
+            let mut told = Self { left: Left::Told, ..self.clone() };
+            open.files.insert((*record).clone(), reopened.clone());
+            told.files.insert((*record).clone(), reopened);
+            told.files.insert((*transcript).clone(), next.files[*transcript].clone());
             between.extend([open, told]);
         }
         let databases = |shot: &Self| -> BTreeMap<PathBuf, Vec<u8>> {
             let is_one = |path: &Path| path.to_string_lossy().starts_with("registry.db");
-            shot.0
+            shot.files
                 .iter()
                 .filter(|(path, _)| is_one(path))
                 .map(|(p, b)| (p.clone(), b.clone()))
@@ -124,9 +149,9 @@ impl Shot {
         };
         let (old, new) = (databases(self), databases(next));
         if !records.is_empty() && old != new && !old.is_empty() {
-            let mut unlisted = next.clone();
-            unlisted.0.retain(|path, _| !new.contains_key(path));
-            unlisted.0.extend(old);
+            let mut unlisted = Self { left: Left::Unlisted, ..next.clone() };
+            unlisted.files.retain(|path, _| !new.contains_key(path));
+            unlisted.files.extend(old);
             between.push(unlisted);
         }
         between
@@ -136,7 +161,7 @@ impl Shot {
     fn reopened(&self, record: &Path, key: &SigningKey) -> Option<Vec<u8>> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("thread.json");
-        fs::write(&file, self.0.get(record)?).unwrap();
+        fs::write(&file, self.files.get(record)?).unwrap();
         let mut record = ThreadRecord::read(folder.path(), &[key.public()]).unwrap();
         record.transcript.take()?;
         record.write(folder.path(), key).unwrap();
@@ -160,7 +185,7 @@ impl Camera {
 
     fn shoot(&self) {
         let (shot, mut shots) = (Shot::of(&self.folder), self.shots.lock().unwrap());
-        if shots.last() != Some(&shot) {
+        if shots.last().is_none_or(|last| last.files != shot.files) {
             shots.push(shot);
         }
     }
