@@ -1,12 +1,11 @@
 //! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
 
 mod hooked;
+mod opening;
 mod wire;
 
 use std::collections::VecDeque;
 use std::time::Duration;
-
-use serde_json::Value;
 
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
@@ -16,7 +15,7 @@ use crate::budget::LedgerError;
 use crate::children::Spawn;
 use crate::message::disk::ResultDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
-use crate::transcript::{Event, Reading, Record, recorded_payload};
+use crate::transcript::{Event, Reading, Record};
 use crate::{
     Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId, ThreadState,
     ToolCall, ToolResult,
@@ -184,34 +183,6 @@ impl Fold {
             Recorded::Decided { decision } => self.decided(decision),
             Recorded::Spawned(spawn) => self.spawned(spawn),
             Recorded::End(end) => self.end(end),
-        }
-    }
-
-    /// Holds a record of the opening against what would be recorded now.
-    fn begin(&mut self, event: &str, payload: &Value) -> Result<(), String> {
-        let Some(expected) = self.opening.pop_front() else {
-            return Err(format!("`{event}` is no part of the opening"));
-        };
-        let now: Value = serde_json::from_str(recorded_payload(&expected).get())
-            .map_err(|error| error.to_string())?;
-        if expected.name() == event {
-            self.changes.extend(differences(&expected, payload, &now));
-        } else {
-            self.opening.clear();
-            self.changes.push("its context".to_owned());
-        }
-        Ok(())
-    }
-
-    fn user_message(&mut self, event: &str, text: &str) -> Result<(), String> {
-        if !self.opening.is_empty() {
-            return self.begin(event, &serde_json::json!({ "text": text }));
-        }
-        match self.texts_due.pop_front() {
-            Some(own) if own == text => Ok(()),
-            // What follows a changed opening is not looked at more closely.
-            _ if !self.changes.is_empty() => Ok(()),
-            _ => Err("the run has no such text".to_owned()),
         }
     }
 
@@ -394,31 +365,6 @@ impl Fold {
             successor,
             spawns,
         }
-    }
-}
-
-/// What of the opening is not as it was.
-fn differences(expected: &Event, then: &Value, now: &Value) -> Vec<String> {
-    match expected {
-        Event::ThreadStart { .. } => {
-            let members =
-                ["provider", "model", "nanos_per_million_tokens", "limits", "tools", "palette"];
-            let names = [
-                "its provider",
-                "its model",
-                "the price of its model",
-                "its limits",
-                "its tools",
-                "its palette",
-            ];
-            let differs = |member: &str| then.get(member) != now.get(member);
-            let pairs = members.into_iter().zip(names);
-            pairs.filter(|(member, _)| differs(member)).map(|(_, name)| name.to_owned()).collect()
-        }
-        _ if then == now => Vec::new(),
-        Event::SystemPrompt { .. } => vec!["its system prompt".to_owned()],
-        Event::UserMessage { .. } => vec!["its first message".to_owned()],
-        _ => vec!["its context".to_owned()],
     }
 }
 

@@ -1,0 +1,83 @@
+//! Where the threads of a project are kept: their journals, their money and their list.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use rye_sign::SigningKey;
+use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::store::LocalStore;
+use rye_thread::{Journal, Registry, ThreadId, ThreadRecord};
+
+use super::{RunError, stored};
+
+/// The registry of a project and the store of its threads, which share one database.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(super) registry: Arc<Registry>,
+    pub(super) threads: Arc<LocalStore>,
+    pub(super) folder: PathBuf,
+}
+
+impl Store {
+    pub(super) fn open(threads: &Path) -> Result<Self, RunError> {
+        let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
+        let registry = Arc::new(store.registry());
+        Ok(Self { registry, threads: store, folder: threads.to_owned() })
+    }
+
+    /// Opens the account of a thread that another one started, below that one's, or below the one whose conversation it goes on
+    /// with; or finds it.
+    pub(super) fn open_account(&self, record: &ThreadRecord) -> Result<(), LedgerError> {
+        let Some(parent) = &record.parent else { return Ok(()) };
+        let payer = record.continues.as_ref().unwrap_or(parent);
+        self.threads.open_child(payer, &record.thread, record.limits.spend).map(drop)
+    }
+
+    /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and a child is listed
+    /// before this is asked, so that one of the two finds it.
+    pub(super) fn has_ended(&self, thread: &ThreadId) -> bool {
+        let listed = self.registry.show(thread).ok().flatten();
+        listed.is_some_and(|row| row.state.is_final())
+    }
+
+    /// Whether the thread has got as far as to have a record.
+    pub(super) fn has(&self, thread: &ThreadId) -> bool {
+        self.folder.join(thread.as_str()).join("thread.json").exists()
+    }
+
+    /// Removes the record of a thread that could not begin, so that it can: nothing was ever done in it.
+    pub(super) fn forget_failed(&self, thread: &ThreadId) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(thread.as_str()).join("thread.json")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.forget_unbegun(thread)
+    }
+
+    /// Removes what a program left of a thread that it was killed before it could begin: empty files, and nothing else.
+    pub(super) fn forget_unbegun(&self, thread: &ThreadId) -> io::Result<()> {
+        let folder = self.folder.join(thread.as_str());
+        if !folder.exists() || self.has(thread) {
+            return Ok(());
+        }
+        for name in ["transcript.jsonl", "transcript.md"] {
+            let file = folder.join(name);
+            if fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() == 0) {
+                fs::remove_file(file)?;
+            }
+        }
+        drop(fs::remove_file(folder.join("thread.json.tmp")));
+        fs::remove_dir(folder)
+    }
+
+    pub(super) fn journal(
+        &self,
+        threads: &Path,
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+    ) -> Result<Journal, RunError> {
+        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.threads));
+        Journal::create(threads, record, key, registry, store).map_err(stored)
+    }
+}
