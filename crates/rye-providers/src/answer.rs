@@ -63,9 +63,43 @@ impl Arguments<'_> {
 pub(crate) fn number_calls(reply: &mut Reply, request: &Request) {
     let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
     let turn = request.messages.iter().filter(is_answer).count() + 1;
+    let raw = reply.raw().get().to_owned();
+    // Whatever an id begins with, one that came with the answer is the provider's.
+    let is_given = |id: &str| raw.contains(&format!("\"{id}\""));
     for call in &mut reply.calls {
-        if let Some(place) = call.id.strip_prefix(MADE) {
+        if let Some(place) = call.id.strip_prefix(MADE).filter(|_| !is_given(&call.id)) {
             call.id = format!("{MADE}{turn}_{place}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rye_thread::{Opening, StopReason};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(raw: &str, expected: &[&str]) {
+        let body = format!(r#"{{"choices":[{{"message":{raw},"finish_reason":"tool_calls"}}]}}"#);
+        let mut reply = crate::decode(crate::Protocol::OpenAiChat, body.as_bytes()).unwrap();
+        assert_eq!(reply.stop, StopReason::ToolUse);
+        let opening = Opening { system: None, first_user_message: String::new() };
+        number_calls(&mut reply, &Request::new(&opening, Vec::new(), 1));
+        let ids: Vec<&str> = reply.calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, expected);
+    }
+
+    #[test]
+    fn only_ids_that_we_made_are_numbered() {
+        let function = r#""function":{"name":"n","arguments":"{}"}"#;
+        check(
+            &format!(r#"{{"tool_calls":[{{{function}}},{{{function}}}]}}"#),
+            &["rye_call_1_0", "rye_call_1_1"],
+        );
+        check(
+            &format!(r#"{{"tool_calls":[{{"id":"rye_call_7",{function}}},{{{function}}}]}}"#),
+            &["rye_call_7", "rye_call_1_1"],
+        );
     }
 }

@@ -9,12 +9,20 @@ pub(crate) trait Count {
     fn normalised(&self) -> Option<Usage>;
 }
 
+/// More tokens of one kind than any request has; who says more has not counted.
+const MOST_TOKENS: u64 = 1 << 32;
+
 /// Puts a count into a reply, or the lack of one.
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
-    match count.and_then(Count::normalised) {
+    match count.and_then(Count::normalised).filter(can_be) {
         Some(usage) => reply.usage = usage,
         None => reply.counted = Counted::ByNobody,
     }
+}
+
+fn can_be(usage: &Usage) -> bool {
+    let kinds = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    kinds.iter().all(|count| *count < MOST_TOKENS)
 }
 
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
@@ -34,6 +42,11 @@ pub(crate) struct AnthropicCount {
 }
 
 impl AnthropicCount {
+    /// What a stream says at its beginning, of which the output is no more than begun: only its end counts that.
+    pub(crate) fn of_the_beginning(self) -> Self {
+        Self { output_tokens: None, ..self }
+    }
+
     /// A later count of the same stream, which replaces what it names: counts are cumulative.
     pub(crate) fn replaced_by(self, later: &Self) -> Self {
         Self {
@@ -109,16 +122,19 @@ pub(crate) struct GeminiCount {
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
+    total_token_count: Option<u64>,
 }
 
 impl Count for GeminiCount {
     fn normalised(&self) -> Option<Usage> {
         let read = self.cached_content_token_count.unwrap_or_default();
         let tools = self.tool_use_prompt_token_count.unwrap_or_default();
-        let input = self.prompt_token_count?.saturating_add(tools).saturating_sub(read);
+        let prompt = self.prompt_token_count?.saturating_add(tools);
         let thoughts = self.thoughts_token_count.unwrap_or_default();
         let output = self.candidates_token_count.unwrap_or_default().saturating_add(thoughts);
-        Some(usage(input, output, read, 0))
+        // What is in the total and in no part of it is output that was left out.
+        let rest = self.total_token_count.unwrap_or_default().saturating_sub(prompt);
+        Some(usage(prompt.saturating_sub(read), output.max(rest), read, 0))
     }
 }
 
@@ -127,6 +143,22 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
+
+    #[test]
+    fn what_cannot_be_is_no_count() {
+        for (output, counted) in [
+            ((1_u64 << 32) - 1, Counted::ByProvider),
+            (1 << 32, Counted::ByNobody),
+            (1 << 63, Counted::ByNobody),
+            (u64::MAX, Counted::ByNobody),
+        ] {
+            let raw = crate::raw::text_value("");
+            let mut reply = Reply::new(raw, rye_thread::StopReason::EndTurn);
+            let count = format!(r#"{{"prompt_tokens":1,"completion_tokens":{output}}}"#);
+            put(&mut reply, Some(&serde_json::from_str::<ChatCount>(&count).unwrap()));
+            assert_eq!(reply.counted, counted, "{output}");
+        }
+    }
 
     #[track_caller]
     fn check<C: Count + DeserializeOwned>(json: &str, expected: Option<[u64; 4]>) {
@@ -183,5 +215,21 @@ mod tests {
         check::<GeminiCount>(whole, Some([43, 57, 60, 0]));
         check::<GeminiCount>(r#"{"promptTokenCount":5,"totalTokenCount":5}"#, Some([5, 0, 0, 0]));
         check::<GeminiCount>(r#"{"totalTokenCount":5}"#, None);
+    }
+
+    #[test]
+    fn gemini_hides_no_output_in_its_total() {
+        check::<GeminiCount>(
+            r#"{"promptTokenCount":100,"candidatesTokenCount":1,"totalTokenCount":4000}"#,
+            Some([100, 3_900, 0, 0]),
+        );
+        check::<GeminiCount>(
+            r#"{"promptTokenCount":5,"toolUsePromptTokenCount":3,"totalTokenCount":10}"#,
+            Some([8, 2, 0, 0]),
+        );
+        check::<GeminiCount>(
+            r#"{"promptTokenCount":9,"candidatesTokenCount":4,"totalTokenCount":3}"#,
+            Some([9, 4, 0, 0]),
+        );
     }
 }

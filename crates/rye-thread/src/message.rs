@@ -1,13 +1,15 @@
 //! The conversation as values: what a provider is sent and what it answers.
 
+mod depth;
 mod reply;
 
 pub(crate) mod disk;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use self::depth::{MAX_DEPTH, nests_too_deep};
 pub use self::reply::{Counted, Reply, StopReason, ToolCall};
 use crate::{History, ToolSpec};
 
@@ -90,15 +92,27 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result that answers `call` with success.
+    /// A result that answers `call` with success; content nested deeper than 64 levels makes an error that says so
+    /// instead, so that every record of a result can be read again.
     #[must_use]
     pub fn ok(call: &ToolCall, content: Value) -> Self {
-        Self { call_id: call.id.clone(), name: call.name.clone(), content, is_error: false }
+        Self::new(call, content, false)
     }
 
-    /// A result that tells the model why `call` failed.
+    /// A result that tells the model why `call` failed; content nested deeper than 64 levels is left out.
     #[must_use]
     pub fn error(call: &ToolCall, content: Value) -> Self {
-        Self { call_id: call.id.clone(), name: call.name.clone(), content, is_error: true }
+        Self::new(call, content, true)
+    }
+
+    fn new(call: &ToolCall, content: Value, is_error: bool) -> Self {
+        let (call_id, name) = (call.id.clone(), call.name.clone());
+        if nests_too_deep(&content) {
+            let message = format!(
+                "the tool ran, and its result is nested deeper than {MAX_DEPTH} levels, which is not kept"
+            );
+            return Self { call_id, name, content: json!({ "error": message }), is_error: true };
+        }
+        Self { call_id, name, content, is_error }
     }
 }

@@ -90,7 +90,8 @@ impl Message {
         if std::mem::replace(&mut self.has_begun, true) {
             return Err(order("a second message begins"));
         }
-        self.count = start.and_then(|start| start.usage).unwrap_or_default();
+        let count = start.and_then(|start| start.usage).unwrap_or_default();
+        self.count = count.of_the_beginning();
         Ok(())
     }
 

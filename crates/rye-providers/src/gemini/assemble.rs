@@ -34,7 +34,9 @@ impl Assemble for Content {
             return Err(StreamError::Refused(refusal));
         }
         let chunk: Response = serde_json::from_str(text(data)?).map_err(shape)?;
-        self.count = chunk.usage_metadata.or(self.count.take());
+        // A count is of what came with it and before: it says nothing of what came after.
+        let goes_on = !chunk.candidates.is_empty();
+        self.count = chunk.usage_metadata.or(self.count.take().filter(|_| !goes_on));
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.finish = block.map(blocked).or(self.finish.take());
         for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {

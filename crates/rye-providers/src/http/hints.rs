@@ -39,7 +39,8 @@ impl Hints {
 
 fn number(text: &str, seconds: f64) -> Option<Duration> {
     let count: f64 = text.parse().ok()?;
-    Duration::try_from_secs_f64(count * seconds).ok()
+    // What is longer than any wait is a wait all the same.
+    (count >= 0.0).then(|| Duration::try_from_secs_f64(count * seconds).unwrap_or(Duration::MAX))
 }
 
 /// The time between the server's own clock and a date, so that ours is not asked; a date that is past means now.
@@ -86,10 +87,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_beyond_all_counting_is_the_longest_one() {
+        for wait in ["18446744073709551616", "1e300", "inf"] {
+            let value = HeaderValue::from_static(wait);
+            let headers = [(HeaderName::from_static("retry-after"), value)].into_iter().collect();
+            assert_eq!(Hints::of(&headers).after, Some(Duration::MAX), "{wait}");
+        }
+    }
+
+    #[test]
     fn what_is_no_hint_is_none() {
         check(&[("retry-after", "-5")], None, None);
         check(&[("retry-after", "NaN")], None, None);
-        check(&[("retry-after", "1e300")], None, None);
         check(&[("x-should-retry", "perhaps")], None, None);
     }
 }

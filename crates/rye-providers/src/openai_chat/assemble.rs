@@ -43,6 +43,13 @@ struct Choice {
     finish_reason: Option<String>,
 }
 
+impl Choice {
+    fn says_something(&self) -> bool {
+        let has_members = self.delta.as_ref().is_some_and(|delta| delta.names().next().is_some());
+        has_members || self.finish_reason.is_some()
+    }
+}
+
 impl Assemble for Completion {
     fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
         if data.trim_ascii() == b"[DONE]" {
@@ -53,7 +60,9 @@ impl Assemble for Completion {
         if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, error)) {
             return Err(StreamError::Refused(refusal));
         }
-        self.count = chunk.usage.or(self.count.take());
+        // A count is of what came with it and before: it says nothing of what came after.
+        let goes_on = chunk.choices.iter().any(Choice::says_something);
+        self.count = chunk.usage.or(self.count.take().filter(|_| !goes_on));
         // One answer was asked for, so there is one choice.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.finish_reason = choice.finish_reason.or(self.finish_reason.take());

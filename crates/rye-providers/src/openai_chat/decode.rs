@@ -60,6 +60,10 @@ pub(super) fn reply(
     for (index, call) in view.tool_calls.unwrap_or_default().into_iter().enumerate() {
         add(&mut reply, &call).map_err(|reason| DecodeError::Part { index, reason })?;
     }
+    // Some compatible servers give no reason in a whole response, whose calls say it as well.
+    if finish_reason.is_none_or(str::is_empty) && !reply.calls.is_empty() {
+        reply.stop = StopReason::ToolUse;
+    }
     Ok(reply)
 }
 

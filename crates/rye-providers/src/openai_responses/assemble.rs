@@ -69,7 +69,7 @@ impl Assemble for Response {
         let end = self.end.ok_or(DecodeError::Unfinished)?;
         let response: decode::Response<'_> = serde_json::from_str(end.get()).map_err(shape)?;
         if self.items.is_empty() {
-            return reply(&response, response.output);
+            return reply(&response, response.own_items()?);
         }
         let items: Vec<Box<RawValue>> = self.items.into_values().collect();
         reply(&response, &raw(&items))

@@ -17,17 +17,24 @@ use crate::wire::{DecodeError, text};
 /// [`DecodeError`] when the bytes are no such response, or one that has not come to its end.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
-    reply(&response, response.output)
+    reply(&response, response.own_items()?)
 }
 
 /// A response that has ended; its items may have come apart from it.
 #[derive(Deserialize)]
 pub(super) struct Response<'a> {
     #[serde(borrow)]
-    pub(super) output: &'a RawValue,
+    output: Option<&'a RawValue>,
     status: String,
     incomplete_details: Option<Incomplete>,
     usage: Option<ResponsesCount>,
+}
+
+impl<'a> Response<'a> {
+    /// The items that it has itself.
+    pub(super) fn own_items(&self) -> Result<&'a RawValue, DecodeError> {
+        self.output.ok_or_else(|| shape(serde::de::Error::missing_field("output")))
+    }
 }
 
 #[derive(Deserialize)]
@@ -77,7 +84,11 @@ fn view(item: &Value, reply: &mut Reply) -> Result<(), &'static str> {
             thoughts.for_each(|thought| add_reasoning(reply, thought));
         }
         "function_call" => {
-            let arguments = Arguments::Text(text("arguments").unwrap_or_default());
+            // Some compatible servers give the object itself.
+            let arguments = match item.get("arguments") {
+                Some(Value::String(text)) => Arguments::Text(text),
+                value => Arguments::Value(value.filter(|value| !value.is_null())),
+            };
             add_call(reply, text("call_id"), text("name"), arguments)?;
         }
         _ => {}

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::depth::{MAX_DEPTH, nests_too_deep};
 use crate::Usage;
 
 /// An answer of a model.
@@ -86,9 +87,14 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call with arguments that were read.
+    /// A call with arguments that were read; those nested deeper than 64 levels are [unreadable](Self::unreadable), so
+    /// that every record of a call can be read again.
     #[must_use]
     pub fn new(id: &str, name: &str, arguments: Value) -> Self {
+        if nests_too_deep(&arguments) {
+            let reason = format!("the arguments are nested deeper than {MAX_DEPTH} levels");
+            return Self::unreadable(id, name, &reason);
+        }
         Self { id: id.to_owned(), name: name.to_owned(), arguments: Ok(arguments) }
     }
 

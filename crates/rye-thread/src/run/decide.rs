@@ -35,14 +35,15 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
             FailureKind::Provider(ProviderErrorClass::ContextTooLong),
             "the conversation no longer fits the model's context window; ask for less or use a larger model",
         ),
-        _ if !reply.calls.is_empty() => Next::Call(reply.calls.clone()),
-        StopReason::Pause => Next::Ask,
+        // Nor is it known of one that stopped for a reason that we do not know.
         StopReason::Other(word) => {
             let message = format!(
                 "the model stopped for `{word}`, so its answer may not be whole; run it again"
             );
             fail(FailureKind::CutOff, &message)
         }
+        _ if !reply.calls.is_empty() => Next::Call(reply.calls.clone()),
+        StopReason::Pause => Next::Ask,
         StopReason::ToolUse => fail(
             FailureKind::CutOff,
             "the model stopped to call tools and its answer has no call; run it again",

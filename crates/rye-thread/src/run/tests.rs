@@ -160,6 +160,15 @@ fn a_cut_answer_runs_no_call() {
 }
 
 #[test]
+fn an_answer_that_stopped_for_an_unknown_reason_runs_no_call() {
+    check_reply(
+        OutputContract::default(),
+        reply("", vec![tool("1")], StopReason::Other("malformed_function_call".to_owned())),
+        "failed: CutOff: the model stopped for `malformed_function_call`, so its answer may not be whole; run it again",
+    );
+}
+
+#[test]
 fn a_stop_for_calls_without_a_call_is_no_end() {
     check_reply(
         OutputContract::default(),

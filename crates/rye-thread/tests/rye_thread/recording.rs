@@ -60,6 +60,27 @@ async fn events_in_order() {
     assert_eq!((&done["outputs"], &done["turns"]), (&json!({"score": 1}), &json!(3)));
 }
 
+/// What a tool gives back is on record, where it can be read again.
+#[tokio::test]
+async fn a_result_is_no_deeper_than_can_be_read() {
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    for (levels, kept) in [(64, nested(64)), (65, too_deep()), (126, too_deep()), (500, too_deep())]
+    {
+        let deep = nested(levels);
+        let driven = Thread::new(vec![calls(vec![call("1", "a_deep", json!({}))]), says("Done.")])
+            .with(tool("a/deep", Effect::ReadOnly, move |_| ToolOutput::ok(deep.clone())))
+            .drive()
+            .await;
+        driven.check_consistent();
+        let result = &driven.payloads("tool_call_result")[0];
+        assert_eq!((&result["content"], &result["is_error"]), (&kept, &json!(levels > 64)));
+    }
+}
+
+fn too_deep() -> Value {
+    json!({"error": "the tool ran, and its result is nested deeper than 64 levels, which is not kept"})
+}
+
 #[tokio::test]
 async fn what_the_caller_knows_is_on_record() {
     let mut thread = Thread::new(vec![says("Hello.")]);

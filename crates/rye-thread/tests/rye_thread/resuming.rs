@@ -36,6 +36,18 @@ async fn ids_that_come_again_are_other_calls() {
     assert_eq!((replayed.divergence, replayed.turns), (None, 6));
 }
 
+/// However deep a model nests what it asks for, its record is read again.
+#[tokio::test]
+async fn no_nesting_keeps_a_thread_from_being_resumed() {
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let mut world = World::new();
+    world.model.turns = [60, 61, 62, 63, 64, 110, 122, 126]
+        .map(|levels| vec![call("a", "a_set", json!({"n": nested(levels)}))])
+        .into();
+    world.model.turns.push(vec![returns("c", json!({"score": 7}))]);
+    check_every_cut(&world, 9).await;
+}
+
 async fn check_every_cut(whole: &World, turns: u64) {
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     assert_eq!(expected.state, ThreadState::Completed, "{:?}", expected.failure);

@@ -43,26 +43,26 @@ impl Block {
         deltas: &dyn DeltaSink,
     ) -> Result<(), StreamError> {
         let kind = delta.text("type").unwrap_or_default();
-        let text = |name: &str| delta.text(name).unwrap_or_default();
+        let text =
+            |name: &str| delta.text(name).ok_or_else(|| order("a piece of a block has no text"));
         match kind.as_str() {
             "text_delta" => {
-                self.append("text", &text("text"));
-                deltas.delta(Delta::Text(&text("text")));
+                let piece = text("text")?;
+                self.append("text", &piece);
+                deltas.delta(Delta::Text(&piece));
             }
             "thinking_delta" => {
-                self.append("thinking", &text("thinking"));
-                deltas.delta(Delta::Reasoning(&text("thinking")));
+                let piece = text("thinking")?;
+                self.append("thinking", &piece);
+                deltas.delta(Delta::Reasoning(&piece));
             }
-            "input_json_delta" => self.input.push_str(&text("partial_json")),
-            "signature_delta" => self.object.set_text("signature", &text("signature")),
+            "input_json_delta" => self.input.push_str(&text("partial_json")?),
+            "signature_delta" => self.object.set_text("signature", &text("signature")?),
             "citations_delta" => {
                 self.citations.extend(delta.get("citation").map(ToOwned::to_owned))
             }
             // A block of which a piece is lost must not be sent back as if it were whole.
-            _ => {
-                let reason = "a block has a piece of an unknown kind";
-                return Err(StreamError::Decode(DecodeError::Order { reason }));
-            }
+            _ => return Err(order("a block has a piece of an unknown kind")),
         }
         Ok(())
     }
@@ -98,4 +98,8 @@ impl Block {
         }
         (object.into_raw(), fault)
     }
+}
+
+fn order(reason: &'static str) -> StreamError {
+    StreamError::Decode(DecodeError::Order { reason })
 }

@@ -89,6 +89,27 @@ proptest::proptest! {
     }
 }
 
+/// A list in a list, and so on.
+fn nested(levels: usize) -> serde_json::Value {
+    (0..levels).fold(json!(1), |inner, _| json!([inner]))
+}
+
+proptest::proptest! {
+    /// However deep a model or a tool nests, what is saved is read again.
+    #[test]
+    fn whatever_is_saved_is_read(asked in 0..200_usize, given in 0..200_usize, fails in proptest::bool::ANY) {
+        let mut run = run(OutputContract::default());
+        let call = crate::ToolCall::new("1", "t", json!({"a": nested(asked)}));
+        proptest::prop_assert_eq!(call.arguments.is_ok(), asked < 64);
+        exchange(&mut run, calls(vec![call.clone()]));
+        let content = nested(given);
+        let result = if fails { ToolResult::error(&call, content) } else { ToolResult::ok(&call, content) };
+        proptest::prop_assert_eq!(result.is_error, fails || 64 < given);
+        run.tools_returned(vec![Returned::ran(result)]).unwrap();
+        restored(&run);
+    }
+}
+
 #[test]
 fn what_is_no_saved_run_is_refused() {
     let saved = run(OutputContract::default()).to_json();
