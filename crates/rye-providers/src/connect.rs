@@ -138,7 +138,7 @@ impl Provider for Model {
             let message = "the conversation cannot be sent";
             ProviderError::new(ProviderErrorClass::InvalidRequest, message).with_source(error)
         })?;
-        let mut reply = self.transport.ask(body, deltas).await?;
+        let mut reply = self.transport.ask(body, request.patience, deltas).await?;
         number_calls(&mut reply, request);
         Ok(reply)
     }

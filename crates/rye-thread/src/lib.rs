@@ -100,7 +100,8 @@ pub use self::palette::{
 };
 pub use self::plain::read_plain;
 pub use self::provider::{
-    Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, ProviderTelemetry,
+    Charge, Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
+    ProviderTelemetry,
 };
 pub use self::record::{RecordError, ThreadRecord};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};

@@ -6,6 +6,7 @@ mod reply;
 pub(crate) mod disk;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -40,6 +41,8 @@ pub struct Request {
     pub messages: History,
     /// The most tokens that the answer may have, reasoning included.
     pub max_output_tokens: u64,
+    /// How long whoever asks waits for the answer, where that is known, so that no wait that is longer is begun.
+    pub patience: Option<Duration>,
 }
 
 impl Request {
@@ -52,6 +55,7 @@ impl Request {
             tools: tools.into(),
             messages: vec![first].into(),
             max_output_tokens,
+            patience: None,
         }
     }
 }

@@ -52,6 +52,21 @@ pub trait Provider: Send + Sync {
 pub trait DeltaSink: Send + Sync {
     /// Called with each piece in order, at once.
     fn delta(&self, delta: Delta<'_>);
+
+    /// Called when it changes what a request costs that is dropped from now on; until it is called, that is possibly all.
+    fn charge(&self, charge: Charge) {
+        let _nobody_pays = charge;
+    }
+}
+
+/// What a request that is dropped may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a provider may charge for it or may not")]
+pub enum Charge {
+    /// Nothing: each attempt so far was refused at no cost, and the next one waits.
+    Nothing,
+    /// Whatever it may cost: an attempt is on its way, or an earlier one may be charged.
+    Possible,
 }
 
 /// Nobody watches.
@@ -129,6 +144,7 @@ pub struct ProviderError {
     /// What the provider says the failed request used; `None` when it did not say.
     pub usage: Option<Usage>,
     answer_began: bool,
+    earlier_attempt_may_have_cost: bool,
     lacks_model: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -142,6 +158,7 @@ impl ProviderError {
             message: message.to_owned(),
             usage: None,
             answer_began: false,
+            earlier_attempt_may_have_cost: false,
             lacks_model: false,
             source: None,
         }
@@ -158,6 +175,13 @@ impl ProviderError {
     #[must_use]
     pub const fn after_the_answer_began(mut self) -> Self {
         self.answer_began = true;
+        self
+    }
+
+    /// The same failure after an attempt that may be charged, so that the request may be, whatever the class.
+    #[must_use]
+    pub const fn after_an_attempt_that_may_have_cost(mut self) -> Self {
+        self.earlier_attempt_may_have_cost = true;
         self
     }
 
@@ -179,7 +203,8 @@ impl ProviderError {
     /// Whether the provider may have done, and charged for, work that it did not tell of.
     #[must_use]
     pub const fn may_have_cost(&self) -> bool {
-        self.usage.is_none() && (self.answer_began || self.class.may_have_cost())
+        let has_worked = self.answer_began || self.earlier_attempt_may_have_cost;
+        self.usage.is_none() && (has_worked || self.class.may_have_cost())
     }
 
     /// The same failure with what the request used all the same.

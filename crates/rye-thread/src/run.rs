@@ -183,6 +183,7 @@ impl Run {
             tools: self.tools.clone(),
             messages: self.messages.clone(),
             max_output_tokens: self.max_output_tokens.min(left),
+            patience: None,
         })
     }
 

@@ -8,15 +8,15 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Request, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use rye_thread::{DeltaSink, ProviderError, Reply};
+use rye_thread::{Charge, DeltaSink, ProviderError, Reply};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
-use super::failure::{Failure, Spent};
+use super::failure::Failure;
 use super::hints::Hints;
 use super::read::{Patience, content_type, is_stream, refuse_page, streamed, whole};
 use super::report::Reporter;
-use super::retry::{Next, Progress, Reached, next};
+use super::retry::{Next, Progress, next};
 use super::telemetry;
 use crate::key::ApiKey;
 use crate::telemetry::server;
@@ -85,19 +85,23 @@ impl Transport {
     }
 
     /// Sends a JSON body and gives back the answer of a 2xx response; it tries until then, unless trying again is of no use
-    /// or the policy's attempts or time are used up. `deltas` hears of the one answer that is used, and of no other.
+    /// or the policy's attempts or time, or the `patience` of whoever asks, are used up. `deltas` hears of the one answer that
+    /// is used, and of no other, and of what stopping here would cost.
     pub(crate) async fn ask(
         &self,
         body: String,
+        patience: Option<Duration>,
         deltas: &dyn DeltaSink,
     ) -> Result<Reply, ProviderError> {
         let body = Bytes::from(body);
         let start = Instant::now();
         let mut attempts = 0;
-        // What nobody received costs nothing.
-        let mut spent = Spent::Nothing;
+        let total = patience.map_or(self.retry.total, |patience| patience.min(self.retry.total));
+        let policy = RetryPolicy { total, ..self.retry };
+        let mut spent = Charge::Nothing;
         loop {
             attempts += 1;
+            deltas.charge(Charge::Possible);
             let left = self.retry.total.saturating_sub(start.elapsed());
             let patience = Patience::from_now(self.timeout.min(left), self.idle);
             let span =
@@ -109,11 +113,12 @@ impl Transport {
             };
             telemetry::failed(&span, &failure);
             drop(span);
-            if failure.failed.reached != Reached::Nobody {
-                spent = Spent::Unknown;
+            if failure.charge() == Charge::Possible {
+                spent = Charge::Possible;
             }
+            deltas.charge(spent);
             let progress = Progress { attempts, elapsed: start.elapsed() };
-            match next(&self.retry, progress, &failure.failed, (self.random)()) {
+            match next(&policy, progress, &failure.failed, (self.random)()) {
                 Next::Wait(wait) => {
                     telemetry::waits(attempts, wait, &failure);
                     tokio::time::sleep(wait).await;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use rye_thread::{ProviderError, ProviderErrorClass, Usage};
+use rye_thread::{Charge, ProviderError, ProviderErrorClass, Usage};
 
 use super::hints::Hints;
 use super::report::{Refusal, Reporter, class_of, gave_up};
@@ -77,7 +77,7 @@ impl Failure {
     }
 
     /// What is told when there is no further attempt.
-    pub(super) fn into_error(self, given_up_after: Option<u32>, spent: Spent) -> ProviderError {
+    pub(super) fn into_error(self, given_up_after: Option<u32>, spent: Charge) -> ProviderError {
         let class = self.failed.class;
         let mut error = match given_up_after {
             Some(attempts) => gave_up(&self.message, class, attempts),
@@ -93,18 +93,21 @@ impl Failure {
             error = error.for_want_of_the_model();
         }
         match spent {
-            Spent::Nothing => error.with_usage(Usage::default()),
-            Spent::Unknown => error,
+            Charge::Nothing if error.may_have_cost() => error.with_usage(Usage::default()),
+            Charge::Nothing => error,
+            Charge::Possible => error.after_an_attempt_that_may_have_cost(),
         }
     }
-}
 
-/// What the attempts together may have cost.
-#[derive(Clone, Copy)]
-pub(super) enum Spent {
-    /// Nobody received any of them.
-    Nothing,
-    Unknown,
+    /// What this attempt may be charged: nothing where nobody received it, or it was refused before any work.
+    pub(super) fn charge(&self) -> Charge {
+        let has_worked = self.answer_began || self.failed.class.may_have_cost();
+        if self.failed.reached != Reached::Nobody && has_worked {
+            Charge::Possible
+        } else {
+            Charge::Nothing
+        }
+    }
 }
 
 /// The status that the provider would have given had it known before it began to stream.

@@ -1,6 +1,7 @@
 //! One request: reserve, request, record, settle.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -9,8 +10,8 @@ use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{
-    Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos, Observer,
-    ProviderError, Reply, Request, Run, Usage,
+    Charge, Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos,
+    Observer, ProviderError, Reply, Request, Run, Usage,
 };
 
 /// How a request ended.
@@ -21,12 +22,19 @@ pub(super) enum Answer {
     Replied(Reply),
 }
 
-/// Who watches the thread also watches its answers.
-struct Deltas<'a>(&'a dyn Observer);
+/// Who watches the thread also watches its answers; what they may cost is noted beside that.
+struct Deltas<'a> {
+    observer: &'a dyn Observer,
+    may_cost: AtomicBool,
+}
 
 impl DeltaSink for Deltas<'_> {
     fn delta(&self, delta: Delta<'_>) {
-        self.0.delta(delta);
+        self.observer.delta(delta);
+    }
+
+    fn charge(&self, charge: Charge) {
+        self.may_cost.store(charge == Charge::Possible, Ordering::Relaxed);
     }
 }
 
@@ -45,7 +53,11 @@ impl Driver<'_> {
         self.sync_for_a_request()?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
-        let answer = self.request(run, &request).instrument(span.clone()).await;
+        request.patience = Some(self.left(run));
+        let deltas = Deltas { observer: self.context.observer, may_cost: AtomicBool::new(true) };
+        let answer = self.request(run, &request, &deltas).instrument(span.clone()).await;
+        // A request that was dropped may be charged in full, and nobody will say; one that only waited is not.
+        let dropped = if deltas.may_cost.into_inner() { reserved } else { Nanos::ZERO };
         telemetry::answered(&span, &answer);
         drop(span);
         // The run grows the history that the request shares with it, and would copy it for another holder.
@@ -61,21 +73,19 @@ impl Driver<'_> {
                 self.lose(self.cost_of(&error, reserved))?;
                 self.fall_back(run, &error)
             }
-            // A request that was dropped may be charged in full, and nobody will say.
             Answer::Halted(halt) => {
-                self.lose(reserved)?;
+                self.lose(dropped)?;
                 Err(halt.into())
             }
             Answer::OutOfTime => {
-                self.lose(reserved)?;
+                self.lose(dropped)?;
                 Err(Stop::Failed(self.out_of_time(run)))
             }
         }
     }
 
-    async fn request(&self, run: &Run, request: &Request) -> Answer {
-        let deltas = Deltas(self.context.observer);
-        let replied = timeout(self.left(run), self.context.provider.stream(request, &deltas));
+    async fn request(&self, run: &Run, request: &Request, deltas: &Deltas<'_>) -> Answer {
+        let replied = timeout(self.left(run), self.context.provider.stream(request, deltas));
         tokio::select! {
             biased;
             halt = self.context.cancel.halted() => Answer::Halted(halt),

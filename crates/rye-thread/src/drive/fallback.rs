@@ -14,7 +14,10 @@ impl Driver<'_> {
             return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &reason)));
         };
         let provider = next.describe();
-        refuse_unpriced(&provider, run.limits()).map_err(Stop::Failed)?;
+        refuse_unpriced(&provider, run.limits()).map_err(|Failure { kind, message }| {
+            let message = format!("{reason}; its fallback is not asked: {message}");
+            Stop::Failed(Failure::new(kind, &message))
+        })?;
         self.context.provider = next;
         self.info = provider.clone();
         self.context.journal.begin(&self.info, self.context.clock.now())?;

@@ -105,5 +105,11 @@ async fn a_fallback_without_a_price_does_not_run_under_a_limit() {
     thread.fallback = Some((ProviderInfo::new("scripted", "model-2", 50_000, 1_000), vec![]));
     let driven = thread.drive().await;
     driven.check_consistent();
-    assert!(driven.failure().starts_with("Unpriced: model `model-2`"), "{}", driven.failure());
+    assert!(
+        driven
+            .failure()
+            .starts_with("Unpriced: not now; its fallback is not asked: model `model-2`"),
+        "{}",
+        driven.failure()
+    );
 }

@@ -14,11 +14,11 @@ use rye_thread::budget::{Ledger, MemoryLedger};
 use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    ApprovalRequest, Approver, Cancel, Clock, Decision, Delta, DeltaSink, DriveContext, Effect,
-    Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract, OutputField,
-    OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError, ProviderErrorClass,
-    ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Run, StopReason, ThreadId,
-    ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive, replay,
+    ApprovalRequest, Approver, Cancel, Charge, Clock, Decision, Delta, DeltaSink, DriveContext,
+    Effect, Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract,
+    OutputField, OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError,
+    ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Run,
+    StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive, replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -29,6 +29,8 @@ pub(crate) enum Turn {
     Reply(Reply),
     Fail(ProviderError),
     Hang,
+    /// Waits for ever before another attempt, after one that cost nothing.
+    Wait,
     /// Runs first.
     After(Box<dyn Fn() + Send + Sync>, Box<Turn>),
 }
@@ -110,7 +112,7 @@ impl Provider for Script {
         match turn {
             Turn::Reply(reply) => Ok(reply),
             Turn::Fail(error) => Err(error),
-            Turn::Hang | Turn::After(..) => std::future::pending().await,
+            Turn::Hang | Turn::Wait | Turn::After(..) => std::future::pending().await,
         }
     }
 
@@ -119,6 +121,15 @@ impl Provider for Script {
         request: &Request,
         deltas: &dyn DeltaSink,
     ) -> Result<Reply, ProviderError> {
+        fn waits(turn: &Turn) -> bool {
+            match turn {
+                Turn::After(_, then) => waits(then),
+                turn => matches!(turn, Turn::Wait),
+            }
+        }
+        if self.turns.lock().unwrap().front().is_some_and(waits) {
+            deltas.charge(Charge::Nothing);
+        }
         let reply = self.complete(request).await?;
         deltas.delta(Delta::Text(&reply.text));
         Ok(reply)

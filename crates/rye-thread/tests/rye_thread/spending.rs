@@ -102,6 +102,12 @@ async fn a_failed_request_is_settled_too() {
         let expected = if class.may_have_cost() { reserved } else { 0 };
         assert_eq!(driven.spent(), (expected, 0), "{class}");
     }
+    let error = ProviderError::new(ProviderErrorClass::RateLimited, "m");
+    let error = error.after_an_attempt_that_may_have_cost();
+    let driven = Thread::new(vec![Turn::Fail(error)]).drive().await;
+    driven.check_consistent();
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    assert_eq!(driven.spent(), (reserved, 0));
     let error = ProviderError::new(ProviderErrorClass::Server, "m").with_usage(Usage::new(7, 0));
     let driven = Thread::new(vec![Turn::Fail(error)]).drive().await;
     driven.check_consistent();

@@ -40,6 +40,26 @@ async fn during_a_request() {
 }
 
 #[tokio::test]
+async fn during_a_wait_that_costs_nothing() {
+    let cancel = Cancel::new();
+    let raise = cancel.clone();
+    let mut thread = Thread::new(vec![after(move || raise.cancel(), Turn::Wait)]);
+    thread.cancel = cancel;
+    let driven = thread.drive().await;
+    check_cancelled(&driven);
+    assert_eq!(driven.spent(), (0, 0), "nothing was on its way");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_outlasts_the_time() {
+    let driven = Thread::new(vec![Turn::Wait]).drive().await;
+    driven.check_consistent();
+    assert!(driven.failure().starts_with("Limit(LimitHit { limit: Duration"));
+    assert_eq!(driven.spent(), (0, 0));
+    assert_eq!(driven.requests[0].patience, Some(Duration::from_secs(600)));
+}
+
+#[tokio::test]
 async fn during_a_call() {
     let cancel = Cancel::new();
     let raise = cancel.clone();

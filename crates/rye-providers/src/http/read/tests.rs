@@ -9,7 +9,6 @@ use rye_thread::ProviderError;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::super::failure::Spent;
 use super::*;
 use crate::ProviderConfig;
 
@@ -55,7 +54,10 @@ async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderEr
     let patience = Patience::from_now(Duration::from_secs(600), Duration::from_secs(60));
     let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &()).await;
     server.abort();
-    read.map(|reply| reply.text).map_err(|failure| failure.into_error(None, Spent::Unknown))
+    read.map(|reply| reply.text).map_err(|failure| {
+        let charge = failure.charge();
+        failure.into_error(None, charge)
+    })
 }
 
 #[track_caller]
