@@ -2,6 +2,7 @@
 
 mod client;
 mod failure;
+mod guard;
 mod hints;
 mod read;
 mod report;

@@ -14,7 +14,14 @@ impl ApiKey {
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
+
+    /// The key where it is long enough that nobody says it by chance; a local server's may be any word.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        (self.0.len() >= SHORTEST_SECRET).then_some(self.0.as_str())
+    }
 }
+
+const SHORTEST_SECRET: usize = 16;
 
 impl FromStr for ApiKey {
     type Err = ApiKeyError;

@@ -80,7 +80,11 @@ impl StreamDecoder {
     ///
     /// [`DecodeError::Unfinished`] when the stream ended early, and whatever a response in one piece can fail with.
     pub fn finish(self) -> Result<Reply, StreamError> {
-        Ok(self.assembler.finish()?)
+        let reply = self.assembler.finish()?;
+        if reply.raw().get().len() > MAX_ANSWER_BYTES {
+            return Err(DecodeError::TooLarge { maximum: MAX_ANSWER_BYTES }.into());
+        }
+        Ok(reply)
     }
 }
 
@@ -95,6 +99,9 @@ impl std::fmt::Debug for StreamDecoder {
 
 /// The last event of a stream may repeat the whole answer.
 const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
+
+/// As much as of an answer in one piece, so that its record can be read.
+const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
 /// Each token comes with some hundred bytes around it.
 const MAX_STREAM_BYTES: usize = 512 * 1024 * 1024;

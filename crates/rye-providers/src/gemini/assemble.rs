@@ -16,9 +16,30 @@ use crate::wire::{DecodeError, text};
 pub(super) struct Content {
     /// The members of the content beside its parts.
     object: RawObject,
-    parts: Vec<RawObject>,
+    parts: Vec<Part>,
     finish: Option<String>,
     count: Option<GeminiCount>,
+}
+
+/// A part, and the text that it has grown to where more than one chunk had some of it.
+struct Part {
+    object: RawObject,
+    text: Option<String>,
+}
+
+impl Part {
+    fn append(&mut self, more: &str) {
+        let Self { object, text } = self;
+        text.get_or_insert_with(|| object.text("text").unwrap_or_default()).push_str(more);
+    }
+
+    fn into_object(self) -> RawObject {
+        let Self { mut object, text } = self;
+        if let Some(text) = text {
+            object.set_text("text", &text);
+        }
+        object
+    }
 }
 
 #[derive(Deserialize)]
@@ -54,6 +75,7 @@ impl Assemble for Content {
         if object.get("role").is_none() {
             object.set_text("role", "model");
         }
+        let parts: Vec<RawObject> = parts.into_iter().map(Part::into_object).collect();
         object.set("parts", raw(&parts));
         reply(&object.into_raw(), &finish, count.as_ref())
     }
@@ -70,12 +92,10 @@ impl Content {
         for part in more.parts {
             tell(&part, deltas);
             match self.parts.last_mut() {
-                Some(last) if goes_on(last, &part) => {
-                    let text = last.text("text").unwrap_or_default()
-                        + &part.text("text").unwrap_or_default();
-                    last.set_text("text", &text);
+                Some(last) if goes_on(&last.object, &part) => {
+                    last.append(&part.text("text").unwrap_or_default());
                 }
-                _ => self.parts.push(part),
+                _ => self.parts.push(Part { object: part, text: None }),
             }
         }
         Ok(())

@@ -14,7 +14,9 @@ use tracing::{Instrument as _, Span};
 
 use super::failure::Failure;
 use super::hints::Hints;
-use super::read::{Patience, content_type, is_stream, refuse_page, streamed, whole};
+use super::read::{
+    Limit, Patience, content_type, is_stream, refuse_page, refuse_repeated, streamed, whole,
+};
 use super::report::Reporter;
 use super::retry::{Next, Progress, next};
 use super::telemetry;
@@ -63,6 +65,7 @@ impl Transport {
             .redirect(redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .referer(false)
             .user_agent(concat!("rye/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -103,7 +106,12 @@ impl Transport {
             attempts += 1;
             deltas.charge(Charge::Possible);
             let left = self.retry.total.saturating_sub(start.elapsed());
-            let patience = Patience::from_now(self.timeout.min(left), self.idle);
+            let limit = if left < self.timeout {
+                Limit { setting: "total_seconds", value: self.retry.total }
+            } else {
+                Limit { setting: "timeout_seconds", value: self.timeout }
+            };
+            let patience = Patience::from_now(self.timeout.min(left), self.idle, limit);
             let span =
                 telemetry::attempt(self.request.url().as_str(), self.server.as_ref(), attempts);
             let attempt = self.attempt(&body, patience, deltas, &span).instrument(span.clone());
@@ -159,12 +167,17 @@ impl Transport {
         }
         refuse_page(status, &body, &content_type, reporter)?;
         // A server that does not know of streams answers whole, which is as good.
-        (wire.decode)(&body).map_err(|error| Failure::unreadable(&error, reporter))
+        let reply = (wire.decode)(&body).map_err(|error| Failure::unreadable(&error, reporter))?;
+        refuse_repeated(reply, reporter)
     }
 }
 
 /// Nobody who is there takes longer to say so, and who was not reached can be tried again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A server may close a connection that it keeps open for us just when a request goes out on it, which may then have been
+/// done and is not sent again; few close it as soon as this.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The protocol's headers, replaced by the config's, and the key.
 fn all_headers(

@@ -8,6 +8,7 @@ use rye_thread::{DeltaSink, ProviderErrorClass, Reply};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Failure;
+use super::guard::{self, Guard};
 use super::hints::Hints;
 use super::report::Reporter;
 use super::retry::{Failed, Reached};
@@ -20,18 +21,24 @@ const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// How long a response may take.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
-    /// From connecting to the last byte.
-    whole: Duration,
     /// Between two pieces of a stream.
     idle: Duration,
     /// When all of it is used up.
     deadline: Instant,
+    limit: Limit,
+}
+
+/// A limit of the configuration, by its name there.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) setting: &'static str,
+    pub(super) value: Duration,
 }
 
 impl Patience {
-    /// It is counted from now on.
-    pub(super) fn from_now(whole: Duration, idle: Duration) -> Self {
-        Self { whole, idle, deadline: Instant::now() + whole }
+    /// From connecting to the last byte, counted from now on; `limit` is why it is no longer.
+    pub(super) fn from_now(whole: Duration, idle: Duration, limit: Limit) -> Self {
+        Self { idle, deadline: Instant::now() + whole, limit }
     }
 
     /// Waits for the work while there is time.
@@ -43,7 +50,8 @@ impl Patience {
         match timeout_at(self.deadline, work).await {
             Ok(done) => done.map_err(|error| broken(error, reporter)),
             Err(_) => {
-                Err(Failure::unanswered(ProviderErrorClass::Timeout, reporter.late(self.whole)))
+                let message = reporter.late(self.limit.value, self.limit.setting);
+                Err(Failure::unanswered(ProviderErrorClass::Timeout, message))
             }
         }
     }
@@ -66,13 +74,12 @@ impl Patience {
 
 /// Whether the response is a stream of events, whatever was asked for.
 pub(super) fn is_stream(response: &Response) -> bool {
-    content_type(response).starts_with("text/event-stream")
+    content_type(response).to_ascii_lowercase().starts_with("text/event-stream")
 }
 
 pub(super) fn content_type(response: &Response) -> String {
     let value = response.headers().get(reqwest::header::CONTENT_TYPE);
-    let value = value.and_then(|value| value.to_str().ok()).unwrap_or("no content type");
-    value.to_ascii_lowercase()
+    value.and_then(|value| value.to_str().ok()).unwrap_or("no content type").to_owned()
 }
 
 /// Reads a response to its end.
@@ -100,15 +107,40 @@ pub(super) async fn streamed(
     reporter: &Reporter,
     deltas: &dyn DeltaSink,
 ) -> Result<Reply, Failure> {
-    let mut decoder = StreamDecoder::new(protocol);
+    let (status, hints) = (response.status().as_u16(), Hints::of(response.headers()));
+    let (mut decoder, mut head) = (StreamDecoder::new(protocol), Vec::new());
+    let guard = Guard::new(reporter.secret(), deltas);
     while !decoder.is_done() {
         let Some(chunk) = patience.bear_piece(reporter, response.chunk()).await? else { break };
         decoder
-            .feed(&chunk, deltas)
+            .feed(&chunk, &guard)
             .map_err(|error| Failure::of_stream(error, decoder.has_begun(), reporter))?;
+        if !decoder.has_begun() && head.len() < MAX_HEAD_BYTES {
+            head.extend_from_slice(&chunk);
+        }
     }
-    decoder.finish().map_err(|error| Failure::of_stream(error, true, reporter))
+    // An error in one piece, of a server that calls everything a stream.
+    let refusal = (protocol.wire().read_error)(status, &head).filter(|_| !decoder.has_begun());
+    if let Some(refusal) = refusal {
+        return Err(Failure::refused(status, hints, Some(&refusal), reporter));
+    }
+    let reply = decoder.finish().map_err(|error| Failure::of_stream(error, true, reporter))?;
+    guard.end();
+    refuse_repeated(reply, reporter)
 }
+
+/// An answer that holds the key is not told further: it would go into records, and to tools.
+pub(super) fn refuse_repeated(reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
+    match reporter.secret() {
+        Some(secret) if guard::repeats(&reply, secret) => {
+            Err(Failure::unanswered(ProviderErrorClass::Server, reporter.repeated()))
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// As much of an error as is read where events were announced.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// A gateway's or a wrong address's page is told apart before a decoder is puzzled by it.
 pub(super) fn refuse_page(

@@ -83,11 +83,24 @@ impl Reporter {
         format!("the connection to `{}` broke before its answer was whole", self.name)
     }
 
-    pub(super) fn late(&self, limit: Duration) -> String {
+    /// `setting` is what the limit is called in the configuration.
+    pub(super) fn late(&self, limit: Duration, setting: &str) -> String {
         format!(
-            "`{}` gave no whole answer within {limit:?}; raise `timeout_seconds` if it may take longer",
+            "`{}` gave no whole answer within {limit:?}; raise `{setting}` if it may take longer",
             self.name
         )
+    }
+
+    pub(super) fn repeated(&self) -> String {
+        format!(
+            "the answer of `{}` repeats the key that it was sent and is not used; check `base_url`, and replace the key",
+            self.name
+        )
+    }
+
+    /// The key that no answer may repeat.
+    pub(super) fn secret(&self) -> Option<&str> {
+        self.key.as_ref().and_then(ApiKey::secret)
     }
 
     pub(super) fn too_large(&self, maximum: usize) -> String {

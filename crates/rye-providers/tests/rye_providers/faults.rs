@@ -129,6 +129,33 @@ async fn a_huge_event_is_not_kept() {
     assert_eq!(cause, "the stream has more than 33554432 bytes, which are not read");
 }
 
+/// However small its events are, a stream's answer is no longer than one in one piece.
+#[tokio::test]
+async fn a_huge_answer_in_pieces_is_not_kept() {
+    let text = "x".repeat(1024 * 1024);
+    let chunk = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    let events =
+        format!("{}data: {end}\n\ndata: [DONE]\n\n", format!("data: {chunk}\n\n").repeat(33));
+    let answer = ask(Protocol::OpenAiChat, vec![streamed(&events)]).await;
+    let error =
+        check(answer, ProviderErrorClass::Server, "the answer of `vendor` cannot be read", 1);
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "the stream has more than 33554432 bytes, which are not read");
+}
+
+/// A server may call its error a stream of events, although it has none.
+#[tokio::test]
+async fn an_error_in_one_piece_is_told_whatever_it_is_called() {
+    for protocol in Protocol::ALL {
+        let (answer, n_requests) = ask(protocol, vec![streamed(&busy(protocol))]).await;
+        let message = answer.unwrap_err().to_string();
+        assert!(message.starts_with("`vendor` answered 200 (`"), "{message}");
+        assert!(message.contains("busy"), "{message}");
+        assert_eq!(n_requests, 1, "{}", protocol.as_str());
+    }
+}
+
 /// An error that is all there is of a stream counts as if the status had said so.
 #[tokio::test]
 async fn an_error_in_place_of_an_answer_is_waited_out() {

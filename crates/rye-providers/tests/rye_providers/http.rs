@@ -250,6 +250,77 @@ async fn a_server_that_wants_a_key_where_none_is_configured() {
     assert_eq!(error.to_string(), message);
 }
 
+/// An answer that repeats the key is not told further, whole or in pieces, in its text or around it.
+#[tokio::test]
+async fn a_key_that_comes_back_is_not_told() {
+    const SECRET: &str = "sk-Test-0123456789ABCDEF";
+    let text = format!("You sent {SECRET}, thanks.");
+    let answer = |content| json!({ "content": content, "stop_reason": "tool_use", "usage": { "input_tokens": 5, "output_tokens": 2 } });
+    let bodies = [
+        answer(json!([{ "type": "text", "text": text }])),
+        answer(json!([{ "type": "thinking", "thinking": text, "signature": "s" }])),
+        answer(json!([{ "type": "tool_use", "id": "1", "name": "n", "input": { "a": [SECRET] } }])),
+        answer(json!([{ "type": "new", "of": SECRET }])),
+    ];
+    let pieces: String = [
+        json!({ "type": "message_start", "message": { "usage": { "input_tokens": 5 } } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "You sent sk-Test-0123" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "456789ABCDEF" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 2 } }),
+        json!({ "type": "message_stop" }),
+    ]
+    .iter()
+    .map(|event| format!("data: {event}\n\n"))
+    .collect();
+    let whole = bodies.map(|body| ResponseTemplate::new(200).set_body_json(body));
+    let streamed = ResponseTemplate::new(200).set_body_raw(pieces, "text/event-stream");
+    let message = "the answer of `vendor` repeats the key that it was sent and is not used; check `base_url`, and replace the key";
+    for answer in whole.into_iter().chain([streamed]) {
+        let (error, told) = told_by(answer, SECRET).await;
+        assert_eq!((error.to_string().as_str(), error.may_have_cost()), (message, true));
+        assert!(matches!(told.as_str(), "" | "You sent "), "{told}");
+    }
+    let page = ResponseTemplate::new(200).set_body_raw("x", &format!("text/{SECRET}"));
+    let (error, _) = told_by(page, SECRET).await;
+    let message = "`vendor` answered with `text/[key]` and not with JSON; check `base_url`";
+    assert_eq!(error.to_string(), message);
+}
+
+/// The failure of a provider with this key, and what it told of its answer before.
+async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String) {
+    #[derive(Default)]
+    struct Heard(Mutex<String>);
+    impl DeltaSink for Heard {
+        fn delta(&self, delta: Delta<'_>) {
+            if let Delta::Text(text) | Delta::Reasoning(text) | Delta::Call(text) = delta {
+                self.0.lock().unwrap().push_str(text);
+            }
+        }
+    }
+    let vendor = Vendor::answering(vec![answer]).await;
+    let config = ProviderConfig::from_value(&vendor.config()).unwrap();
+    let choice = config.choose(&ModelWish::default()).unwrap();
+    let provider = connect(&config, &choice, Some(key.parse().unwrap()), no_randomness()).unwrap();
+    let heard = Heard::default();
+    let error = provider.stream(&request(), &heard).await.unwrap_err();
+    assert!(!format!("{error:?}").contains(key));
+    (error, heard.0.into_inner().unwrap())
+}
+
+/// The setting that is named is the one that was in the way.
+#[tokio::test]
+async fn the_time_of_all_attempts_is_told_by_its_name() {
+    let vendor = Vendor::answering(vec![hello().set_delay(Duration::from_secs(60))]).await;
+    let mut config = vendor.config();
+    config["retry"]["total_seconds"] = json!(0.05);
+    let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
+    let message =
+        "`vendor` gave no whole answer within 50ms; raise `total_seconds` if it may take longer";
+    assert_eq!((error.class, error.to_string().as_str()), (ProviderErrorClass::Timeout, message));
+}
+
 #[test]
 fn a_redirect_is_not_followed() {
     let answer = ResponseTemplate::new(307).insert_header("location", "https://example.com/");

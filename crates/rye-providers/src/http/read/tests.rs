@@ -51,7 +51,10 @@ async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderEr
     .unwrap();
     let reporter = Reporter::new(&config, None);
     let response = Response::from(http::Response::new(reqwest::Body::wrap(Pieces(receiver))));
-    let patience = Patience::from_now(Duration::from_secs(600), Duration::from_secs(60));
+    let patience = {
+        let limit = Limit { setting: "timeout_seconds", value: Duration::from_secs(600) };
+        Patience::from_now(limit.value, Duration::from_secs(60), limit)
+    };
     let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &()).await;
     server.abort();
     read.map(|reply| reply.text).map_err(|failure| {
