@@ -112,6 +112,55 @@ pub trait Ledger: Send + Sync {
     ///
     /// When the thread is nobody's child here, or the store fails.
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError>;
+
+    /// Settles what the thread's own requests have cost by its transcript, where this ledger knows of less because it is not
+    /// the one that the thread ran with, or an older copy of that; else nothing changes.
+    ///
+    /// What goes beyond the cap is treated as in [`Ledger::settle`]. Whatever a program left set aside is settled before.
+    ///
+    /// # Errors
+    ///
+    /// When the thread has no account, or the store fails.
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError>;
+
+    /// Enters a child that has ended, with what it and all below it have cost, settled in the account of `parent`; where the
+    /// child has an account, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// When the parent has no account or a closed one, or the store fails.
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError>;
+}
+
+/// What the requests of one thread have cost by its transcript; those of its children are not among it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spending {
+    /// What the answers cost.
+    pub answered: Nanos,
+    /// The most that requests without an answer may have cost beside.
+    pub unanswered: Nanos,
+}
+
+impl Spending {
+    /// All that may have been charged.
+    #[must_use]
+    pub fn at_most(self) -> Nanos {
+        self.answered.saturating_add(self.unanswered)
+    }
+
+    /// What an account lacks that has settled `own` for the thread's own requests. One in which nothing was ever set aside
+    /// for a request knows of none; where it knows of all that were answered, it has also settled the others as it should.
+    fn missing(self, own: Nanos, has_reserved: bool) -> Nanos {
+        let is_behind = own < self.answered || !has_reserved;
+        if is_behind { self.at_most().saturating_sub(own) } else { Nanos::ZERO }
+    }
 }
 
 /// Money set aside; it stays so until it is settled, also when the program dies.

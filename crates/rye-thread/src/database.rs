@@ -1,7 +1,8 @@
 //! `registry.db`: one file for the registry and the ledger, opened one way.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
@@ -14,9 +15,11 @@ pub(crate) enum DatabaseError {
     )]
     OtherVersion { version: i64 },
     #[error(
-        "`registry.db` holds tables or triggers that this program did not make, which could change what a thread may cost; move the file away"
+        "`registry.db` holds tables or triggers that this program did not make, which could change what a thread may cost; move the file away: what threads have spent is read from their records again"
     )]
     Foreign,
+    #[error("`{}` is no plain file; remove it", .path.display())]
+    NotPlain { path: PathBuf },
     #[error("the database cannot be used")]
     Sqlite(#[from] rusqlite::Error),
 }
@@ -39,6 +42,7 @@ pub(crate) enum Durability {
 impl Database {
     /// Opens the file, creating and bringing it up to date as needed.
     pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
+        refuse_others(path)?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         enter_wal(&connection)?;
@@ -70,6 +74,19 @@ impl Database {
     pub(crate) fn read(&self) -> &Connection {
         &self.connection
     }
+}
+
+/// Whoever sent the folder may have put a pipe there, which would be waited for and for ever, or a link that leads elsewhere.
+fn refuse_others(path: &Path) -> Result<(), DatabaseError> {
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let path = PathBuf::from(name);
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(DatabaseError::NotPlain { path });
+        }
+    }
+    Ok(())
 }
 
 /// `BEGIN` and `COMMIT` are read once for each connection, as all statements are.

@@ -32,7 +32,7 @@ pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
-pub use self::paid::settle_left;
+pub use self::paid::{settle_left, spending};
 pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, pending_approval, spawned_children,
 };

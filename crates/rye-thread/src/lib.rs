@@ -81,7 +81,7 @@ pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, ReplayContext, Replayed, ResumeError, Resumed, decided_approval, drive,
     first_request, handed_over, pending_approval, recorded_end, replay, resume, settle_left,
-    spawned_children,
+    spawned_children, spending,
 };
 pub use self::history::History;
 pub use self::hooks::{

@@ -25,6 +25,7 @@ mod replay;
 mod request;
 #[cfg(feature = "mcp")]
 mod servers;
+mod spent;
 mod store;
 mod told;
 mod tools;

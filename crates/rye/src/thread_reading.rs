@@ -113,6 +113,18 @@ pub enum ThreadReadError {
         /// The thread and directive that the token names.
         other: String,
     },
+    /// There is a transcript, and no record of the thread.
+    #[error("`{}` is no record of a thread, beside what one has done; it was removed or overwritten", .path.display())]
+    NoRecord {
+        /// Where the record should be.
+        path: PathBuf,
+    },
+    /// The transcript is not there.
+    #[error("`{}` is not there, and `thread.json` says where it ends; it was removed", .path.display())]
+    NoTranscript {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// The transcript does not end where the record says.
     #[error("`{}` does not end where `thread.json` says: records are missing or were added", .path.display())]
     Length {
@@ -129,6 +141,8 @@ impl ThreadReadError {
             self,
             Self::Damaged { .. }
                 | Self::Length { .. }
+                | Self::NoRecord { .. }
+                | Self::NoTranscript { .. }
                 | Self::OtherThread { .. }
                 | Self::OtherToken { .. }
                 | Self::Token { .. }
@@ -157,6 +171,12 @@ impl Rye {
         threads: &Path,
         thread: &ThreadId,
     ) -> Result<Found, ThreadReadError> {
+        let record = threads.join(thread.as_str()).join(RECORD);
+        let file = || read_plain(&record, ThreadRecord::MAX_BYTES).ok();
+        steadily(file, || self.found_now(threads, thread))
+    }
+
+    fn found_now(&self, threads: &Path, thread: &ThreadId) -> Result<Found, ThreadReadError> {
         let folder = threads.join(thread.as_str());
         // An expired key vouches for what it signed before; a revoked one for nothing.
         let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
@@ -168,7 +188,7 @@ impl Rye {
                 let own = keys.first().cloned().ok_or(error)?;
                 (ThreadRecord::read(&folder, &[own])?, keys, Voucher::Thread)
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(unreadable(&folder, error)),
         };
         if record.thread != *thread {
             return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
@@ -186,6 +206,46 @@ pub(crate) struct Found {
     pub(crate) keys: Vec<PublicKey>,
 }
 
+/// Reads again while the record is replaced between it and the transcript, which whoever goes on with the thread does: only what
+/// does not hold beside a record that stays was changed by somebody else.
+fn steadily<R: PartialEq, T>(
+    record: impl Fn() -> R,
+    mut read: impl FnMut() -> Result<T, ThreadReadError>,
+) -> Result<T, ThreadReadError> {
+    let mut before = None;
+    for _ in 0..ATTEMPTS {
+        match read() {
+            Err(error) if error.is_tampering() => {
+                let now = Some(record());
+                if before == now {
+                    return Err(error);
+                }
+                before = now;
+            }
+            done => return done,
+        }
+    }
+    read()
+}
+
+/// More often than a thread is opened while one is read.
+const ATTEMPTS: usize = 8;
+const RECORD: &str = "thread.json";
+
+/// A record is written before the first line of the transcript, and only ever replaced by another one.
+fn unreadable(folder: &Path, error: RecordError) -> ThreadReadError {
+    let path = folder.join(RECORD);
+    let has_lines =
+        || std::fs::metadata(folder.join("transcript.jsonl")).is_ok_and(|it| 0 < it.len());
+    let is_record = || match &error {
+        RecordError::Read { .. } => std::fs::symlink_metadata(&path).is_ok(),
+        RecordError::Malformed { .. } => read_plain(&path, ThreadRecord::MAX_BYTES)
+            .is_ok_and(|bytes| serde_json::from_slice::<Value>(&bytes).is_ok()),
+        _ => true,
+    };
+    if !is_record() && has_lines() { ThreadReadError::NoRecord { path } } else { error.into() }
+}
+
 fn transcript(
     folder: &Path,
     record: &ThreadRecord,
@@ -194,6 +254,11 @@ fn transcript(
     let path = folder.join("transcript.jsonl");
     let reading = read_file(&path, &record.thread, keys).map_err(|error| match error {
         TranscriptError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
+        TranscriptError::Read { path, source }
+            if source.kind() == io::ErrorKind::NotFound && record.transcript.is_some() =>
+        {
+            ThreadReadError::NoTranscript { path }
+        }
         TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
         other => ThreadReadError::Read { path: path.clone(), source: io::Error::other(other) },
     })?;
@@ -244,7 +309,7 @@ pub fn covers(patterns: &[String], pattern: &str) -> bool {
 /// The keys that an unverified record says it was signed with, the last one first: each opening of a thread without an
 /// operator's key has one of its own.
 fn own_keys(folder: &Path) -> Result<Vec<PublicKey>, ThreadReadError> {
-    let path = folder.join("thread.json");
+    let path = folder.join(RECORD);
     let bytes = read_plain(&path, ThreadRecord::MAX_BYTES)
         .map_err(|source| ThreadReadError::Read { path, source })?;
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -253,4 +318,65 @@ fn own_keys(folder: &Path) -> Result<Vec<PublicKey>, ThreadReadError> {
     let earlier = signed_by.and_then(|it| it.get("earlier")).and_then(Value::as_array);
     let pems = last.into_iter().chain(earlier.into_iter().flatten()).filter_map(Value::as_str);
     pems.map(PublicKey::from_pem).collect::<Result<_, _>>().map_err(ThreadReadError::Key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn torn() -> ThreadReadError {
+        ThreadReadError::Length { path: PathBuf::from("transcript.jsonl") }
+    }
+
+    /// How often the record is replaced while it is read, how often it is read then, and whether it holds.
+    #[track_caller]
+    fn check(replaced: usize, reads: usize, holds: bool) {
+        let (version, count) = (Cell::new(0), Cell::new(0));
+        let read = steadily(
+            || version.get(),
+            || {
+                count.set(count.get() + 1);
+                if version.get() < replaced {
+                    version.set(version.get() + 1);
+                    return Err(torn());
+                }
+                if holds { Ok(()) } else { Err(torn()) }
+            },
+        );
+        assert_eq!((read.is_ok(), count.get()), (holds, reads), "{replaced}");
+    }
+
+    #[test]
+    fn what_is_replaced_while_it_is_read_is_read_again() {
+        check(0, 1, true);
+        check(1, 2, true);
+        check(5, 6, true);
+        check(0, 2, false);
+        check(1, 2, false);
+        check(5, 6, false);
+    }
+
+    #[test]
+    fn what_is_never_steady_is_given_up() {
+        check(1_000, ATTEMPTS + 1, false);
+    }
+
+    #[test]
+    fn what_is_only_not_there_is_read_once() {
+        let count = Cell::new(0);
+        let missing = || ThreadReadError::Read {
+            path: PathBuf::from("transcript.jsonl"),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        let read: Result<(), _> = steadily(
+            || count.get(),
+            || {
+                count.set(count.get() + 1);
+                Err(missing())
+            },
+        );
+        assert!(read.is_err() && count.get() == 1);
+    }
 }

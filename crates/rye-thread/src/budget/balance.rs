@@ -39,6 +39,11 @@ impl Balance {
         Self { cap, settled: Nanos::ZERO, reserved: Nanos::ZERO, overrun: Nanos::ZERO }
     }
 
+    /// The account of a child that has ended and has cost this much.
+    pub(super) fn ended(cap: SpendLimit, cost: Nanos) -> Option<Self> {
+        Self::opened(cap).settle(Nanos::ZERO, cost)
+    }
+
     /// What a child of this cap takes out of the account at first; `None` when it may have more than the account.
     pub(super) const fn needed_for(&self, cap: SpendLimit) -> Option<Nanos> {
         match (cap, self.cap) {

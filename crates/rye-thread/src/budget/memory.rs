@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::balance::fits;
-use super::{Balance, Ledger, LedgerError, Reservation};
+use super::{Balance, Ledger, LedgerError, Reservation, Spending};
 use crate::{Nanos, SpendLimit, ThreadId};
 
 /// Accounts in memory, for runs whose cost need not outlive the program.
@@ -19,6 +19,10 @@ struct Accounts {
     children: BTreeMap<ThreadId, Child>,
     /// The numbers of what was set aside for children.
     for_children: BTreeSet<u64>,
+    /// What is settled in an account for children that were closed.
+    below: BTreeMap<ThreadId, Nanos>,
+    /// The threads for whose own requests something was set aside.
+    have_reserved: BTreeSet<ThreadId>,
 }
 
 /// Whose child it is, and what is set aside there, until it is settled.
@@ -59,7 +63,10 @@ impl Ledger for MemoryLedger {
         if !fits(&amount) {
             return Err(LedgerError::TooLarge);
         }
-        self.accounts().reserve(thread, amount)
+        let mut accounts = self.accounts();
+        let reservation = accounts.reserve(thread, amount)?;
+        accounts.have_reserved.insert(thread.clone());
+        Ok(reservation)
     }
 
     fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
@@ -116,14 +123,47 @@ impl Ledger for MemoryLedger {
         accounts.close(child)?;
         accounts.balance(child)
     }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        let mut accounts = self.accounts();
+        let balance = accounts.balance(thread)?;
+        let below = accounts.below.get(thread).copied().unwrap_or_default();
+        let own = balance.cost().saturating_sub(below);
+        let missing = match accounts.is_closed(thread) {
+            true => Nanos::ZERO,
+            false => spending.missing(own, accounts.have_reserved.contains(thread)),
+        };
+        let changed = balance.settle(Nanos::ZERO, missing).ok_or(LedgerError::TooLarge)?;
+        accounts.balances.insert(thread.clone(), changed);
+        Ok(changed)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        let mut accounts = self.accounts();
+        if accounts.balances.contains_key(child) {
+            return Ok(());
+        }
+        let ended = Balance::ended(cap, cost).ok_or(LedgerError::TooLarge)?;
+        let reservation = accounts.reserve(parent, Nanos::ZERO)?;
+        let number = reservation.number;
+        accounts.settle_child(&reservation, cost)?;
+        accounts.children.insert(child.clone(), Child { parent: parent.clone(), number });
+        accounts.for_children.insert(number);
+        accounts.balances.insert(child.clone(), ended);
+        Ok(())
+    }
 }
 
 impl Accounts {
     fn reserve(&mut self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
         let balance = self.balance(thread)?;
-        let is_closed =
-            self.children.get(thread).is_some_and(|it| !self.open.contains_key(&it.number));
-        let Some(changed) = balance.reserve(amount).filter(|_| !is_closed) else {
+        let Some(changed) = balance.reserve(amount).filter(|_| !self.is_closed(thread)) else {
             return Err(LedgerError::Exhausted { thread: thread.clone(), balance, needed: amount });
         };
         self.balances.insert(thread.clone(), changed);
@@ -131,6 +171,11 @@ impl Accounts {
         self.next += 1;
         self.open.insert(number, (thread.clone(), amount));
         Ok(Reservation { thread: thread.clone(), number, amount })
+    }
+
+    /// Whether the account is one of a child whose end is settled.
+    fn is_closed(&self, thread: &ThreadId) -> bool {
+        self.children.get(thread).is_some_and(|it| !self.open.contains_key(&it.number))
     }
 
     fn draw(
@@ -185,7 +230,15 @@ impl Accounts {
             self.settle(&left, left.amount)?;
         }
         let cost = self.balance(thread)?.cost();
-        self.settle(&Reservation { thread: parent, number, amount }, cost).map(drop)
+        self.settle_child(&Reservation { thread: parent, number, amount }, cost)
+    }
+
+    /// Settles what was set aside for a child.
+    fn settle_child(&mut self, reservation: &Reservation, cost: Nanos) -> Result<(), LedgerError> {
+        self.settle(reservation, cost)?;
+        let below = self.below.entry(reservation.thread.clone()).or_default();
+        *below = below.saturating_add(cost);
+        Ok(())
     }
 
     fn balance(&self, thread: &ThreadId) -> Result<Balance, LedgerError> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Balance, Ledger, LedgerError, Reservation};
+use super::{Balance, Ledger, LedgerError, Reservation, Spending};
 use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Nanos, SpendLimit, ThreadId};
 
@@ -111,6 +111,40 @@ impl Ledger for SqliteLedger {
             balance(connection, child)
         })
     }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.database().write(Durability::Now, |connection| recall(connection, thread, spending))
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.database().write(Durability::Now, |connection| {
+            child::recall(connection, (parent, child), cap, cost)
+        })
+    }
+}
+
+fn recall(
+    connection: &Connection,
+    thread: &ThreadId,
+    spending: Spending,
+) -> Result<Balance, LedgerError> {
+    let found = balance(connection, thread)?;
+    let own = found.cost().saturating_sub(child::settled_below(connection, thread)?);
+    // All reservations are looked through where there is none.
+    let has_reserved = own != Nanos::ZERO || child::has_reserved_itself(connection, thread)?;
+    let missing = spending.missing(own, has_reserved);
+    if missing == Nanos::ZERO || child::is_closed(connection, thread)? {
+        return Ok(found);
+    }
+    let changed = found.settle(Nanos::ZERO, missing).ok_or(LedgerError::TooLarge)?;
+    store(connection, thread, &changed)?;
+    Ok(changed)
 }
 
 fn reserve(

@@ -1,5 +1,6 @@
 //! One suite, run on every ledger.
 
+mod recalling;
 mod trees;
 
 use std::sync::Barrier;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::budget::{Ledger, LedgerError, Reservation};
+use crate::budget::{Ledger, LedgerError, Reservation, Spending};
 use crate::transcript::{Reading, Record};
 use crate::{Nanos, ThreadId};
 
@@ -38,6 +38,29 @@ pub fn settle_left(
         ledger.settle(left, owed)?;
     }
     Ok(())
+}
+
+/// What the requests of a thread have cost by its verified transcript, for a ledger that may not know it.
+#[must_use]
+pub fn spending(reading: &Reading) -> Spending {
+    let (mut spending, mut asked) = (Spending::default(), None);
+    for record in &reading.records {
+        match record.event.as_str() {
+            // One that is asked again may have been charged all the same.
+            "step_start" => {
+                spending.unanswered = spending.unanswered.saturating_add(asked.unwrap_or_default());
+                asked = payload(record).map(|wire: StartWire| Nanos::new(wire.reserved_nanos));
+            }
+            "step_finish" => {
+                let cost = payload(record).map(|wire: FinishWire| Nanos::new(wire.cost_nanos));
+                let cost = cost.or(asked).unwrap_or_default();
+                (spending.answered, asked) = (spending.answered.saturating_add(cost), None);
+            }
+            _ => {}
+        }
+    }
+    spending.unanswered = spending.unanswered.saturating_add(asked.unwrap_or_default());
+    spending
 }
 
 /// The reservations that requests named, by number.

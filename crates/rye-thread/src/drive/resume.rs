@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::paid::settle_left;
+use super::paid::{settle_left, spending};
 use super::recover::{Recovered, ResumeError, recover};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
@@ -91,11 +91,12 @@ pub async fn resume(
 }
 
 impl Driver<'_> {
-    /// Settles what the program before this one set aside.
+    /// Settles what the program before this one set aside, and what it spent by another ledger than this.
     fn settle_left(&self, recovered: &Recovered, reading: &Reading) -> Result<(), ResumeError> {
         let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
         ledger.open(thread, recovered.run.limits().spend)?;
         settle_left(thread, reading, ledger)?;
+        ledger.recall(thread, spending(reading))?;
         Ok(())
     }
 

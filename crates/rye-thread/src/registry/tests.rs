@@ -70,3 +70,26 @@ fn a_file_that_is_no_database_is_refused() {
         "cannot use the registry of threads; check the disk and the permissions of `registry.db`"
     );
 }
+
+/// What a folder that somebody sent may hold in place of a file is not opened: a pipe would be waited for.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_is_refused() {
+    for name in ["registry.db", "registry.db-wal", "registry.db-shm", "registry.db-journal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (folder.path().join(name), folder.path().join("elsewhere"));
+        let made: [&dyn Fn(); 3] = [
+            &|| std::fs::create_dir(&path).unwrap(),
+            &|| std::os::unix::fs::symlink(&elsewhere, &path).unwrap(),
+            &|| drop(std::os::unix::net::UnixListener::bind(&path).unwrap()),
+        ];
+        for make in made {
+            make();
+            let refused = Registry::open(&folder.path().join("registry.db")).unwrap_err();
+            let cause = std::error::Error::source(&refused).unwrap().to_string();
+            assert_eq!(cause, format!("`{}` is no plain file; remove it", path.display()));
+            std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
+        }
+        assert!(!elsewhere.exists());
+    }
+}

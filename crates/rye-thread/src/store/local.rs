@@ -11,7 +11,7 @@ use super::files::Files;
 use super::leases::{Leases, path_of, take};
 use super::owner::{Owner, file_name, lives};
 use super::{Claim, Lease, Store, StoreError};
-use crate::budget::{Balance, Ledger, LedgerError, Reservation, SqliteLedger};
+use crate::budget::{Balance, Ledger, LedgerError, Reservation, Spending, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
 use crate::{Moment, Nanos, Registry, SpendLimit, ThreadId};
 
@@ -254,6 +254,20 @@ impl Ledger for LocalStore {
 
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.ledger.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.ledger.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.ledger.recall_child(parent, child, cap, cost)
     }
 }
 

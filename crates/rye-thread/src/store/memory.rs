@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Claim, Lease, Store, StoreError};
-use crate::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation};
+use crate::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation, Spending};
 use crate::{Moment, Nanos, SpendLimit, ThreadId};
 
 /// Threads in memory, for programs whose threads need not outlive them.
@@ -117,5 +117,19 @@ impl Ledger for MemoryStore {
 
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.ledger.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.ledger.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.ledger.recall_child(parent, child, cap, cost)
     }
 }

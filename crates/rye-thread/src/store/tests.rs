@@ -4,7 +4,7 @@ use std::thread;
 
 use super::conformance;
 use super::*;
-use crate::budget::{Balance, LedgerError, Reservation};
+use crate::budget::{Balance, LedgerError, Reservation, Spending};
 use crate::{Nanos, SpendLimit};
 
 fn name() -> ThreadId {
@@ -122,6 +122,20 @@ impl Ledger for Programs {
     }
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.stores[0].close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.stores[0].recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.stores[0].recall_child(parent, child, cap, cost)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
+use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
@@ -76,6 +76,20 @@ impl Ledger for Logged {
     }
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.store.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.store.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.store.recall_child(parent, child, cap, cost)
     }
 }
 

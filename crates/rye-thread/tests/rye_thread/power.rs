@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
+use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, Record};
 use rye_thread::{Cancel, Nanos, SpendLimit, ThreadId};
@@ -166,6 +166,20 @@ impl Ledger for Unsteady {
     }
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.store.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.store.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.store.recall_child(parent, child, cap, cost)
     }
 }
 

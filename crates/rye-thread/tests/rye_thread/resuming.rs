@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation};
+use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
     Asking, Cancel, Decision, Moment, Nanos, ResumeError, SpendLimit, ThreadId, ThreadState,
+    spending,
 };
 use serde_json::{Value, json};
 
@@ -78,6 +79,25 @@ pub(crate) fn assert_effects(all: &[String], after: &[String], before: &Reading,
     expected.sort();
     after.sort();
     assert_eq!(after, expected, "cut at {cut}");
+}
+
+/// The ledger is another one each time, as where the project was copied without it: what the transcript says was spent is
+/// settled in it before anything more is, so that the money is that of one thread.
+#[tokio::test]
+async fn what_was_spent_by_another_ledger_is_not_spent_again() {
+    let whole = World::new();
+    let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    let mut end = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len();
+        let cut = whole.cut(&bytes[..end]);
+        let before = spending(&cut.reading());
+        let found = cut.resume("Begin.").await.unwrap();
+        assert_eq!(found.cost, expected.cost.saturating_add(before.unanswered), "cut at {end}");
+        let balance = Ledger::open(&*cut.store, &thread_id(), cut.limits.spend).unwrap();
+        assert_eq!((balance.cost(), balance.reserved), (found.cost, Nanos::ZERO), "cut at {end}");
+    }
 }
 
 /// Cut inside a record, a transcript is opened as the one that ends before it.
@@ -255,6 +275,20 @@ impl Ledger for Dying {
 
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.ledger()?.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.ledger()?.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.ledger()?.recall_child(parent, child, cap, cost)
     }
 }
 

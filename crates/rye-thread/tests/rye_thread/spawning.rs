@@ -251,6 +251,24 @@ impl Ledger for FailsOnce {
         }
         Err(LedgerError::Store { source: "the disk is full".into() })
     }
+
+    fn recall(
+        &self,
+        thread: &ThreadId,
+        spending: rye_thread::budget::Spending,
+    ) -> Result<Balance, LedgerError> {
+        self.ledger.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.ledger.recall_child(parent, child, cap, cost)
+    }
 }
 
 /// Children that spend half of what they have, and whose accounts are closed where that works.
@@ -369,6 +387,24 @@ impl Ledger for TakenOver {
     }
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.store.close_child(child)
+    }
+
+    fn recall(
+        &self,
+        thread: &ThreadId,
+        spending: rye_thread::budget::Spending,
+    ) -> Result<Balance, LedgerError> {
+        self.store.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.store.recall_child(parent, child, cap, cost)
     }
 }
 

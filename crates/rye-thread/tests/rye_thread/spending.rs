@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation, SqliteLedger};
+use rye_thread::budget::{
+    Balance, Ledger, LedgerError, MemoryLedger, Reservation, Spending, SqliteLedger,
+};
 use rye_thread::{
     Effect, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState,
     ToolOutput, Usage,
@@ -197,6 +199,20 @@ impl Ledger for Asked {
     }
     fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
         self.0.close_child(child)
+    }
+
+    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
+        self.0.recall(thread, spending)
+    }
+
+    fn recall_child(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        cap: SpendLimit,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        self.0.recall_child(parent, child, cap, cost)
     }
 }
 

@@ -56,6 +56,11 @@ impl Begun {
         Self { run, journal, means, heritage, folder, warnings, before: Some(before) }
     }
 
+    /// What a thread that goes on goes on from.
+    pub(super) fn before(&self) -> Option<&Reading> {
+        self.before.as_ref().map(|(reading, _)| reading)
+    }
+
     /// How many threads of its tree are answered at once.
     pub(super) fn requests(&self) -> usize {
         self.means.requests

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::Ledger as _;
+use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::transcript::Reading;
 use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary};
 use serde_json::Map;
@@ -118,12 +118,11 @@ impl Rye {
     ) -> Result<RunReport, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        let begun = self.going_on(thread, None, &host, &store, None)?;
+        let begun = steadily(|| self.going_on(thread, None, &host, &store, None))?;
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
-        // Its program may have ended before a child had its account below the parent's.
-        let opened = store.open_account(begun.journal.record());
-        opened.map_err(|error| ReopenError::Store(error.into()))?;
+        // Its program may have ended before a child had its account below the parent's, and this ledger may be another one.
+        self.account_again(&begun, &store)?;
         let (outcome, warnings) =
             Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
@@ -174,6 +173,18 @@ impl Rye {
         Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
     }
 
+    fn account_again(&self, begun: &Begun, store: &Store) -> Result<(), ReopenError> {
+        let record = begun.journal.record();
+        let accounted = begun.before().map_or(Ok(()), |it| self.account(record, it, store));
+        accounted.map_err(|error| match error {
+            LedgerError::UnknownAccount { thread: payer } if payer != record.thread => {
+                let (thread, first) = (record.thread.clone(), self.first_above(record));
+                ReopenError::NoAccount { thread, payer, first }
+            }
+            error => ReopenError::Ledger(error),
+        })
+    }
+
     pub(super) fn opened(&self, threads: &Path) -> Result<Arc<Store>, ReopenError> {
         refuse_linked_threads(threads)?;
         self.store(threads).map_err(|error| ReopenError::Store(error.into()))
@@ -195,7 +206,7 @@ impl Rye {
         if let Some((next, _)) = self.unbegun(&thread, host)? {
             return Err(ReopenError::NotBegun { thread, next });
         }
-        self.decided(&thread, None, (decision, &Decider::command()), host)
+        steadily(|| self.decided(&thread, None, (decision, &Decider::command()), host))
     }
 
     /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
@@ -205,7 +216,7 @@ impl Rye {
         said: (Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        self.decided(&waiting.request().thread, Some(waiting), said, host)
+        steadily(|| self.decided(&waiting.request().thread, Some(waiting), said, host))
     }
 
     fn decided(
@@ -242,6 +253,19 @@ impl Rye {
         Ok(waiting.into_request())
     }
 }
+
+/// Reads a thread again that another program went on with while it was read.
+fn steadily<T>(mut open: impl FnMut() -> Result<T, ReopenError>) -> Result<T, ReopenError> {
+    for _ in 0..ATTEMPTS {
+        match open() {
+            Err(ReopenError::Meanwhile { .. }) => {}
+            done => return done,
+        }
+    }
+    open()
+}
+
+const ATTEMPTS: usize = 4;
 
 fn torn(reading: &Reading) -> Option<String> {
     let torn = reading.torn.as_ref()?;

@@ -7,7 +7,7 @@ use std::{fs, io};
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::LocalStore;
-use rye_thread::{Journal, Registry, ThreadId, ThreadRecord};
+use rye_thread::{Journal, Nanos, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
 
@@ -32,6 +32,12 @@ impl Store {
         let Some(parent) = &record.parent else { return Ok(()) };
         let payer = record.continues.as_ref().unwrap_or(parent);
         self.threads.open_child(payer, &record.thread, record.limits.spend).map(drop)
+    }
+
+    /// What is settled in the account of the thread and those below it; nothing where it has none.
+    pub(super) fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, LedgerError> {
+        let failed = |error| LedgerError::Store { source: Box::new(error) };
+        self.threads.spent(thread).map_err(failed)
     }
 
     /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and a child is listed

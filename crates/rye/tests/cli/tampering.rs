@@ -144,3 +144,41 @@ fn a_missing_end() {
         assert!(is_told && refused.ends_with("--- exit 3\n"), "{refused}");
     }
 }
+
+/// What a run wrote is not only there to be changed: it can be removed, and overwritten.
+#[test]
+fn what_was_removed_or_overwritten_is_refused() {
+    let commands = ["threads show THREAD", "threads verify", "resume THREAD --trust TRUST"];
+    type Change = fn(&std::path::Path);
+    let rows: [(&str, Change, &str); 4] = [
+        (
+            "a transcript",
+            |it| fs::remove_file(it.join("transcript.jsonl")).unwrap(),
+            "it was removed",
+        ),
+        (
+            "a record",
+            |it| fs::remove_file(it.join("thread.json")).unwrap(),
+            "it was removed or overwritten",
+        ),
+        (
+            "no record",
+            |it| fs::write(it.join("thread.json"), "{").unwrap(),
+            "it was removed or overwritten",
+        ),
+        (
+            "an empty one",
+            |it| fs::write(it.join("thread.json"), "").unwrap(),
+            "it was removed or overwritten",
+        ),
+    ];
+    for (name, change, why) in rows {
+        let session = suspended();
+        change(&session.project().join(".ai/threads").join(session.thread()));
+        for command in commands {
+            let refused = session.rye(command);
+            let is_said = refused.contains(why) && refused.ends_with("--- exit 3\n");
+            assert!(is_said, "{name}: {refused}");
+        }
+    }
+}

@@ -111,3 +111,26 @@ fn no_project_here() {
     std::fs::remove_dir_all(session.project().join(".ai")).unwrap();
     insta::assert_snapshot!(session.rye("run notes/index --provider steps"));
 }
+
+/// A mistake is told in the form in which the command would have told the rest, wherever `--json` stands.
+#[test]
+fn a_mistake_is_a_line_where_lines_were_asked_for() {
+    let session = Session::new();
+    for (line, is_line) in [
+        ("run --json notes/index --bad", true),
+        ("--json run notes/index --bad", true),
+        ("--project . --json run notes/index --bad", true),
+        ("--project=. --json resume THREAD-1 --bad", true),
+        ("--json --project run threads list --bad", false),
+        ("--json run notes/index --quiet --bad", false),
+        ("--json threads list --bad", false),
+    ] {
+        let output = session.raw(line);
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            (out.lines().count() == 1, output.status.code()),
+            (is_line, Some(2)),
+            "{line}: {out}"
+        );
+    }
+}

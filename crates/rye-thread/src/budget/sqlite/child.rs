@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{balance, integer, reserve, settle, unsettled};
+use super::{balance, integer, reserve, settle, store, unsettled};
 use crate::budget::{Balance, LedgerError, Reservation};
 use crate::{Nanos, SpendLimit, ThreadId};
 
@@ -21,6 +21,16 @@ pub(super) fn open(
         return Err(LedgerError::Exhausted { thread, balance: parents, needed });
     };
     let number = reserve(connection, parent, needed)?.number;
+    enter(connection, child, (parent, number), cap)?;
+    balance(connection, child)
+}
+
+fn enter(
+    connection: &Connection,
+    child: &ThreadId,
+    (parent, number): (&ThreadId, u64),
+    cap: SpendLimit,
+) -> Result<(), LedgerError> {
     let cap_nanos = match cap {
         SpendLimit::Unlimited => None,
         SpendLimit::AtMost(cap) => Some(integer(cap)?),
@@ -33,7 +43,7 @@ pub(super) fn open(
         "INSERT INTO child VALUES (?1, ?2, ?3)",
         params![child.as_str(), parent.as_str(), number.cast_signed()],
     )?;
-    balance(connection, child)
+    Ok(())
 }
 
 fn existing(
@@ -72,6 +82,49 @@ pub(super) fn close(connection: &Connection, thread: &ThreadId) -> Result<(), Le
     let parent = row.parent.parse().map_err(unreadable)?;
     let reservation = Reservation { thread: parent, number: row.number, amount: row.amount };
     settle(connection, &reservation, cost).map(drop)
+}
+
+/// Enters a child that has ended.
+pub(super) fn recall(
+    connection: &Connection,
+    (parent, child): (&ThreadId, &ThreadId),
+    cap: SpendLimit,
+    cost: Nanos,
+) -> Result<(), LedgerError> {
+    match balance(connection, child) {
+        Err(LedgerError::UnknownAccount { .. }) => {}
+        found => return found.map(drop),
+    }
+    let ended = Balance::ended(cap, cost).ok_or(LedgerError::TooLarge)?;
+    let reservation = reserve(connection, parent, Nanos::ZERO)?;
+    enter(connection, child, (parent, reservation.number), cap)?;
+    store(connection, child, &ended)?;
+    settle(connection, &reservation, cost).map(drop)
+}
+
+/// What is settled in the account for children that were closed.
+pub(super) fn settled_below(
+    connection: &Connection,
+    thread: &ThreadId,
+) -> Result<Nanos, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT SUM(actual_nanos) FROM child JOIN reservation ON number = child.reservation
+         WHERE child.parent = ?1",
+    )?;
+    let sum: Option<i64> = statement.query_row([thread.as_str()], |row| row.get(0))?;
+    Ok(Nanos::new(sum.unwrap_or_default().unsigned_abs()))
+}
+
+/// Whether something was ever set aside for the thread's own requests.
+pub(super) fn has_reserved_itself(
+    connection: &Connection,
+    thread: &ThreadId,
+) -> Result<bool, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM reservation WHERE thread = ?1
+           AND NOT EXISTS (SELECT 1 FROM child WHERE child.reservation = number))",
+    )?;
+    Ok(statement.query_row([thread.as_str()], |row| row.get(0))?)
 }
 
 /// Whether the account is one of a child whose end is settled.

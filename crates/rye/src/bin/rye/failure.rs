@@ -1,15 +1,18 @@
 //! Why a command could not do its work, told so that a person can act on it.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use clap::Args as _;
 use rye::primary::{PrimaryError, causes};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
 use serde_json::json;
 
+use crate::args::Global;
 use crate::environment::Environment;
 use crate::excerpt::{self, Excerpt};
 use crate::exit::Exit;
@@ -146,7 +149,27 @@ fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {
 fn wants_lines() -> bool {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let is_quiet = words.iter().any(|word| word == "--quiet" || word == "-q");
-    !is_quiet && words.first().is_some_and(|word| word == "run" || word == "resume")
+    !is_quiet && command(&words).is_some_and(|word| word == "run" || word == "resume")
+}
+
+/// The command among the words: the first that is neither an option that stands before it nor the value of one.
+fn command(words: &[OsString]) -> Option<&OsString> {
+    let program = Global::augment_args(clap::Command::new("rye"));
+    let valued: Vec<String> = program
+        .get_arguments()
+        .filter(|argument| argument.get_action().takes_values() && !argument.is_positional())
+        .filter(|argument| argument.get_id() != "allow_unsigned")
+        .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))
+        .collect();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if valued.iter().any(|valued| word == valued.as_str()) {
+            words.next();
+        } else if !word.to_string_lossy().starts_with('-') {
+            return Some(word);
+        }
+    }
+    None
 }
 
 impl From<ResolveError> for Failure {

@@ -1,8 +1,8 @@
 //! The threads below one, as the registry lists them.
 
 use rye_thread::{
-    ApprovalRequest, RegistryError, ThreadId, ThreadState, ThreadSummary, pending_approval,
-    spawned_children,
+    ApprovalRequest, RegistryError, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
+    pending_approval, spawned_children,
 };
 
 use super::ReopenError;
@@ -89,6 +89,19 @@ impl Rye {
             seen.push(parent.thread.clone());
         }
         Ok(seen.pop().unwrap_or_else(|| thread.clone()))
+    }
+
+    /// The same by the records alone, where the list may lack some.
+    pub(super) fn first_above(&self, record: &ThreadRecord) -> ThreadId {
+        let (mut seen, mut above) = (vec![record.thread.clone()], record.parent.clone());
+        while let Some(parent) = above.filter(|parent| !seen.contains(parent))
+            && let Some(found) = self.threads().and_then(|it| self.found(&it, &parent).ok())
+            && !found.reading.record.state.is_final()
+        {
+            seen.push(parent);
+            above = found.reading.record.parent;
+        }
+        seen.pop().unwrap_or_else(|| record.thread.clone())
     }
 
     /// The calls of threads below this one that wait for somebody.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger as _, LedgerError};
 use rye_thread::store::{Claim, Store as _};
+use rye_thread::transcript::Reading;
 use rye_thread::{
     JournalError, Limits, Moment, Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
     handed_over, recorded_end, settle_left,
 };
 use serde_json::{Value, json};
 
-use super::ReopenError;
+use super::{ReopenError, steadily};
 use crate::Rye;
 use crate::session::facts::{self, SIGNED_BY};
 use crate::session::{Host, Store, own_key};
@@ -98,7 +99,7 @@ impl Rye {
         let (mut line, mut last) = (Vec::new(), thread.clone());
         loop {
             line.push(last.clone());
-            let error = match self.end(&last, host, store, key) {
+            let error = match steadily(|| self.end(&last, host, store, key)) {
                 Ok(()) => return Ok((line, None)),
                 Err(error @ ReopenError::Ended { .. }) => error,
                 Err(error) => return Err(error),
@@ -174,7 +175,8 @@ impl Rye {
             let done = match state {
                 ThreadState::Continued => self.end_unbegun(&thread, host, store, key),
                 _ => {
-                    self.end(&thread, host, store, key).map(|()| Some(Next::Ended(thread.clone())))
+                    let ended = steadily(|| self.end(&thread, host, store, key));
+                    ended.map(|()| Some(Next::Ended(thread.clone())))
                 }
             };
             match done {
@@ -208,18 +210,40 @@ impl Rye {
         let claim = Claim::new("`rye cancel`", Moment::from_unix_millis(i64::MAX), now);
         let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
         store.threads.release(&lease).map_err(JournalError::from)?;
-        let recorded = reopened.record.cost;
+        let record = reopened.record.clone();
         let (journal, reading) = reopened.journal(store, now)?;
-        settle_left(thread, &reading, &*store.threads)
-            .map_err(|error| ReopenError::Store(error.into()))?;
-        // One that was stopped before it had an account has cost nothing.
-        let spent = store.threads.spent(thread).map_err(JournalError::from)?;
-        let cost = spent.unwrap_or(recorded);
+        let cost = self.settled_cost(&record, &reading, store)?;
         let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
         // Its program was stopped while it wrote down its end, which is what it comes to.
         let (thread, state) = (thread.clone(), end.state());
         journal.close(end, cost, now)?;
         Err(ReopenError::Ended { thread, state })
+    }
+}
+
+impl Rye {
+    /// What a thread that is ended has cost, settled in its account. One that was stopped before it had an account has cost
+    /// nothing; where the ledger is another one than it ran with, its records tell.
+    fn settled_cost(
+        &self,
+        record: &ThreadRecord,
+        reading: &Reading,
+        store: &Store,
+    ) -> Result<Nanos, ReopenError> {
+        let failed = |error: LedgerError| ReopenError::Store(error.into());
+        let told = self.told_cost(record, reading, store);
+        if told == Nanos::ZERO {
+            settle_left(&record.thread, reading, &*store.threads).map_err(failed)?;
+        } else {
+            match self.account(record, reading, store) {
+                // Whoever goes on with what stands above it reads its record.
+                Ok(())
+                | Err(LedgerError::UnknownAccount { .. } | LedgerError::Exhausted { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let spent = store.spent(&record.thread).map_err(failed)?;
+        Ok(spent.unwrap_or(told))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a thread is not opened again.
 
+use rye_thread::budget::LedgerError;
 use rye_thread::{
     ApprovalRequest, DecidedApproval, JournalError, ResumeError, ThreadId, ThreadState,
 };
@@ -66,6 +67,29 @@ pub enum ReopenError {
     /// The thread's record would be written through a link.
     #[error(transparent)]
     Linked(#[from] LinkedThreads),
+    /// The ledger refuses.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The account that pays for the thread is not in the ledger of this project.
+    #[error(
+        "`registry.db` has no account of thread `{payer}`, which pays for thread `{thread}`; go on with `rye resume {first}`, which opens both"
+    )]
+    NoAccount {
+        /// The thread.
+        thread: ThreadId,
+        /// The one above it, or before it.
+        payer: ThreadId,
+        /// The first of its tree.
+        first: ThreadId,
+    },
+    /// Another program went on with it while it was read.
+    #[error(
+        "another program went on with thread `{thread}` just now; look at it with `rye threads show {thread}`"
+    )]
+    Meanwhile {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// There is no project.
     #[error("no project here: no folder above has an `.ai` folder")]
     NoProject,
@@ -156,6 +180,7 @@ impl ReopenError {
                 Class::Refused
             }
             Self::NoProject => Class::Usage,
+            Self::Ledger(LedgerError::Exhausted { .. }) => Class::Limit,
             _ => Class::Failed,
         }
     }

@@ -1,14 +1,14 @@
 //! A thread that somebody may go on with, read and verified.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    DecidedApproval, Journal, Moment, PendingApproval, ThreadId, ThreadRecord, decided_approval,
-    pending_approval,
+    DecidedApproval, Journal, JournalError, Moment, PendingApproval, ThreadId, ThreadRecord,
+    decided_approval, pending_approval, read_plain,
 };
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ use crate::thread_reading::{Found, Voucher};
 /// A thread that somebody may go on with.
 pub(super) struct Reopened {
     pub(super) threads: PathBuf,
+    /// The file of the record as it was before it was read.
+    file: Option<Vec<u8>>,
     pub(super) record: ThreadRecord,
     /// What the thread began with, verified.
     token: Option<Token>,
@@ -55,22 +57,29 @@ impl Reopened {
         store: &Store,
         now: Moment,
     ) -> Result<(Journal, Reading), ReopenError> {
+        let (thread, threads, file) =
+            (self.record.thread.clone(), self.threads.clone(), std::mem::take(&mut self.file));
+        let opened = self.open_journal(store, now);
+        // Until the thread was this program's, another one may have gone on with it.
+        match opened {
+            Err(error @ JournalError::Store(_)) => Err(error.into()),
+            _ if record_file(&threads, &thread) != file => Err(ReopenError::Meanwhile { thread }),
+            opened => Ok(opened?),
+        }
+    }
+
+    fn open_journal(
+        mut self,
+        store: &Store,
+        now: Moment,
+    ) -> Result<(Journal, Reading), JournalError> {
         if !self.is_operators {
             let mut signed_by = facts::signed_by(&self.key, false);
             signed_by["earlier"] = self.keys.iter().map(|key| Value::from(key.to_pem())).collect();
             self.record.facts.insert(SIGNED_BY.to_owned(), signed_by);
         }
         let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
-        let (journal, reading) = Journal::open(
-            &self.threads,
-            self.record,
-            &self.keys,
-            self.key,
-            registry,
-            threads,
-            now,
-        )?;
-        Ok((journal, reading))
+        Journal::open(&self.threads, self.record, &self.keys, self.key, registry, threads, now)
     }
 }
 
@@ -83,6 +92,7 @@ impl Rye {
     ) -> Result<Reopened, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
+        let file = record_file(&threads, thread);
         let Found { reading, keys } = self.found(&threads, thread)?;
         let record = reading.record;
         if record.state.is_final() {
@@ -97,7 +107,7 @@ impl Rye {
         let is_operators = reading.vouched_by == Voucher::TrustedKey;
         let asked = pending_approval(&reading.transcript);
         let (token, decided) = (reading.token, decided_approval(&reading.transcript));
-        Ok(Reopened { threads, record, token, keys, asked, decided, key, is_operators })
+        Ok(Reopened { threads, file, record, token, keys, asked, decided, key, is_operators })
     }
 
     /// What a run that is started now, as the thread was then, would begin with.
@@ -128,6 +138,11 @@ impl Rye {
         }
         Err(ReopenError::Changed { thread: reopened.record.thread.clone(), changes })
     }
+}
+
+fn record_file(threads: &Path, thread: &ThreadId) -> Option<Vec<u8>> {
+    let path = threads.join(thread.as_str()).join("thread.json");
+    read_plain(&path, ThreadRecord::MAX_BYTES).ok()
 }
 
 fn operators_key(record: &ThreadRecord, host: &Host<'_>) -> Result<Arc<SigningKey>, ReopenError> {

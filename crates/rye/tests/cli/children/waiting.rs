@@ -163,3 +163,48 @@ fn a_parent_that_waits_for_a_time_is_told_who_still_runs() {
     assert!(run.contains("Done.") && run.ends_with("--- exit 0\n"), "{run}");
     insta::assert_snapshot!("waited_tail", family.rye("threads tail"));
 }
+
+/// Where the project was copied without its ledger, or that was moved away: what was spent is read from the records, and what is
+/// below the parent is paid out of its account again.
+#[test]
+fn another_ledger_forgets_nothing_that_was_spent() {
+    let (family, _) = suspended();
+    let spent = |family: &Family| -> u64 {
+        let shown = family.rye("threads tree --json");
+        let json = shown.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
+        let tree: serde_json::Value = serde_json::from_str(json).unwrap();
+        tree[0]["total_nanos"].as_u64().unwrap()
+    };
+    let before = spent(&family);
+    assert_ne!(before, 0);
+    let forget = || {
+        for name in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+            drop(std::fs::remove_file(family.project().join(".ai/threads").join(name)));
+        }
+    };
+    forget();
+    let alone = family.rye("resume CHILD");
+    assert!(alone.contains("which opens both") && alone.ends_with("--- exit 1\n"), "{alone}");
+    let again = family.rye("resume PARENT");
+    assert!(again.ends_with("--- exit 4\n"), "{again}");
+    assert_eq!(spent(&family), before, "nothing was asked");
+    family.rye("approve CHILD");
+    let resumed = family.rye("resume PARENT");
+    assert!(resumed.ends_with("--- exit 0\n"), "{resumed}");
+    assert_eq!(spent(&family), 2 * before, "as much was asked again");
+}
+
+/// A tree whose ledger is gone is ended with what it has cost.
+#[test]
+fn a_tree_without_its_ledger_is_cancelled() {
+    let (family, _) = suspended();
+    let cost = |name: &str| {
+        let shown = family.rye(&format!("threads show {name}"));
+        shown.lines().find(|line| line.starts_with("cost")).unwrap().to_owned()
+    };
+    let before = (cost("PARENT"), cost("CHILD"));
+    std::fs::remove_file(family.project().join(".ai/threads/registry.db")).unwrap();
+    let cancelled = family.rye("cancel PARENT");
+    assert!(cancelled.ends_with("--- exit 0\n"), "{cancelled}");
+    assert_eq!((cost("PARENT"), cost("CHILD")), before);
+}

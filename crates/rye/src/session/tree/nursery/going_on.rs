@@ -73,8 +73,10 @@ impl<'a> Nursery<'a> {
         let (key, host) = (Arc::clone(&self.key), &self.host);
         let begun = self.rye.going_on(line.last(), lineage, host, &self.store, Some(key));
         let begun = begun.map_err(|error| with_causes(&error))?;
-        let opened = self.store.open_account(&reading.record);
-        opened.map_err(|error| with_causes(&error))?;
+        let (record, before) = (begun.journal.record(), begun.before());
+        let before = before.unwrap_or(&reading.transcript);
+        let accounted = self.rye.account(record, before, &self.store);
+        accounted.map_err(|error| with_causes(&error))?;
         // The last one takes over its own.
         for (thread, transcript) in learned.iter().rev().skip(1) {
             self.learn(thread, transcript)?;

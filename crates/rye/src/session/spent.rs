@@ -1,0 +1,133 @@
+//! What threads have spent by their records, for a ledger that did not see it: the project was copied without it, or it was
+//! lost (SPEC 10.6).
+
+use std::collections::BTreeSet;
+
+use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::transcript::Reading;
+use rye_thread::{
+    Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord, ThreadState, settle_left, spawned_children,
+    spending,
+};
+
+use super::Store;
+use super::going_on::goes_on;
+use crate::Rye;
+use crate::thread_reading::ThreadReading;
+
+impl Rye {
+    /// Opens the account of a thread that goes on, and settles in it what the thread has spent by its transcript, and those below
+    /// it that have ended, before anything more is set aside. Where the ledger knows all that, nothing changes.
+    ///
+    /// Nobody else may drive the thread.
+    pub(super) fn account(
+        &self,
+        record: &ThreadRecord,
+        reading: &Reading,
+        store: &Store,
+    ) -> Result<(), LedgerError> {
+        let thread = &record.thread;
+        match record.parent {
+            None => drop(store.threads.open(thread, record.limits.spend)?),
+            Some(_) => store.open_account(record)?,
+        }
+        settle_left(thread, reading, &*store.threads)?;
+        store.threads.recall(thread, spending(reading))?;
+        for spawn in spawned_children(reading).unwrap_or_default() {
+            if store.has(&spawn.child) && store.spent(&spawn.child)?.is_none() {
+                self.account_child(thread, &spawn, store)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A child that has ended is settled with all below it. One that goes on has its account opened by whoever drives it, after
+    /// those of the threads whose conversation it goes on with.
+    fn account_child(
+        &self,
+        parent: &ThreadId,
+        spawn: &Spawn,
+        store: &Store,
+    ) -> Result<(), LedgerError> {
+        let ledger = &*store.threads;
+        let recall = |cap, cost| ledger.recall_child(parent, &spawn.child, cap, cost);
+        let Some(line) = self.line(parent, &spawn.child, store) else {
+            // Nobody can tell what it has cost, which is at most what it might.
+            return match spawn.limits.spend {
+                cap @ SpendLimit::AtMost(most) => recall(cap, most),
+                SpendLimit::Unlimited => Ok(()),
+            };
+        };
+        let ended = |it: &ThreadReading| it.record.state.is_final();
+        let goes_on = line
+            .last()
+            .is_none_or(|last| !ended(last) || last.record.state == ThreadState::Continued);
+        if goes_on {
+            let mut before = line.iter().filter(|it| ended(it));
+            return before.try_for_each(|it| self.account(&it.record, &it.transcript, store));
+        }
+        let mut seen = BTreeSet::new();
+        let cost = line.iter().map(|it| self.cost_of(it, store, &mut seen));
+        let cost = cost.fold(Nanos::ZERO, Nanos::saturating_add);
+        let Some(first) = line.first().filter(|_| cost != Nanos::ZERO) else { return Ok(()) };
+        recall(first.record.limits.spend, cost)
+    }
+
+    /// What a thread that has ended has cost with those below it: what its record says, or more where a child ended after it.
+    fn cost_of(
+        &self,
+        ended: &ThreadReading,
+        store: &Store,
+        seen: &mut BTreeSet<ThreadId>,
+    ) -> Nanos {
+        let thread = &ended.record.thread;
+        if !seen.insert(thread.clone()) {
+            return Nanos::ZERO;
+        }
+        let mut cost = spending(&ended.transcript).answered;
+        for spawn in spawned_children(&ended.transcript).unwrap_or_default() {
+            let line = self.line(thread, &spawn.child, store).unwrap_or_default();
+            let below = line.iter().map(|it| self.cost_of(it, store, seen));
+            cost = below.fold(cost, Nanos::saturating_add);
+        }
+        cost.max(ended.record.cost)
+    }
+
+    /// What a thread and those below it that have ended have cost, where it has no account; its record alone may say less.
+    pub(super) fn told_cost(
+        &self,
+        record: &ThreadRecord,
+        reading: &Reading,
+        store: &Store,
+    ) -> Nanos {
+        let mut seen = BTreeSet::from([record.thread.clone()]);
+        let mut cost = spending(reading).at_most();
+        for spawn in spawned_children(reading).unwrap_or_default() {
+            let line = self.line(&record.thread, &spawn.child, store).unwrap_or_default();
+            let below = line.iter().map(|it| self.cost_of(it, store, &mut seen));
+            cost = below.fold(cost, Nanos::saturating_add);
+        }
+        cost.max(record.cost)
+    }
+
+    /// A child and the threads that go on with its conversation; `None` where one of them cannot be read, or is not the
+    /// parent's.
+    fn line(
+        &self,
+        parent: &ThreadId,
+        child: &ThreadId,
+        store: &Store,
+    ) -> Option<Vec<ThreadReading>> {
+        let read = |thread: &ThreadId| Some(self.found(&store.folder, thread).ok()?.reading);
+        let mut line = vec![read(child).filter(|it| it.record.parent.as_ref() == Some(parent))?];
+        while let Some(last) = line.last()
+            && let Some(next) = last.record.continued_by.clone()
+            && store.has(&next)
+            && line.iter().all(|it| it.record.thread != next)
+        {
+            let after = read(&next).filter(|it| goes_on(&last.record, &it.record))?;
+            line.push(after);
+        }
+        Some(line)
+    }
+}
