@@ -123,6 +123,22 @@ pub struct ThreadSummary {
     pub cost: Nanos,
 }
 
+impl ThreadSummary {
+    /// The line of a thread that no registry lists, by its record.
+    #[must_use]
+    pub fn of(record: &ThreadRecord) -> Self {
+        Self {
+            thread: record.thread.clone(),
+            parent: record.parent.clone(),
+            directive: record.directive.clone(),
+            state: record.state,
+            created: record.created,
+            updated: record.updated,
+            cost: record.cost,
+        }
+    }
+}
+
 /// Why the registry could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

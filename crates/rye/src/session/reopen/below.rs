@@ -1,5 +1,7 @@
 //! The threads below one, as the registry lists them.
 
+use std::collections::BTreeSet;
+
 use rye_thread::{
     ApprovalRequest, RegistryError, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
     pending_approval, spawned_children,
@@ -70,28 +72,32 @@ impl Rye {
         Ok(is_its)
     }
 
+    /// Lists all that was begun below a thread, by the records.
+    fn list_tree(&self, thread: &ThreadId, store: &Store) -> Result<(), ReopenError> {
+        let mut looked_at = BTreeSet::new();
+        loop {
+            let below = self.below(std::slice::from_ref(thread), store)?;
+            let known = std::iter::once(thread).chain(below.iter().map(|row| &row.thread));
+            let new: Vec<ThreadId> = known.filter(|it| !looked_at.contains(*it)).cloned().collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            self.list_all_begun(&new, store)?;
+            looked_at.extend(new);
+        }
+    }
+
     /// The first of the threads that stand above this one and have not ended, with which a whole tree goes on; this one, where
     /// there is none above.
     ///
     /// # Errors
     ///
-    /// When there is no project, or the list of threads cannot be read.
+    /// When there is no project, or the record of this one cannot be read.
     pub fn first_of_tree(&self, thread: &ThreadId) -> Result<ThreadId, ReopenError> {
-        let store = self.opened(&self.threads().ok_or(ReopenError::NoProject)?)?;
-        let listed = store.registry.list().map_err(|error| ReopenError::Store(error.into()))?;
-        let row = |thread: &ThreadId| listed.iter().find(|row| row.thread == *thread);
-        let mut seen = vec![thread.clone()];
-        while let Some(last) = seen.last()
-            && let Some(parent) = row(last).and_then(|last| row(last.parent.as_ref()?))
-            && !parent.state.is_final()
-            && !seen.contains(&parent.thread)
-        {
-            seen.push(parent.thread.clone());
-        }
-        Ok(seen.pop().unwrap_or_else(|| thread.clone()))
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        Ok(self.first_above(&self.found(&threads, thread)?.reading.record))
     }
 
-    /// The same by the records alone, where the list may lack some.
     pub(super) fn first_above(&self, record: &ThreadRecord) -> ThreadId {
         let (mut seen, mut above) = (vec![record.thread.clone()], record.parent.clone());
         while let Some(parent) = above.filter(|parent| !seen.contains(parent))
@@ -110,6 +116,7 @@ impl Rye {
         thread: &ThreadId,
         store: &Store,
     ) -> Result<Vec<ApprovalRequest>, ReopenError> {
+        self.list_tree(thread, store)?;
         let below = self.below(std::slice::from_ref(thread), store)?;
         let suspended = below.into_iter().filter(|row| row.state == ThreadState::Suspended);
         let mut waiting = Vec::new();

@@ -41,12 +41,13 @@ fn row_name(row: &Value) -> String {
     format!("{} `{}`", text("kind"), text("id"))
 }
 
-/// Whether a token that is made now would say what the one says that the thread began with.
+/// Whether a token that is made now would allow what the one allows that the thread began with. The text of the directive, which
+/// it names too, is among the rows of the chain.
 fn authority_changes(then: Option<&Token>, now: &Map<String, Value>) -> Option<String> {
     let now = now.get(TOKEN).and_then(|token| Token::parse(&token.to_string()).ok());
     let claims = |token: &Token| {
-        let Claims { directive_id, directive_hash, capabilities, .. } = token.claims().clone();
-        (directive_id, directive_hash, capabilities)
+        let Claims { directive_id, capabilities, .. } = token.claims().clone();
+        (directive_id, capabilities)
     };
     (then.map(claims) != now.as_ref().map(claims)).then(|| "its authority".to_owned())
 }

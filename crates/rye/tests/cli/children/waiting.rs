@@ -208,3 +208,53 @@ fn a_tree_without_its_ledger_is_cancelled() {
     assert!(cancelled.ends_with("--- exit 0\n"), "{cancelled}");
     assert_eq!((cost("PARENT"), cost("CHILD")), before);
 }
+
+/// What was committed or copied without the list of threads is looked at all the same, and who decides at the wrong place is
+/// shown the right one.
+#[test]
+fn threads_without_their_list_are_found() {
+    let (family, _) = suspended();
+    let shown = |command: &str| family.rye(command).replace("  0 USD", "");
+    let commands =
+        ["threads list", "threads show", "threads show CHILD", "threads verify", "threads tree"];
+    let before = commands.map(shown);
+    let registry = family.project().join(".ai/threads/registry.db");
+    std::fs::remove_file(&registry).unwrap();
+    for (command, before) in commands.into_iter().zip(&before) {
+        let line = |it: &str, word: &str| it.lines().filter(|line| line.contains(word)).count();
+        let after = shown(command);
+        for word in ["parent-", "child-", "suspended", "ok "] {
+            assert_eq!(line(&after, word), line(before, word), "{command}: {after}\n{before}");
+        }
+        assert!(after.ends_with("--- exit 0\n"), "{after}");
+    }
+    assert!(!registry.exists(), "who looks makes no list");
+    let tail = family.rye("threads tail CHILD");
+    assert!(tail.ends_with("--- exit 0\n"), "{tail}");
+    let approved = family.rye("approve PARENT");
+    assert!(approved.contains("rye approve child-"), "{approved}");
+    std::fs::remove_file(&registry).unwrap();
+    let approved = family.rye("approve CHILD");
+    assert!(approved.contains("go on with `rye resume parent-"), "{approved}");
+}
+
+/// Another thread that ran here since makes a list, on which the changed one is not.
+#[test]
+fn a_changed_thread_that_is_on_no_list_is_refused() {
+    let (family, _) = suspended();
+    let threads = family.project().join(".ai/threads");
+    std::fs::remove_file(threads.join("registry.db")).unwrap();
+    let record = threads.join(family.thread_of("child")).join("thread.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, text.replacen("suspended", "completed", 1)).unwrap();
+    for _ in 0..2 {
+        let verified = family.rye("threads verify");
+        assert!(verified.contains("REFUSED  child-"), "{verified}");
+        assert!(verified.ends_with("--- exit 3\n"), "{verified}");
+        let listed = family.rye("threads list");
+        assert!(listed.contains("warning: thread child-"), "{listed}");
+        family.directive("other", CHILD);
+        family.run("other", "");
+        assert!(threads.join("registry.db").exists());
+    }
+}

@@ -75,12 +75,15 @@ pub(crate) struct Show {
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
     let threads = environment.project()?.join(".ai").join("threads");
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    let Some(known) = Known::open(threads)? else {
+    let Some(known) = Known::open(threads, environment)? else {
         if let Command::List | Command::Tree(Tree { thread: None }) = command {
             return Ok(list::nothing(environment));
         }
         return Err(nothing());
     };
+    if !matches!(command, Command::Verify(_)) {
+        known.warn_of_unreadable();
+    }
     match command {
         Command::List => list::list(&known, environment),
         Command::Show(arguments) => show::show(arguments, &known, environment),
@@ -107,7 +110,7 @@ pub(crate) struct LeftOpen {
 
 pub(crate) fn left_open(threads: PathBuf) -> Result<LeftOpen, Failure> {
     let mut open = LeftOpen::default();
-    let Some(known) = Known::open(threads)? else { return Ok(open) };
+    let Some(known) = Known::listed(threads)? else { return Ok(open) };
     for summary in &known.summaries {
         match known.standing(&summary.thread, summary.state)? {
             known::STOPPED => open.stopped += 1,

@@ -1,5 +1,7 @@
-//! The threads that the registry of a project lists.
+//! The threads of a project: those that its registry lists, and those that came along without it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rye::thread::store::LocalStore;
@@ -9,27 +11,76 @@ use super::{Show, nothing};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 
 /// All threads of a project, and who drives them.
 pub(super) struct Known {
     pub(super) threads: PathBuf,
     /// The newest first.
     pub(super) summaries: Vec<ThreadSummary>,
-    store: LocalStore,
+    /// Those that no list has and whose records do not say how they stand, because they are not as a run wrote them.
+    pub(super) unreadable: Vec<ThreadId>,
+    /// Nothing where there is no registry: who only looks makes none.
+    store: Option<LocalStore>,
 }
 
 impl Known {
-    /// Reads the list; nothing where no thread has run.
-    pub(super) fn open(threads: PathBuf) -> Result<Option<Self>, Failure> {
+    /// Finds all threads; nothing where no thread has run.
+    pub(super) fn open(
+        threads: PathBuf,
+        environment: &Environment,
+    ) -> Result<Option<Self>, Failure> {
+        let listed = Self::listed(threads.clone())?;
+        let is_listed = listed.is_some();
+        let nothing = Self { threads, summaries: Vec::new(), unreadable: Vec::new(), store: None };
+        let mut known = listed.unwrap_or(nothing);
+        known.add_unlisted(environment)?;
+        let has_some = !known.summaries.is_empty() || !known.unreadable.is_empty();
+        Ok(Some(known).filter(|_| is_listed || has_some))
+    }
+
+    /// Reads the list alone.
+    pub(super) fn listed(threads: PathBuf) -> Result<Option<Self>, Failure> {
         let registry = threads.join("registry.db");
-        if !registry.exists() {
+        if std::fs::symlink_metadata(&registry).is_err() {
             return Ok(None);
         }
         let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
         let summaries = Registry::open(&registry).and_then(|registry| registry.list());
         let summaries = summaries.map_err(|error| failed(&error))?;
         let store = LocalStore::open(&threads).map_err(|error| failed(&error))?;
-        Ok(Some(Self { threads, summaries, store }))
+        Ok(Some(Self { threads, summaries, unreadable: Vec::new(), store: Some(store) }))
+    }
+
+    /// A folder that was committed or copied holds threads that no registry here has heard of.
+    fn add_unlisted(&mut self, environment: &Environment) -> Result<(), Failure> {
+        let listed: BTreeSet<&ThreadId> = self.summaries.iter().map(|it| &it.thread).collect();
+        let entries = std::fs::read_dir(&self.threads).into_iter().flatten().flatten();
+        let named = entries.filter_map(|it| it.file_name().to_str()?.parse::<ThreadId>().ok());
+        let mut unlisted: Vec<ThreadId> = named.filter(|it| !listed.contains(it)).collect();
+        unlisted.sort();
+        for thread in unlisted {
+            let folder = self.threads.join(thread.as_str());
+            let has = |name: &str| std::fs::symlink_metadata(folder.join(name));
+            let has_lines = has("transcript.jsonl").is_ok_and(|it| 0 < it.len());
+            // What a program left that was killed before the thread began is no thread.
+            if has("thread.json").is_err() && !has_lines {
+                continue;
+            }
+            match environment.rye()?.thread(&self.threads, &thread) {
+                Ok(reading) => self.summaries.push(ThreadSummary::of(&reading.record)),
+                Err(_) => self.unreadable.push(thread),
+            }
+        }
+        self.summaries.sort_by_key(|it| Reverse(it.created));
+        Ok(())
+    }
+
+    pub(super) fn warn_of_unreadable(&self) {
+        let warn = |thread: &ThreadId| {
+            format!("thread {thread} cannot be read; `rye threads verify {thread}` says why")
+        };
+        output::warnings(&self.unreadable.iter().map(warn).collect::<Vec<_>>());
     }
 
     pub(super) fn find(&self, thread: &ThreadId) -> Option<&ThreadSummary> {
@@ -59,13 +110,15 @@ impl Known {
 
     /// Who drives the thread now.
     pub(super) fn driver(&self, thread: &ThreadId) -> Result<Option<String>, Failure> {
-        let driver = self.store.driver(thread, Environment::moment());
+        let Some(store) = &self.store else { return Ok(None) };
+        let driver = store.driver(thread, Environment::moment());
         driver.map_err(|error| Failure::of(&error, Exit::Failed))
     }
 
-    /// What the thread cost with all below it, by the ledger.
+    /// What the thread cost with all below it, by the ledger; by its record, where that has no account of it.
     pub(super) fn spent(&self, thread: &ThreadSummary) -> Result<Nanos, Failure> {
-        let spent = self.store.spent(&thread.thread);
+        let Some(store) = &self.store else { return Ok(thread.cost) };
+        let spent = store.spent(&thread.thread);
         let spent = spent.map_err(|error| Failure::of(&error, Exit::Failed))?;
         Ok(spent.unwrap_or(thread.cost))
     }

@@ -16,7 +16,8 @@ pub(super) fn verify(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
-    let all = known.summaries.iter().map(|summary| &summary.thread);
+    let readable = known.summaries.iter().map(|summary| &summary.thread);
+    let all = readable.chain(&known.unreadable);
     let asked = arguments.thread.as_ref();
     if let Some(thread) = asked.filter(|thread| known.lacks(thread)) {
         return Err(no_thread(thread));
