@@ -141,23 +141,11 @@ pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> V
     warnings
 }
 
-/// What the directive asks for and does not get: knowledge without a text, and what this version does not do.
-fn unused(composed: &Composed) -> Vec<String> {
+/// What the directive asks for and does not get: knowledge without a text.
+fn unused(composed: &Composed) -> impl Iterator<Item = String> {
     let textless =
         composed.knowledge.iter().filter(|item| item.content.value().body.value.trim().is_empty());
-    let mut unused: Vec<String> = textless
-        .map(|item| format!("knowledge `{}` has no text to take into the context", item.id))
-        .collect();
-    let leaf = composed.chain.leaf();
-    let directive = leaf.content.value();
-    let fallback = directive.model.as_ref().and_then(|model| model.value.fallback.as_ref());
-    let asked = [("fallback", fallback)];
-    unused.extend(asked.into_iter().filter_map(|(name, asked)| {
-        asked.map(|_| {
-            format!("directive `{}` declares `{name}`, which this version does not use", leaf.id)
-        })
-    }));
-    unused
+    textless.map(|item| format!("knowledge `{}` has no text to take into the context", item.id))
 }
 
 /// What the operator should know of the directives of a chain.

@@ -195,3 +195,24 @@ fn without_a_key_another_provider_is_named() {
     let other = format!("{needs}, or take `--provider gemini`, as `GEMINI_API_KEY` is set\n");
     assert!(told.contains(&other), "{told}");
 }
+
+/// A fallback is used, so that nobody is told that it is not; what it is for is in the end why it did not help.
+#[test]
+fn a_fallback_is_no_warning() {
+    let session = Session::new();
+    session.put(
+        ".ai/tools/rye/agent/providers/vendor.yaml",
+        "name: vendor\nprotocol: openai_chat\nbase_url: http://127.0.0.1:1\ntiers: {fast: m}\nmodels:\n  \
+         m: {context_window: 100000, max_output: 100, prices: {input: \"1\", output: \"1\"}}\n  \
+         n: {context_window: 100000, max_output: 100, prices: {input: \"1\", output: \"1\"}}\n\
+         retry: {attempts: 1, first_delay_ms: 1, max_delay_ms: 1, total_seconds: 30}\n",
+    );
+    session.put(
+        ".ai/directives/ask.md",
+        "# Ask\n\n```xml\n<directive name=\"ask\" version=\"1.0.0\">\n  <metadata><description>Asks.</description>\n    \
+         <model tier=\"fast\" fallback=\"n\"/><permissions/></metadata>\n</directive>\n```\n\nSay hello.\n",
+    );
+    let shown = session.rye("run ask --provider vendor --allow-unsigned");
+    assert!(shown.contains("cannot connect to `vendor`"), "{shown}");
+    assert!(!shown.contains("fallback"), "{shown}");
+}
