@@ -282,7 +282,9 @@ impl Scratch {
         });
     }
 
-    fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
+    /// What a program of this operator runs threads with.
+    #[must_use]
+    pub fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
         Host { signing_key: self.operator.clone(), ..host(cancel) }
     }
 

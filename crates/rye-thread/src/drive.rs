@@ -311,7 +311,7 @@ impl<'a> Driver<'a> {
     async fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
         let _already_ended: Result<(), OutOfTurn> = match stop {
             Stop::Cancelled => run.cancel(),
-            Stop::Failed(failure) => run.fail(failure),
+            Stop::Failed(failure) => run.fail(self.of_who_lost_it(failure)),
             Stop::Interrupted => {
                 self.end_children(Ending::Interrupt).await;
                 return Some(self.pause(run, None));
@@ -322,6 +322,14 @@ impl<'a> Driver<'a> {
             }
         };
         None
+    }
+
+    /// What a store says to who does not drive the thread any more follows from that alone.
+    fn of_who_lost_it(&self, failure: Failure) -> Failure {
+        match self.context.journal.still_held() {
+            Err(lost) if failure.kind == FailureKind::Storage => storage(&lost),
+            _ => failure,
+        }
     }
 
     fn elapsed(&self) -> Duration {
@@ -401,29 +409,33 @@ impl<'a> Driver<'a> {
     /// Writes what is recorded, so that it outlives the program.
     fn write(&mut self) -> Result<(), Stop> {
         let written = self.context.journal.flush();
-        self.pay()?;
-        Ok(written?)
+        let paid = self.pay();
+        written?;
+        Ok(paid?)
     }
 
     /// As [`Driver::write`], when no request follows for now.
     fn write_last(&mut self) -> Result<(), Stop> {
         let written = self.context.journal.flush();
-        self.empty_purse()?;
-        Ok(written?)
+        let paid = self.empty_purse();
+        written?;
+        Ok(paid?)
     }
 
     /// Puts what is recorded on disk, so that it outlives the machine's power.
     fn sync(&mut self) -> Result<(), Stop> {
         let synced = self.context.journal.sync();
-        self.pay()?;
-        Ok(synced?)
+        let paid = self.pay();
+        synced?;
+        Ok(paid?)
     }
 
     /// As [`Driver::sync`], before a request.
     fn sync_for_a_request(&mut self) -> Result<(), Stop> {
         let synced = self.context.journal.sync();
-        self.pay_now_and_then()?;
-        Ok(synced?)
+        let paid = self.pay_now_and_then();
+        synced?;
+        Ok(paid?)
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {

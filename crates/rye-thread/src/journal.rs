@@ -67,9 +67,12 @@ impl Journal {
         store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
         let folder = threads.join(record.thread.as_str());
-        create_folder(threads, &folder)
-            .map_err(|source| JournalError::Folder { path: folder.clone(), source })?;
-        let lease = store.acquire(&record.thread, &claim(&record, record.created))?;
+        // Before there is a folder, so that whoever sees none while it has the lease knows that nobody is about to begin.
+        let lease = store.acquire(&record.thread, &claim(&*store, &record, record.created))?;
+        if let Err(source) = create_folder(threads, &folder) {
+            store.release(&lease)?;
+            return Err(JournalError::Folder { path: folder, source });
+        }
         let transcript = Transcript::create(store, lease, &record.directive)?;
         let path = folder.join("transcript.md");
         let markdown = OpenOptions::new().append(true).create_new(true).open(&path);
@@ -95,8 +98,28 @@ impl Journal {
         store: Arc<dyn Store>,
         now: Moment,
     ) -> Result<(Self, Reading), JournalError> {
+        let claim = claim(&*store, &record, now);
+        Self::open_with(threads, record, keys, key, registry, store, &claim)
+    }
+
+    /// As [`Journal::open`], by this claim: who ends a thread claims it at a time that is later than any lease lasts, and says that
+    /// it is there to end it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Journal::open`].
+    pub fn open_with(
+        threads: &Path,
+        record: ThreadRecord,
+        keys: &[PublicKey],
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+        claim: &Claim,
+    ) -> Result<(Self, Reading), JournalError> {
         let folder = threads.join(record.thread.as_str());
-        let lease = store.acquire(&record.thread, &claim(&record, now))?;
+        let lease = store.acquire(&record.thread, claim)?;
+        ThreadRecord::remove_unfinished(&folder);
         let end = record.transcript.as_ref();
         let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, end)?;
         let path = folder.join("transcript.md");
@@ -126,7 +149,7 @@ impl Journal {
         store: Arc<dyn Store>,
         now: Moment,
     ) -> Result<Self, JournalError> {
-        let lease = store.acquire(&record.thread, &claim(&record, now))?;
+        let lease = store.acquire(&record.thread, &claim(&*store, &record, now))?;
         let transcript = Transcript::create(store, lease, &record.directive)?;
         Ok(Self { place: None, transcript, record, key })
     }
@@ -270,9 +293,8 @@ impl Journal {
         self.save()
     }
 
-    /// Notes how the thread ended, or stands; who was taken over, or may have been, leaves that to the one who did.
+    /// Notes how the thread ended, or stands.
     pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
-        self.transcript.still_held()?;
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
         self.record.usage = outcome.usage;
@@ -285,6 +307,14 @@ impl Journal {
         // The transcript holds it already: who finds the record before this one is led to the same end.
         self.put(Kept::Either)?;
         Ok(self.transcript.release()?)
+    }
+
+    /// Fails where somebody else drives the thread by now, and only then.
+    pub(crate) fn still_held(&self) -> Result<(), StoreError> {
+        match self.transcript.still_held() {
+            Err(lost @ StoreError::Stale { .. }) => Err(lost),
+            _ => Ok(()),
+        }
     }
 
     /// From now on the transcript grows beyond the end that the record may know.
@@ -301,9 +331,16 @@ impl Journal {
         self.put(Kept::This)
     }
 
+    /// Who was taken over, or may have been, leaves the record to the one who did.
     fn put(&self, kept: Kept) -> Result<(), JournalError> {
         let Some(place) = &self.place else { return Ok(()) };
-        self.record.replace(&place.folder, &self.key, kept)?;
+        let staged = self.record.staged(&place.folder, &self.key, self.epoch())?;
+        let mut placed = Ok(());
+        self.transcript.holding(&mut || placed = staged.place())?;
+        placed?;
+        if kept == Kept::This {
+            staged.keep()?;
+        }
         Ok(place.registry.enter(&self.record)?)
     }
 
@@ -346,13 +383,18 @@ impl Journal {
     }
 }
 
-/// A claim for as long as the thread may still run, and some.
+/// A claim for as long as the program lives, where the store sees that, so that nobody goes on with a thread while a question of
+/// it is on somebody's screen; else for as long as the thread may still run, and some.
 ///
 /// A thread ends by its limit on time, so that nobody needs to say in between that it is still there.
-fn claim(record: &ThreadRecord, now: Moment) -> Claim {
+fn claim(store: &dyn Store, record: &ThreadRecord, now: Moment) -> Claim {
     let lasts = record.limits.duration_seconds.saturating_add(GRACE_SECONDS);
     let millis = i64::try_from(lasts.saturating_mul(1_000)).unwrap_or(i64::MAX);
-    let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(millis));
+    let until = match store.sees_death() {
+        true => i64::MAX,
+        false => now.as_unix_millis().saturating_add(millis),
+    };
+    let until = Moment::from_unix_millis(until);
     Claim::new(&format!("process {}", std::process::id()), now, until)
 }
 

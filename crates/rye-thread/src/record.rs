@@ -93,22 +93,36 @@ impl ThreadRecord {
     ///
     /// When the disk refuses.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
-        self.replace(folder, key, Kept::This)
+        let staged = self.staged(folder, key, 0)?;
+        staged.place()?;
+        staged.keep()
     }
 
-    /// As [`ThreadRecord::write`], with as much of it on disk as [`Kept`] says.
-    pub(crate) fn replace(
+    /// Writes the record beside the one that is there, under a name that has no other `number`.
+    pub(crate) fn staged(
         &self,
         folder: &Path,
         key: &SigningKey,
-        kept: Kept,
-    ) -> Result<(), RecordError> {
+        number: u64,
+    ) -> Result<Staged, RecordError> {
         let signed = sign_json(&disk::value(self), key, self.updated.timestamp())
             .expect("because the record is an object");
         let mut text = serde_json::to_vec_pretty(&signed).expect("because it is plain JSON");
         text.push(b'\n');
-        let path = folder.join(FILE);
-        replace(&path, &text, kept).map_err(|source| RecordError::Write { path, source })
+        Staged::write(folder, number, &text)
+    }
+
+    /// Removes what programs left that were killed while they wrote the record; for who holds the thread's lease.
+    ///
+    /// What cannot be removed is in nobody's way.
+    pub fn remove_unfinished(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let of_record = name.to_str().and_then(|name| name.strip_prefix(FILE));
+            if of_record.is_some_and(|rest| rest.ends_with(UNFINISHED)) {
+                drop(fs::remove_file(entry.path()));
+            }
+        }
     }
 
     /// Reads and verifies the `thread.json` of the folder.
@@ -173,6 +187,53 @@ pub enum RecordError {
 
 const FILE: &str = "thread.json";
 
+const UNFINISHED: &str = ".tmp";
+
+/// A record that is on disk beside the one that counts, and is removed where it does not take its place.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl Staged {
+    fn write(folder: &Path, number: u64, text: &[u8]) -> Result<Self, RecordError> {
+        let path = folder.join(FILE);
+        let temporary = folder.join(format!("{FILE}.{number}{UNFINISHED}"));
+        let written = created(&temporary).and_then(|mut file| {
+            file.write_all(text)?;
+            file.sync_all()
+        });
+        let staged = Self { temporary, path };
+        match written {
+            Ok(()) => Ok(staged),
+            Err(source) => Err(RecordError::Write { path: staged.path.clone(), source }),
+        }
+    }
+
+    /// Takes the place of the record that is there: a loss of power leaves the one or the other.
+    pub(crate) fn place(&self) -> Result<(), RecordError> {
+        fs::rename(&self.temporary, &self.path).map_err(|source| self.failed(source))
+    }
+
+    /// Sees to it that nothing else is found from now on.
+    pub(crate) fn keep(&self) -> Result<(), RecordError> {
+        let kept = self.path.parent().map_or(Ok(()), sync_folder);
+        kept.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> RecordError {
+        RecordError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // It has its name by then, or nobody wants it.
+        drop(fs::remove_file(&self.temporary));
+    }
+}
+
 /// What is found when the machine loses its power after a record was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
@@ -180,19 +241,6 @@ pub(crate) enum Kept {
     Either,
     /// It, and nothing else.
     This,
-}
-
-/// Temporary file in the same folder, on disk, renamed, and where it matters the name on disk.
-fn replace(path: &Path, bytes: &[u8], kept: Kept) -> io::Result<()> {
-    let temporary = path.with_extension("json.tmp");
-    let mut file = created(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    match path.parent() {
-        Some(folder) if kept == Kept::This => sync_folder(folder),
-        _ => Ok(()),
-    }
 }
 
 /// A new file. What a killed program left, or a link that somebody laid there and that would be followed, makes room for it.

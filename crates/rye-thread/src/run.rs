@@ -351,6 +351,10 @@ impl Run {
         }
     }
 
+    pub(crate) fn is_calling(&self) -> bool {
+        matches!(self.phase, Phase::Calling(_))
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Done(_))
     }

@@ -49,6 +49,12 @@ pub trait Store: Ledger {
     /// [`StoreError::Held`] while another one may still drive it.
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError>;
 
+    /// Whether the lease of a program that dies is free at once, because the store sees that itself. Who drives a thread then claims
+    /// it for as long as its program lives, and no time is up while a person thinks, or a machine sleeps.
+    fn sees_death(&self) -> bool {
+        false
+    }
+
     /// Gives the right back; for a lease that was superseded nothing is left to do.
     ///
     /// # Errors
@@ -63,6 +69,20 @@ pub trait Store: Ledger {
     ///
     /// [`StoreError::Stale`] for a lease that was released or superseded; then nothing is written.
     fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError>;
+
+    /// Does something outside of the store that only who holds the lease may do, such as giving a file its name.
+    ///
+    /// A store that can keeps others from taking the thread until it is done; this one looks just before. The action must not use
+    /// the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::append`]; then nothing is done.
+    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
+        self.append(lease, b"")?;
+        action();
+        Ok(())
+    }
 
     /// Makes everything appended so far outlive the machine.
     ///

@@ -213,6 +213,11 @@ impl Transcript {
         self.held.store.append(&self.held.lease, b"")
     }
 
+    /// Does something that only who may write the thread may do, and nothing where that cannot be told.
+    pub(crate) fn holding(&self, action: &mut dyn FnMut()) -> Result<(), StoreError> {
+        self.held.store.holding(&self.held.lease, action)
+    }
+
     /// Lets somebody else go on.
     pub(crate) fn release(&self) -> Result<(), TranscriptError> {
         let released = self.held.store.release(&self.held.lease);

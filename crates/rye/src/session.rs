@@ -98,6 +98,16 @@ pub struct RunReport {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
+    /// A thread was continued, and somebody ended its conversation before the next one began.
+    #[error(
+        "thread `{thread}` was continued, and its conversation was cancelled before `{next}` began"
+    )]
+    Cancelled {
+        /// The thread that was continued.
+        thread: ThreadId,
+        /// The one that would have gone on.
+        next: ThreadId,
+    },
     /// A thread was continued, and the next one cannot be begun; `rye resume` tries again.
     #[error("thread `{thread}` goes on in a new one, which cannot begin")]
     Continue {
@@ -134,7 +144,7 @@ impl RunError {
             Self::Continue { source, .. } => source.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Linked(_) => Class::Refused,
-            Self::Store(_) => Class::Failed,
+            Self::Cancelled { .. } | Self::Store(_) => Class::Failed,
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Trees that are ended by somebody else, whatever of them has ended before.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::time::Duration;
 
 use rye::ReopenError;
 use rye::thread::budget::{Balance, Ledger as _};
 use rye::thread::store::LocalStore;
-use rye::thread::{Registry, ThreadId, ThreadState};
+use rye::thread::{Clock, Moment, Registry, ThreadId, ThreadState};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
 
@@ -55,6 +58,70 @@ async fn what_nobody_spent_is_free_again() {
     }
     let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
     assert_eq!((settled.get(), reserved.get()), (0, 0));
+}
+
+/// At each of its looks at the clock, somebody else ends the same tree: one of both says that it did, and neither that it could not.
+#[tokio::test]
+async fn two_that_end_a_tree_at_once_end_it() {
+    for at in 0..6 {
+        let scratch = Scratch::new();
+        let threads = three(&scratch).await;
+        let other = Mutex::new(None);
+        let looks = AtomicUsize::new(0);
+        let action = || {
+            if looks.fetch_add(1, Ordering::Relaxed) == at {
+                *other.lock().unwrap() = Some(scratch.cancel(&threads[0], &StoppedClock));
+            }
+        };
+        let own = scratch.cancel(&threads[0], &Meanwhile(&action));
+        let other = other.into_inner().unwrap();
+        for thread in &threads {
+            assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{at}: {thread}");
+        }
+        let ended = |found: &Result<_, ReopenError>| match found {
+            Ok(_) => true,
+            Err(ReopenError::Ended { .. }) => false,
+            Err(error) => panic!("{at}: {error}"),
+        };
+        assert!(ended(&own) || other.as_ref().is_some_and(ended), "{at}");
+        let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
+        assert_eq!((settled.get(), reserved.get()), (0, 0), "{at}");
+    }
+}
+
+/// The same by programs that do not know of each other.
+#[tokio::test]
+async fn many_that_end_a_tree_at_once_end_it() {
+    const MANY: usize = 4;
+    let scratch = Scratch::new();
+    let threads = three(&scratch).await;
+    let barrier = Barrier::new(MANY);
+    let ends = || {
+        barrier.wait();
+        scratch.cancel(&threads[0], &StoppedClock)
+    };
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..MANY).map(|_| scope.spawn(ends)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for thread in &threads {
+        assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{thread}: {found:?}");
+    }
+    let is_ended = |it: &Result<_, _>| matches!(it, Ok(_) | Err(ReopenError::Ended { .. }));
+    assert!(found.iter().all(is_ended) && found.iter().any(Result::is_ok), "{found:?}");
+}
+
+/// Does something whenever somebody looks at the clock.
+struct Meanwhile<'a>(&'a (dyn Fn() + Sync));
+
+impl Clock for Meanwhile<'_> {
+    fn now(&self) -> Moment {
+        (self.0)();
+        StoppedClock.now()
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// One that cannot be ended keeps no other from it; whoever asks again ends it, though the thread itself has ended long ago.

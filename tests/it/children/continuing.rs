@@ -384,6 +384,22 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
     }
 }
 
+/// The program of a child was stopped after it had recorded that the child is continued, and before its record said so.
+#[tokio::test]
+async fn a_child_that_turns_out_to_be_continued_is_ended_with_the_next_one() {
+    let (_server, scratch, report) = waiting_for_a_thread(Vec::new()).await;
+    let (first, last) = line(&scratch, &report);
+    scratch.edit(&first.thread, |record| {
+        (record.state, record.continued_by, record.transcript) = (ThreadState::Running, None, None);
+        let registry = scratch.project().join(".ai/threads/registry.db");
+        rye::thread::Registry::open(&registry).unwrap().enter(record).unwrap();
+    });
+    let ended = scratch.cancel(&report.thread, &StoppedClock).unwrap();
+    assert_eq!(ended.below.as_slice(), std::slice::from_ref(&last.thread));
+    assert_eq!(record(&scratch, &first.thread).state, ThreadState::Continued);
+    assert_eq!(record(&scratch, &last.thread).state, ThreadState::Cancelled);
+}
+
 /// A tree of which the last thread was started by one in which the conversation of a grandchild went on, and a parent that waits
 /// for somebody; with the name of that last thread.
 async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {

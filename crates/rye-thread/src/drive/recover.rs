@@ -5,6 +5,7 @@ mod opening;
 mod wire;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::wire::EndWire;
@@ -117,6 +118,16 @@ struct Fold {
     unwanted: Option<String>,
     successor: Option<ThreadId>,
     spawns: Vec<Spawn>,
+    /// The calls of the turn that is under way, taken from the run once.
+    calls: Option<Arc<Calls>>,
+}
+
+/// The calls of one turn.
+struct Calls {
+    /// Those that are run.
+    run: Vec<ToolCall>,
+    /// Those that return outputs.
+    returns: Vec<ToolCall>,
 }
 
 impl Fold {
@@ -138,6 +149,7 @@ impl Fold {
             unwanted: None,
             successor: None,
             spawns: Vec::new(),
+            calls: None,
         }
     }
 
@@ -192,6 +204,7 @@ impl Fold {
     }
 
     fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
+        self.calls = None;
         self.run.model_replied(reply, cost).map_err(text)?;
         if let Some(Message::User { text }) = self.run.messages().last() {
             self.texts_due.push_back(text.clone());
@@ -202,16 +215,20 @@ impl Fold {
         Ok(())
     }
 
-    /// The calls that are run, and those that return outputs.
-    fn calls(&mut self) -> Result<(Vec<ToolCall>, Vec<ToolCall>), String> {
+    fn calls(&mut self) -> Result<Arc<Calls>, String> {
+        if let Some(calls) = self.calls.as_ref().filter(|_| self.run.is_calling()) {
+            return Ok(Arc::clone(calls));
+        }
         match self.run.step(self.elapsed) {
-            Step::CallTools { calls, returns } => Ok((calls, returns)),
+            Step::CallTools { calls: run, returns } => {
+                Ok(Arc::clone(self.calls.insert(Arc::new(Calls { run, returns }))))
+            }
             _ => Err("no call is under way".to_owned()),
         }
     }
 
     fn call_start(&mut self, call_id: &str, name: &str) -> Result<(), String> {
-        let (calls, returns) = self.calls()?;
+        let Calls { run: calls, returns } = &*self.calls()?;
         // Somebody let the call run again, and now it does.
         let last = self.progress.intents.checked_sub(1);
         if let Some(last) = last.filter(|last| self.run.decision(*last).is_some())
@@ -246,7 +263,7 @@ impl Fold {
                 Err("the run answered otherwise".to_owned())
             };
         }
-        let (calls, returns) = self.calls()?;
+        let Calls { run: calls, returns } = &*self.calls()?;
         if self.progress.answers.len() == calls.len() {
             self.finish_batch()?;
             return match self.own_due.pop_front() {
@@ -266,8 +283,8 @@ impl Fold {
     }
 
     fn spawned(&mut self, spawn: Spawn) -> Result<(), String> {
-        let (calls, _) = self.calls()?;
-        let begun = self.progress.intents.checked_sub(1).and_then(|index| calls.get(index));
+        let calls = self.calls()?;
+        let begun = self.progress.intents.checked_sub(1).and_then(|index| calls.run.get(index));
         if self.progress.answers.len() + 1 != self.progress.intents
             || begun.is_none_or(|call| call.id != spawn.call_id)
         {
@@ -285,15 +302,16 @@ impl Fold {
             Some(reason) => self.run.tools_returned_in_vain(progress.answers, &reason),
             None => self.run.tools_returned(progress.answers),
         };
+        self.calls = None;
         self.own_due = own.map_err(text)?.into();
         self.due.turn_over(self.run.refusals_since(known), limited);
         Ok(())
     }
 
     fn asked(&mut self, call_id: &str) -> Result<(), String> {
-        let (calls, _) = self.calls()?;
+        let calls = self.calls()?;
         let index = self.progress.answers.len();
-        if calls.get(index).is_none_or(|call| call.id != call_id) {
+        if calls.run.get(index).is_none_or(|call| call.id != call_id) {
             return Err(format!("call `{call_id}` was not next"));
         }
         self.progress.is_asked = true;

@@ -150,8 +150,7 @@ async fn what_cannot_be_recorded_is_not_asked() {
     assert_eq!(failure.kind, FailureKind::Storage);
     let thread = place.journal.thread();
     let message = format!(
-        "the transcript of `{thread}` cannot be kept: thread `{thread}` was taken over by another program; what this \
-         one does no longer counts"
+        "thread `{thread}` was taken over by another program; what this one does no longer counts"
     );
     assert_eq!((failure.message.as_str(), place.asked()), (message.as_str(), 0));
     let folder = place.folder.path().join(place.journal.thread().as_str());

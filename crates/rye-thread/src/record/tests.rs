@@ -144,9 +144,25 @@ fn a_missing_record_is_named() {
 fn writing_follows_no_link_that_waits_for_it() {
     let folder = Folder::new();
     let elsewhere = tempfile::NamedTempFile::new().unwrap();
-    let temporary = folder.path().with_extension("json.tmp");
+    let temporary = folder.path().with_extension("json.0.tmp");
     std::os::unix::fs::symlink(elsewhere.path(), temporary).unwrap();
     record().write(folder.folder.path(), &folder.key).unwrap();
     assert_eq!(fs::read(elsewhere.path()).unwrap(), b"");
     assert_eq!(folder.read().unwrap(), record());
+}
+
+/// A program that was killed leaves the record that it was about to put in place, and nobody else's.
+#[test]
+fn what_was_not_finished_is_removed() {
+    let folder = Folder::new();
+    let rows = ["thread.json", "thread.json.1.tmp", "thread.json.tmp", "transcript.jsonl", "x.tmp"];
+    for name in rows {
+        fs::write(folder.folder.path().join(name), "").unwrap();
+    }
+    ThreadRecord::remove_unfinished(folder.folder.path());
+    let left = fs::read_dir(folder.folder.path()).unwrap();
+    let mut left: Vec<String> =
+        left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, ["thread.json", "transcript.jsonl", "x.tmp"]);
 }

@@ -30,7 +30,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
 
 type Check = fn(&dyn Store) -> Result<(), String>;
 
-const CHECKS: [(&str, Check); 12] = [
+const CHECKS: [(&str, Check); 13] = [
     ("a thread without a journal has none", no_journal),
     ("what was appended is read back", appends),
     ("threads have journals of their own", apart),
@@ -39,6 +39,7 @@ const CHECKS: [(&str, Check); 12] = [
     ("a released thread is given out with a higher epoch", releases),
     ("a lapsed lease is superseded", supersedes),
     ("a stale lease changes nothing", refuses_stale),
+    ("a stale lease does nothing beside the journal", refuses_beside),
     ("a stale release frees nobody", stale_release),
     ("what was reserved and not settled is found", finds_unsettled),
     ("what is drawn is settled and the rest stays set aside", draws),
@@ -112,6 +113,18 @@ fn refuses_stale(store: &dyn Store) -> Result<(), String> {
     stale(store.append(&second, b"no\n"))?;
     stale(store.append(&first, b"no\n"))?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\n".to_vec())
+}
+
+fn refuses_beside(store: &dyn Store) -> Result<(), String> {
+    let mut done = 0;
+    let first = acquire(store, 1, "a", 0)?;
+    store.holding(&first, &mut || done += 1).map_err(text)?;
+    let second = acquire(store, 1, "b", HELD)?;
+    stale(store.holding(&first, &mut || done += 10))?;
+    store.holding(&second, &mut || done += 1).map_err(text)?;
+    store.release(&second).map_err(text)?;
+    stale(store.holding(&second, &mut || done += 10))?;
+    same(&done, &2)
 }
 
 fn stale_release(store: &dyn Store) -> Result<(), String> {

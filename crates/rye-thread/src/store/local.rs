@@ -179,6 +179,10 @@ impl Store for LocalStore {
         lease.inspect(|lease| self.leases.add(lease))
     }
 
+    fn sees_death(&self) -> bool {
+        Leases::ARE_LOCKED
+    }
+
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         // Before somebody else can have the thread. Who took it over in this program goes on with the open file.
         if self.leases.remove(lease) {
@@ -197,6 +201,13 @@ impl Store for LocalStore {
 
     fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
         self.held(lease, || self.files.append(lease.thread(), lines))
+    }
+
+    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
+        self.held(lease, || {
+            action();
+            Ok(())
+        })
     }
 
     /// The disk is waited for without a lock, which others need meanwhile. What comes next is done by who still holds the lease

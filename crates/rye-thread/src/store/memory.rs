@@ -67,6 +67,10 @@ impl Store for MemoryStore {
         self.held(lease, |kept| kept.journal.extend_from_slice(lines))
     }
 
+    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
+        self.held(lease, |_| action())
+    }
+
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
         self.held(lease, |_| ())
     }

@@ -463,7 +463,9 @@ async fn check_taken_over(refuses: fn() -> StoreError, said: &str) {
         let Some(found) = found else { continue };
         let folder = world.place.path().join(thread_id().as_str());
         let record = ThreadRecord::read(&folder, &[world.key.public()]).unwrap();
-        assert_eq!((record.state, record.failure), (ThreadState::Running, None), "after {uses}");
+        // As it was when the thread was taken over.
+        let is_open = matches!(record.state, ThreadState::Created | ThreadState::Running);
+        assert!(is_open && record.failure.is_none(), "after {uses}: {record:?}");
         let Some(failure) = found.failure else {
             assert_eq!(found.state, ThreadState::Running, "the child can go on, and so it can");
             break;

@@ -1,14 +1,17 @@
 //! Threads that are stopped from outside.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rye_thread::{Cancel, Effect, FailureKind, ThreadState, ToolOutput};
+use rye_thread::store::{Claim, LocalStore, Store as _};
+use rye_thread::{
+    Cancel, Effect, FailureKind, Moment, Nanos, ProviderErrorClass, ThreadState, ToolOutput,
+};
 use serde_json::json;
 
 use crate::doubles::{
-    Driven, Function, Thread, Turn, after, call, calls, echo, says, score, thread_id, tool,
+    Driven, Function, Thread, Turn, after, call, calls, echo, fails, says, score, thread_id, tool,
 };
 
 #[track_caller]
@@ -161,4 +164,44 @@ async fn a_failure_to_record_does_not_hide_the_first() {
     let script = vec![says("Done."), after(break_record, says("Done."))];
     let driven = Thread { script, ..thread }.drive().await;
     assert_eq!(driven.outcome.failure.unwrap().kind, FailureKind::MissingOutputs);
+}
+
+/// Somebody ends the thread while its program waits for the model: takes it, settles what is set aside, and has written the record.
+/// The program writes nothing over that, and says what happened and not what its store says to a stranger.
+#[tokio::test]
+async fn who_was_taken_over_leaves_everything_as_it_is() {
+    let rows = [
+        ("an answer", says("Hello.")),
+        ("a call", calls(vec![call("1", "a_echo", json!({}))])),
+        ("a refusal", fails(ProviderErrorClass::Overloaded)),
+    ];
+    for (name, turn) in rows {
+        let mut thread = Thread::new(vec![]).with(echo("a/echo", Effect::Once));
+        let mut other = thread.info.clone();
+        other.model = "model-2".to_owned();
+        thread.fallback = Some((other, vec![says("Here.")]));
+        let (threads, ledger) = (thread.place.path().join("threads"), Arc::clone(&thread.ledger));
+        let folder = threads.join(thread_id().as_str());
+        let all =
+            move || ["thread.json", "transcript.jsonl"].map(|it| fs::read(folder.join(it)).ok());
+        let before = Arc::new(Mutex::new(None));
+        let (left, look) = (Arc::clone(&before), all.clone());
+        let take = move || {
+            let store = LocalStore::open(&threads).unwrap();
+            let last = Moment::from_unix_millis(i64::MAX);
+            let lease = store.acquire(&thread_id(), &Claim::new("x", last, last)).unwrap();
+            for left in ledger.unsettled(&thread_id()).unwrap() {
+                ledger.settle(left, Nanos::ZERO).unwrap();
+            }
+            *left.lock().unwrap() = Some((look(), store, lease));
+        };
+        thread.script = vec![after(take, turn)];
+        let driven = thread.drive().await;
+        let failure = driven.outcome.failure.as_ref().unwrap();
+        assert_eq!(failure.kind, FailureKind::Storage, "{name}: {failure}");
+        let lost = "was taken over by another program; what this one does no longer counts";
+        assert!(failure.message.ends_with(lost), "{name}: {failure}");
+        let (before, ..) = before.lock().unwrap().take().unwrap();
+        assert_eq!(all(), before, "{name}");
+    }
 }

@@ -10,6 +10,7 @@ use rye_thread::{
 
 use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
+use super::reopen::Again;
 use super::{Host, ReopenError, RunError, RunReport, RunRequest};
 use crate::outcome::Class;
 use crate::thread_reading::{Found, ThreadReading, Voucher};
@@ -69,11 +70,39 @@ impl Rye {
                 source: Box::new(source),
             })?;
             let mut continues = std::mem::take(&mut report.continues);
+            let next = match self.begin(&request, host.clone()).await {
+                Err(RunError::Store(error)) => {
+                    let ended = self.was_ended(&request.thread, &host);
+                    let (thread, next) = (before, request.thread);
+                    return Err(match ended {
+                        true => RunError::Cancelled { thread, next },
+                        false => RunError::Store(error),
+                    });
+                }
+                next => next?,
+            };
             continues.push(before);
-            let next = self.begin(&request, host.clone()).await?;
             report = RunReport { continues, ..next };
         }
         Ok(report)
+    }
+
+    /// Whether somebody has ended the thread that was to be begun, or is about to.
+    fn was_ended(&self, thread: &ThreadId, host: &Host<'_>) -> bool {
+        let Some(Ok(store)) = self.threads().map(|threads| self.opened(&threads)) else {
+            return false;
+        };
+        let mut again = Again::default();
+        loop {
+            let found = self.found(&store.folder, thread);
+            if found.is_ok_and(|found| found.reading.record.state == ThreadState::Cancelled) {
+                return true;
+            }
+            let driver = store.threads.driver(thread, host.clock.now());
+            if !driver.is_ok_and(|driver| driver.is_some()) || !again.looks() {
+                return false;
+            }
+        }
     }
 
     /// The request for the thread that continues this one.

@@ -1,5 +1,6 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
+mod again;
 mod below;
 mod changes;
 mod ending;
@@ -18,6 +19,7 @@ use rye_thread::transcript::Reading;
 use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary};
 use serde_json::Map;
 
+pub(in crate::session) use self::again::Again;
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
 pub(crate) use self::stands::Stands;

@@ -73,7 +73,7 @@ impl Store {
                 fs::remove_file(file)?;
             }
         }
-        drop(fs::remove_file(folder.join("thread.json.tmp")));
+        ThreadRecord::remove_unfinished(&folder);
         fs::remove_dir(folder)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger as _, LedgerError};
-use rye_thread::store::{Claim, Store as _};
+use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
     JournalError, Limits, Moment, Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
@@ -13,7 +13,7 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 
-use super::{ReopenError, steadily};
+use super::{Again, ReopenError};
 use crate::Rye;
 use crate::session::facts::{self, SIGNED_BY};
 use crate::session::{Host, Store, own_key};
@@ -73,11 +73,17 @@ impl Rye {
         // stopped before those below it were ended.
         let (line, had_ended) = self.end_line(thread, host, store, key)?;
         let last = line.last().filter(|last| had_ended.is_none() && *last != thread);
-        let below = self.end_below(&line, host, store, key)?;
-        let ended = Cancelled { went_on_in: last.cloned(), below };
+        let below = self.end_below(&line, host, store, key);
+        // What is set aside below one that cannot be ended is nobody's, either.
+        self.close_accounts(&line, store)?;
+        let ended = Cancelled { went_on_in: last.cloned(), below: below? };
+        Ok((ended, had_ended))
+    }
+
+    fn close_accounts(&self, line: &[ThreadId], store: &Store) -> Result<(), ReopenError> {
         // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
         // ended before: whoever ended them may have got no further.
-        let below = lowest_first(&self.below(&line, store)?);
+        let below = lowest_first(&self.below(line, store)?);
         for each in below.iter().chain(line.iter().rev()) {
             match store.threads.close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
@@ -85,7 +91,7 @@ impl Rye {
                 Err(error) => return Err(ReopenError::Store(error.into())),
             }
         }
-        Ok((ended, had_ended))
+        Ok(())
     }
 
     /// Ends the last thread of a conversation, wherever it has got to by then; gives its threads from this one on.
@@ -97,24 +103,45 @@ impl Rye {
         key: Option<&Arc<SigningKey>>,
     ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
         let (mut line, mut last) = (Vec::new(), thread.clone());
+        let mut again = Again::default();
         loop {
             line.push(last.clone());
-            let error = match steadily(|| self.end(&last, host, store, key)) {
+            let error = match self.end(&last, host, store, key, &mut again) {
                 Ok(()) => return Ok((line, None)),
                 Err(error @ ReopenError::Ended { .. }) => error,
                 Err(error) => return Err(error),
             };
-            let next = match self.next_of(&last, host)? {
-                None => self.end_unbegun(&last, host, store, key)?,
-                next => next.map(Next::Begun),
-            };
-            match next {
+            match self.end_next(&last, host, store, key, &mut again)? {
                 Some(Next::Begun(next)) if !line.contains(&next) => last = next,
                 Some(Next::Ended(next)) => {
                     line.push(next);
                     return Ok((line, None));
                 }
                 _ => return Ok((line, Some(error))),
+            }
+        }
+    }
+
+    /// The thread after this one, which is ended where nobody has begun it; whoever is about to begin it may do so meanwhile, and
+    /// it is looked at again.
+    fn end_next(
+        &self,
+        last: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+        again: &mut Again,
+    ) -> Result<Option<Next>, ReopenError> {
+        loop {
+            let next = match self.next_of(last, host)? {
+                None => self.end_unbegun(last, host, store, key),
+                next => return Ok(next.map(Next::Begun)),
+            };
+            match next {
+                // Somebody may have begun it since it was looked for.
+                Ok(None) => return Ok(self.next_of(last, host)?.map(Next::Begun)),
+                Err(error) if again.looks_after(&error) => {}
+                next => return next,
             }
         }
     }
@@ -165,39 +192,58 @@ impl Rye {
                 continue;
             }
             parents.extend(new);
-            let may_go_on =
-                |state: ThreadState| !state.is_final() || state == ThreadState::Continued;
-            let is_new = |row: &ThreadSummary| may_go_on(row.state) && !seen.contains(&row.thread);
-            let next = below.into_iter().find(is_new);
-            let Some(ThreadSummary { thread, state, .. }) = next else {
+            let is_new =
+                |row: &ThreadSummary| !seen.contains(&row.thread) && self.may_go_on(row, store);
+            let Some(next) = below.into_iter().find(is_new) else {
                 return failed.map_or(Ok(ended), Err);
             };
-            let done = match state {
-                ThreadState::Continued => self.end_unbegun(&thread, host, store, key),
-                _ => {
-                    let ended = steadily(|| self.end(&thread, host, store, key));
-                    ended.map(|()| Some(Next::Ended(thread.clone())))
+            seen.insert(next.thread.clone());
+            match self.end_line(&next.thread, host, store, key) {
+                Ok((line, had_ended)) => {
+                    // One that ended by itself meanwhile has what was wanted of it.
+                    ended.extend(line.last().filter(|_| had_ended.is_none()).cloned());
+                    seen.extend(line);
                 }
-            };
-            match done {
-                Ok(Some(Next::Ended(thread))) => ended.push(thread),
-                // One that ended by itself meanwhile has what was wanted of it.
-                Ok(_) | Err(ReopenError::Ended { .. }) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
-            seen.insert(thread);
         }
     }
 
-    /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
-    /// One whose transcript holds an end already keeps that. What its program had set aside for requests that were never sent is
-    /// free in its own account; that account is closed by whoever has ended all below it.
+    /// Whether anything may still happen in a thread, or after it; of one that ended by its line alone, its record says.
+    fn may_go_on(&self, row: &ThreadSummary, store: &Store) -> bool {
+        let may = |state: ThreadState| !state.is_final() || state == ThreadState::Continued;
+        let found = || self.found(&store.folder, &row.thread);
+        may(row.state) || found().is_ok_and(|found| may(found.reading.record.state))
+    }
+
+    /// Ends one thread, which somebody else may be about to end, or to leave.
     fn end(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
+        again: &mut Again,
+    ) -> Result<(), ReopenError> {
+        loop {
+            match self.end_now(thread, host, store, key, again) {
+                Err(error) if again.is_done(&error) => return Ok(()),
+                Err(error) if again.looks_after(&error) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
+    /// One whose transcript holds an end already keeps that. What its program had set aside for requests that were never sent is
+    /// free in its own account; that account is closed by whoever has ended all below it.
+    fn end_now(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        store: &Arc<Store>,
+        key: Option<&Arc<SigningKey>>,
+        again: &Again,
     ) -> Result<(), ReopenError> {
         let mut reopened = self.reopened(thread, host)?;
         // An operator's key vouches for nothing that it did not vouch for before.
@@ -206,12 +252,11 @@ impl Rye {
             reopened.key = Arc::clone(key);
         }
         let now = host.clock.now();
-        // Later than any lease lasts.
-        let claim = Claim::new("`rye cancel`", Moment::from_unix_millis(i64::MAX), now);
-        let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
-        store.threads.release(&lease).map_err(JournalError::from)?;
+        // Nobody takes a thread from who is about to end it, too, or the two would keep each other from it; unless that program hangs.
+        let driver = store.threads.driver(thread, now).map_err(JournalError::from)?;
+        let is_ending = driver.is_some_and(|driver| driver == ENDING) && !again.is_last();
         let record = reopened.record.clone();
-        let (journal, reading) = reopened.journal(store, now)?;
+        let (journal, reading) = reopened.journal_to_end(store, &claim(now, is_ending))?;
         let cost = self.settled_cost(&record, &reading, store)?;
         let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
         // Its program was stopped while it wrote down its end, which is what it comes to.
@@ -246,6 +291,20 @@ impl Rye {
         Ok(spent.unwrap_or(told))
     }
 }
+
+/// Who a thread is driven by that is about to be ended.
+const ENDING: &str = "`rye cancel`";
+
+/// A claim at a time that is later than any lease lasts, unless somebody is waited for. It lapses where nobody sees that this program
+/// has died.
+fn claim(now: Moment, waits: bool) -> Claim {
+    let at = if waits { now } else { Moment::from_unix_millis(i64::MAX) };
+    let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(MILLIS));
+    Claim::new(ENDING, at, until)
+}
+
+/// What ending a thread takes at most.
+const MILLIS: i64 = 60_000;
 
 /// The thread in which a conversation goes on.
 enum Next {

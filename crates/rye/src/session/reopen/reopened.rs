@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
+use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
     DecidedApproval, Journal, JournalError, Moment, PendingApproval, ThreadId, ThreadRecord,
@@ -57,29 +58,46 @@ impl Reopened {
         store: &Store,
         now: Moment,
     ) -> Result<(Journal, Reading), ReopenError> {
+        self.signs();
+        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
+        self.unchanged(|Self { threads: folder, record, keys, key, .. }| {
+            Journal::open(&folder, record, &keys, key, registry, threads, now)
+        })
+    }
+
+    /// The same for who ends it.
+    pub(super) fn journal_to_end(
+        mut self,
+        store: &Store,
+        claim: &Claim,
+    ) -> Result<(Journal, Reading), ReopenError> {
+        self.signs();
+        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
+        self.unchanged(|Self { threads: folder, record, keys, key, .. }| {
+            Journal::open_with(&folder, record, &keys, key, registry, threads, claim)
+        })
+    }
+
+    /// Opens it, unless another program went on with it until it was this one's.
+    fn unchanged(
+        mut self,
+        open: impl FnOnce(Self) -> Result<(Journal, Reading), JournalError>,
+    ) -> Result<(Journal, Reading), ReopenError> {
         let (thread, threads, file) =
             (self.record.thread.clone(), self.threads.clone(), std::mem::take(&mut self.file));
-        let opened = self.open_journal(store, now);
-        // Until the thread was this program's, another one may have gone on with it.
-        match opened {
+        match open(self) {
             Err(error @ JournalError::Store(_)) => Err(error.into()),
             _ if record_file(&threads, &thread) != file => Err(ReopenError::Meanwhile { thread }),
             opened => Ok(opened?),
         }
     }
 
-    fn open_journal(
-        mut self,
-        store: &Store,
-        now: Moment,
-    ) -> Result<(Journal, Reading), JournalError> {
+    fn signs(&mut self) {
         if !self.is_operators {
             let mut signed_by = facts::signed_by(&self.key, false);
             signed_by["earlier"] = self.keys.iter().map(|key| Value::from(key.to_pem())).collect();
             self.record.facts.insert(SIGNED_BY.to_owned(), signed_by);
         }
-        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
-        Journal::open(&self.threads, self.record, &self.keys, self.key, registry, threads, now)
     }
 }
 
