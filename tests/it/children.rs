@@ -3,9 +3,11 @@
 mod cancelling;
 mod continuing;
 
-use rye::RunReport;
-use rye::thread::{Decision, ThreadId, ThreadState};
-use rye_tests::Scratch;
+use std::time::Duration;
+
+use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadState};
+use rye::{Host, ProviderChoice, RunReport, RunRequest};
+use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 
 /// A directive whose steps call these tools, with the parameters as JSON.
@@ -406,4 +408,40 @@ async fn a_child_that_goes_on_alone_is_settled_below_its_parent() {
     let results = scratch.events(&resumed);
     let result = results.iter().find(|(name, _)| name == "tool_call_result").unwrap();
     assert_eq!(result.1["content"]["state"], "completed");
+}
+
+/// The time of day has gone on by hours once a file is there, and the time that is driven has not: somebody has thought.
+struct Hours(std::path::PathBuf);
+
+impl Clock for Hours {
+    fn now(&self) -> Moment {
+        let hours = if self.0.exists() { 5 } else { 0 };
+        Moment::from_unix_millis(StoppedClock.now().as_unix_millis() + hours * 3_600_000)
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Somebody thinks for longer than the thread may last, which is none of its time: it starts a child all the same.
+#[tokio::test]
+async fn a_thread_starts_another_one_after_its_first_token_has_ended() {
+    let scratch = Scratch::new();
+    put(&scratch, "test/child", &directive("test/child", CHILD, &[write("b.txt")], ""));
+    let calls = [write("a.txt"), (SPAWN, json!({"directive": "test/child"}))];
+    put(&scratch, "test/parent", &directive("test/parent", PARENT, &calls, ""));
+    let (hours, cancel) = (Hours(scratch.project().join("a.txt")), Cancel::new());
+    let thread: ThreadId = "parent-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+    let mut request = RunRequest::new("test/parent".parse().unwrap(), thread);
+    request.provider = ProviderChoice::Steps;
+    let host = Host { clock: &hours, ..scratch.host(&cancel) };
+    let report = scratch.rye().run(request, host).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    let events = scratch.events(&report);
+    assert_eq!(results(&events)[1]["content"]["state"], "completed", "{:?}", results(&events));
+    let spawned = events.iter().find(|(name, _)| name == "spawn_child").unwrap();
+    let child: ThreadId = spawned.1["thread"].as_str().unwrap().parse().unwrap();
+    let rye = scratch.rye();
+    let token = rye.thread(&rye.threads().unwrap(), &child).unwrap().token.unwrap();
+    assert!(token.claims().issued < token.claims().expires, "{:?}", token.claims());
 }

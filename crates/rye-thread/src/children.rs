@@ -2,6 +2,8 @@
 
 pub(crate) mod disk;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -36,6 +38,13 @@ pub trait Children: Send + Sync {
     ///
     /// Why not, in words.
     async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String>;
+
+    /// How long people have thought about calls below the thread until `now`, by the clock that it is driven with; times in which
+    /// several of these waited count once. A thread that waits for a child meanwhile takes none of its own time.
+    fn thought(&self, now: Duration) -> Duration {
+        let _nobody_is_asked = now;
+        Duration::ZERO
+    }
 
     /// Sees to it that no child of the thread runs any more, and that their money is settled.
     async fn end(&self, ending: Ending) -> Ended;

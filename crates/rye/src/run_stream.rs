@@ -213,6 +213,7 @@ const SHARED: [(&str, Members); 12] = [
             ("reasoning", Text),
             ("calls", Many("call")),
             USAGE,
+            ("counted?", Text),
             ("stop", Text),
         ],
     ),

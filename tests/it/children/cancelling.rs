@@ -111,6 +111,45 @@ async fn many_that_end_a_tree_at_once_end_it() {
     assert!(found.iter().all(is_ended) && found.iter().any(Result::is_ok), "{found:?}");
 }
 
+/// A loss of power may undo a line of the list alone; whoever meets the record then lists it again.
+#[tokio::test]
+async fn an_end_that_is_not_listed_is_listed_again() {
+    for resumes in [true, false] {
+        let scratch = Scratch::new();
+        let threads = three(&scratch).await;
+        let registry = || Registry::open(&scratch.project().join(".ai/threads/registry.db"));
+        scratch.cancel(&threads[0], &StoppedClock).unwrap();
+        let record = |thread: &ThreadId| {
+            let rye = scratch.rye();
+            rye.thread(&rye.threads().unwrap(), thread).unwrap().record
+        };
+        let mut before = record(&threads[0]);
+        before.state = ThreadState::Running;
+        registry().unwrap().enter(&before).unwrap();
+        let error = match resumes {
+            true => scratch.resume(&threads[0]).await.unwrap_err(),
+            false => scratch.cancel(&threads[0], &StoppedClock).unwrap_err(),
+        };
+        assert!(matches!(error, ReopenError::Ended { .. }), "{error}");
+        let listed = registry().unwrap().show(&threads[0]).unwrap().unwrap();
+        assert_eq!(listed.state, ThreadState::Cancelled, "{resumes}");
+    }
+}
+
+/// The list is no record: a thread that has ended by its line alone is ended.
+#[tokio::test]
+async fn a_thread_below_is_ended_whatever_its_line_says() {
+    let scratch = Scratch::new();
+    let threads = three(&scratch).await;
+    let rye = scratch.rye();
+    let mut ended = rye.thread(&rye.threads().unwrap(), &threads[2]).unwrap().record;
+    ended.state = ThreadState::Completed;
+    let registry = Registry::open(&scratch.project().join(".ai/threads/registry.db")).unwrap();
+    registry.enter(&ended).unwrap();
+    scratch.cancel(&threads[0], &StoppedClock).unwrap();
+    assert_eq!(state(&scratch, &threads[2]), ThreadState::Cancelled);
+}
+
 /// Does something whenever somebody looks at the clock.
 struct Meanwhile<'a>(&'a (dyn Fn() + Sync));
 

@@ -64,7 +64,8 @@ impl Driver<'_> {
         drop(request);
         match answer {
             Answer::Replied(mut reply) => {
-                if reply.counted == Counted::ByNobody {
+                // In a replay it has what the thread took it for.
+                if reply.counted == Counted::ByNobody && self.tape.is_none() {
                     reply.usage = Usage::new(run.input_bound(), max_output_tokens);
                 }
                 self.take(run, reply, reserved)

@@ -104,7 +104,12 @@ impl Driver<'_> {
     fn reopen(&mut self, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
         let now = self.context.clock.now();
         self.context.journal.begin(&self.info, now)?;
-        missing.iter().try_for_each(|event| self.emit(event))?;
+        // It was known when the last record was written: the time since then is nobody's.
+        let then = resumed.reading.records.last().map_or(now, |record| record.at);
+        for event in missing {
+            self.context.journal.append(event, then);
+            self.tell(event);
+        }
         let cut = resumed.reading.torn.as_ref().map_or(0, std::ops::Range::len);
         self.emit(&Event::ThreadResumed {
             epoch: self.context.journal.epoch(),

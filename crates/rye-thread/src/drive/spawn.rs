@@ -1,6 +1,7 @@
 //! One child: within the limits, on record, begun, and parted with at the end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rye_caps::Capability;
 use serde_json::{Value, json};
@@ -66,7 +67,9 @@ impl Driver<'_> {
                 Err(answer) => return Ok((Some(answer), None)),
             },
         };
-        let left = self.left(run);
+        let children = Arc::clone(&call.children);
+        let thought = || children.thought(self.context.clock.elapsed());
+        let (left, before) = (self.left(run), thought());
         let spawned = tokio::select! {
             biased;
             halt = self.context.cancel.halted() => return Ok(match halt {
@@ -74,10 +77,12 @@ impl Driver<'_> {
                 Halt::Cancel => call.stopped(Stop::Cancelled),
             }),
             spawned = call.children.run(&spawn, &call.arguments) => spawned,
-            () = tokio::time::sleep(left) => {
+            () = used_up(left, || thought().saturating_sub(before)) => {
                 return Ok(call.stopped(Stop::Failed(self.out_of_time(run))));
             }
         };
+        let thought = thought().saturating_sub(before);
+        self.waited += thought;
         Ok(match spawned {
             Spawned::Returned(output) => (Some(call.answer(output)), None),
             Spawned::Interrupted => (None, Some(Stop::Interrupted)),
@@ -176,6 +181,19 @@ impl Driver<'_> {
 
     fn children(&self) -> Option<&Arc<dyn Children>> {
         self.tape.is_none().then(|| self.context.palette.children()).flatten()
+    }
+}
+
+/// Comes to its end once so much time has passed beside what people thought, which may grow meanwhile.
+async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
+    let (mut counted, mut due) = (Duration::ZERO, left);
+    loop {
+        tokio::time::sleep(due).await;
+        let now = thought();
+        if now <= counted {
+            return;
+        }
+        (due, counted) = (now.saturating_sub(counted), now);
     }
 }
 

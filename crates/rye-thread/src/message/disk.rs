@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Message, Reply, StopReason, ToolCall, ToolResult};
+use super::{Counted, Message, Reply, StopReason, ToolCall, ToolResult};
 use crate::Usage;
 
 #[derive(Serialize, Deserialize)]
@@ -73,7 +73,16 @@ pub(crate) struct ReplyDisk<'a> {
     reasoning: Cow<'a, str>,
     calls: Vec<CallDisk<'a>>,
     usage: UsageDisk,
+    /// Missing where the provider counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedDisk>,
     stop: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CountedDisk {
+    ByNobody,
 }
 
 impl<'a> ReplyDisk<'a> {
@@ -84,6 +93,7 @@ impl<'a> ReplyDisk<'a> {
             reasoning: Cow::Borrowed(&reply.reasoning),
             calls: reply.calls.iter().map(CallDisk::of).collect(),
             usage: UsageDisk::of(&reply.usage),
+            counted: (reply.counted == Counted::ByNobody).then_some(CountedDisk::ByNobody),
             stop: reply.stop.to_string(),
         }
     }
@@ -96,6 +106,9 @@ impl<'a> ReplyDisk<'a> {
         reply.reasoning = self.reasoning.into_owned();
         reply.calls = self.calls.into_iter().map(CallDisk::into_call).collect();
         reply.usage = self.usage.into_usage();
+        if let Some(CountedDisk::ByNobody) = self.counted {
+            reply.counted = Counted::ByNobody;
+        }
         reply
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{Measured, OutOfTurn, Returned, Run};
 use crate::palette::{EXECUTE, execute_arguments, palette_name};
 use crate::{
-    DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass, Refusal,
-    Reply, StopReason, ToolCall, ToolResult,
+    Counted, DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass,
+    Refusal, Reply, StopReason, ToolCall, ToolResult,
 };
 
 /// Where a reply leads.
@@ -198,11 +198,12 @@ pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
     }
 }
 
-/// What the provider counted, where it counted anything.
+/// What the provider counted, where it counted anything; the worst case that stands in for nobody's count measures nothing.
 pub(super) fn measured(reply: &Reply, messages: usize) -> Option<Measured> {
     let usage = &reply.usage;
     let tokens = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-    (0 < tokens).then_some(Measured { messages, tokens })
+    let is_counted = reply.counted == Counted::ByProvider && 0 < tokens;
+    is_counted.then_some(Measured { messages, tokens })
 }
 
 pub(super) fn input_bound(run: &Run) -> u64 {
@@ -223,7 +224,11 @@ pub(super) fn context_estimate(run: &Run) -> u64 {
         None => (0, opening_bound(run) / BYTES_PER_TOKEN),
     };
     let since = run.messages.iter().skip(counted).map(|message| match message {
-        Message::Assistant { reply } if reply.usage.output > 0 => reply.usage.output,
+        Message::Assistant { reply }
+            if reply.counted == Counted::ByProvider && reply.usage.output > 0 =>
+        {
+            reply.usage.output
+        }
         other => size(other) / BYTES_PER_TOKEN,
     });
     since.fold(tokens, u64::saturating_add)

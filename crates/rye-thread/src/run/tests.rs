@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    DIRECTIVE_RETURN, Limit, LimitHit, OutputField, OutputType, ProviderErrorClass, SpendLimit,
-    StopReason,
+    Counted, DIRECTIVE_RETURN, Limit, LimitHit, OutputField, OutputType, ProviderErrorClass,
+    SpendLimit, StopReason,
 };
 
 mod hooked;
@@ -443,4 +443,26 @@ fn the_input_bound_counts_bytes_until_a_provider_counted() {
         })
         .sum();
     assert!(100 + u64::try_from(added).unwrap() <= second);
+}
+
+/// A server that counts nothing: the worst case is what its answers may have cost, and says nothing of how full the window is.
+#[test]
+fn what_nobody_counted_measures_nothing() {
+    let uncounted = |name: &str| {
+        let mut reply = calls(vec![tool(name)]);
+        (reply.usage, reply.counted) = (Usage::new(2_600, 500), Counted::ByNobody);
+        reply
+    };
+    let mut run = run(OutputContract::default());
+    for (name, most) in [("1", 700), ("2", 800), ("3", 900)] {
+        exchange(&mut run, uncounted(name));
+        run.tools_returned(vec![ok(name)]).unwrap();
+        let copy = Run::from_json(&run.to_json()).unwrap();
+        assert_eq!(copy.context_estimate(), run.context_estimate(), "{name}");
+        assert!(run.context_estimate() < most, "{name}: {}", run.context_estimate());
+    }
+    exchange(&mut run, calls(vec![tool("4")]));
+    run.tools_returned(vec![ok("4")]).unwrap();
+    let counted = run.context_estimate();
+    assert!((110..200).contains(&counted), "a count is one: {counted}");
 }

@@ -121,6 +121,35 @@ async fn cut_inside_a_record_it_is_cut_before_it() {
     }
 }
 
+/// What a torn write left out is written when somebody goes on, and the pause until then is none of the thread's time.
+#[tokio::test]
+async fn the_pause_before_what_was_left_out_is_nobodys() {
+    let whole = World::new();
+    whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    let mut end = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len();
+        let cut = whole.cut(&bytes[..end]);
+        // Far longer than the thread may last.
+        cut.clock.advance(1_000_000);
+        let found = cut.resume("Begin.").await.unwrap();
+        assert_eq!(found.failure, None, "cut at {end}");
+        // Whoever goes on after that counts no more of it.
+        let again = cut.cut(&cut.bytes());
+        let last = again.reading().records.iter().rposition(|it| it.event == "step_start");
+        let upto: usize = again
+            .bytes()
+            .split_inclusive(|byte| *byte == b'\n')
+            .take(last.unwrap() + 1)
+            .map(<[u8]>::len)
+            .sum();
+        let again = again.cut(&again.bytes()[..upto]);
+        again.clock.advance(2_000_000);
+        assert_eq!(again.resume("Begin.").await.unwrap().failure, None, "cut at {end}");
+    }
+}
+
 /// Nobody is there to ask: what may have happened once is not done twice.
 #[tokio::test]
 async fn an_intent_without_a_receipt_waits_unless_it_may_be_repeated() {

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
@@ -16,7 +17,7 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{Thread, call, calls, returns, thread_id};
+use crate::doubles::{FakeClock, Thread, call, calls, returns, says, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
 use crate::world::{EVERY, World, count, outcome, progress, visible};
@@ -474,6 +475,58 @@ async fn check_taken_over(refuses: fn() -> StoreError, said: &str) {
         assert!(failure.message.contains(said), "after {uses}: {}", failure.message);
     }
     assert!(4 < uses, "{uses}");
+}
+
+/// A child that takes so many seconds, of which somebody thinks about a call of it for some.
+struct Asked {
+    clock: Arc<FakeClock>,
+    took: u64,
+    thought: u64,
+}
+
+#[async_trait]
+impl Children for Asked {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (waiting, limits) = (Waiting::ForTheEnd, request.left.clone());
+        Ok(Spawn::new(&request.call_id, child(0), "d", waiting, limits))
+    }
+    async fn run(&self, _: &Spawn, _: &Value) -> Spawned {
+        for _ in 0..self.took {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.clock.advance(1);
+        }
+        Spawned::Returned(ToolOutput::ok(json!("done")))
+    }
+    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+        Ok(())
+    }
+    async fn end(&self, _: Ending) -> Ended {
+        Ended::All
+    }
+    /// The question comes first.
+    fn thought(&self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_secs(5_000)).min(Duration::from_secs(self.thought))
+    }
+}
+
+/// What somebody thinks about a call of a child is none of its parent's time, and what the child takes beside that is.
+#[tokio::test(start_paused = true)]
+async fn what_people_think_is_none_of_the_time_of_who_waits() {
+    let rows = [(500, 0, true), (700, 0, false), (5_000, 4_900, true), (5_000, 4_000, false)];
+    for (took, thought, is_in_time) in rows {
+        let mut thread = Thread::new(vec![calls(vec![call("s", "a_spawn", json!({}))])]);
+        thread.script.push(says("Done."));
+        let children = Arc::new(Asked { clock: Arc::clone(&thread.clock), took, thought });
+        let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+        let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+        let driven = thread
+            .with(PaletteEntry::spawning("a/spawn", spec, capability, children))
+            .drive()
+            .await;
+        let failure = driven.outcome.failure.as_ref().map(|failure| failure.kind.clone());
+        let is_limit = matches!(failure, Some(FailureKind::Limit(_)));
+        assert_eq!((failure.is_none(), is_limit), (is_in_time, !is_in_time), "{took}: {failure:?}");
+    }
 }
 
 /// A thread that starts a child and calls a tool, and then returns.

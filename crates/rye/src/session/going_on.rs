@@ -131,6 +131,7 @@ impl Rye {
                 return Err(ReopenError::Unrepeatable { thread: last, problem });
             }
             let Found { reading, .. } = self.found(&threads, &last)?;
+            self.list_end(&reading, host)?;
             let next = match reading.record.continued_by {
                 Some(next) if reading.record.state == ThreadState::Continued => next,
                 _ => return Ok(Latest::Thread(last)),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rye_caps::{Authority, Layer};
 use rye_providers::StepsProvider;
 use rye_resolve::ExtendsChain;
-use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
+use rye_sign::{SigningKey, Timestamp};
 use rye_thread::budget::Ledger;
 use rye_thread::transcript::Injected;
 use rye_thread::{
-    DriveContext, Hooks, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord,
+    DriveContext, Hooks, Journal, Limits, Opening, OutputContract, Palette, Provider, ThreadRecord,
 };
 use serde_json::Value;
 
@@ -159,7 +159,7 @@ pub(super) fn token(
     let issued = record.created.timestamp();
     let seconds = i64::try_from(record.limits.duration_seconds).unwrap_or(i64::MAX).max(1);
     let above = lineage.and_then(|lineage| lineage.tokens.last());
-    let expires = rye_sign::Timestamp::from_unix(issued.as_unix().saturating_add(seconds));
+    let expires = Timestamp::from_unix(issued.as_unix().saturating_add(seconds));
     let claims = Claims {
         token_id: format!("{}-token", record.thread),
         thread_id: record.thread.to_string(),
@@ -174,6 +174,31 @@ pub(super) fn token(
             .expect("because ids are one line of text and a thread lasts at least a second")),
         Some(above) => above.child(claims, key, covers).map_err(PrepareError::Token),
     }
+}
+
+/// The tokens of the threads above a new one, minted anew as for a thread that is resumed: a thread lasts longer than its token where
+/// somebody thought about a call, or raised its limit. Each holds as long as it did, and as long as what is narrowed from it.
+pub(super) fn renewed(
+    tokens: &[Token],
+    limits: &Limits,
+    now: Timestamp,
+    key: &SigningKey,
+) -> Result<Vec<Token>, PrepareError> {
+    let least = i64::try_from(limits.duration_seconds).unwrap_or(i64::MAX).max(1);
+    let mut renewed: Vec<Token> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let (old, above) = (token.claims(), renewed.last());
+        let lasted = old.expires.as_unix().saturating_sub(old.issued.as_unix());
+        let expires = Timestamp::from_unix(now.as_unix().saturating_add(lasted.max(least)));
+        let expires = above.map_or(expires, |above| above.claims().expires.min(expires));
+        let claims = Claims { issued: now, expires, ..old.clone() };
+        let token = match above {
+            None => Token::mint(claims, key).expect("because a token with these claims was minted"),
+            Some(above) => above.child(claims, key, covers).map_err(PrepareError::Token)?,
+        };
+        renewed.push(token);
+    }
+    Ok(renewed)
 }
 
 /// The patterns of each layer, so that the token allows what the authority does, be it of the operator's making, of the

@@ -5,11 +5,13 @@ mod bounded;
 mod handle;
 mod nursery;
 mod report;
+mod thinking;
 mod tools;
 mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rye_caps::Authority;
 use rye_prompt::ReturnStyle;
@@ -26,6 +28,7 @@ pub(super) use self::bounded::bounded;
 pub(crate) use self::handle::Handle;
 pub(super) use self::nursery::{Nursery, followed, nursed};
 pub(super) use self::report::Report;
+use self::thinking::Thought;
 pub(crate) use self::tools::thread_tool;
 use super::request::ProviderChoice;
 
@@ -75,6 +78,7 @@ struct Node {
     cancel: Cancel,
     standing: watch::Sender<Standing>,
     heritage: Option<Arc<Heritage>>,
+    thought: Thought,
 }
 
 /// All threads that descend from one, as far as this program knows them.
@@ -159,6 +163,7 @@ impl Tree {
             cancel: Cancel::new(),
             standing: watch::Sender::new(standing),
             heritage: None,
+            thought: Thought::default(),
         };
         let cancel = node.cancel.clone();
         nodes.insert(thread.clone(), node);
@@ -179,6 +184,30 @@ impl Tree {
         if let Some(node) = self.nodes().get(thread) {
             node.standing.send_replace(standing);
         }
+    }
+
+    /// Somebody is asked for the thread from now on; those above it wait for that.
+    fn asks(&self, thread: &ThreadId, now: Duration) {
+        self.above(thread, |thought| thought.begin(now));
+    }
+
+    /// Nobody is asked any more.
+    fn asked(&self, thread: &ThreadId, now: Duration) {
+        self.above(thread, |thought| thought.end(now));
+    }
+
+    fn above(&self, thread: &ThreadId, change: impl Fn(&mut Thought)) {
+        let mut nodes = self.nodes();
+        let mut next = nodes.get(thread).and_then(|node| node.parent.clone());
+        while let Some(node) = next.and_then(|above| nodes.get_mut(&above)) {
+            change(&mut node.thought);
+            next = node.parent.clone();
+        }
+    }
+
+    /// How long people have thought about calls below the thread.
+    fn thought(&self, thread: &ThreadId, now: Duration) -> Duration {
+        self.nodes().get(thread).map(|node| node.thought.until(now)).unwrap_or_default()
     }
 
     fn interrupt_all(&self) {

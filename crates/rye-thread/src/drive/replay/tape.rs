@@ -14,7 +14,7 @@ use crate::transcript::{Event, Reading};
 use crate::{
     ApprovalRequest, Approver, Clock, Decision, Failure, FailureKind, Limit, LimitHit, Moment,
     Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned, ToolCall,
-    ToolResult,
+    ToolResult, Usage,
 };
 
 /// What a transcript holds of the world outside the run.
@@ -82,8 +82,7 @@ impl Tape {
                 }
                 Ok(Recorded::Fallback(next)) => {
                     reel.is_asked = false;
-                    let refused = ProviderError::new(ProviderErrorClass::Overloaded, "as recorded");
-                    reel.left.replies.push_back(Err(refused));
+                    reel.refuses(ProviderErrorClass::Overloaded, "as recorded");
                     reel.fallbacks.push(next);
                 }
                 Ok(Recorded::Continued { .. }) => reel.is_complete = true,
@@ -163,6 +162,13 @@ impl Reel {
         self.left.replies.push_back(Ok(reply));
     }
 
+    /// A request without an answer. What it cost was nobody's to record, and is not what a replay finds out: where money ran out is
+    /// on record by itself.
+    fn refuses(&mut self, class: ProviderErrorClass, message: &str) {
+        let refused = ProviderError::new(class, message).with_usage(Usage::default());
+        self.left.replies.push_back(Err(refused));
+    }
+
     /// The thread failed, which every hook that was told of it has on record.
     ///
     /// Where no request waited, an answer led there, or what was decided about one.
@@ -185,7 +191,7 @@ impl Reel {
             // The run blames the refusal once more.
             let blamed = self.refused.as_ref().map(|refused| format!("{refused}; then: "));
             let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(&message);
-            self.left.replies.push_back(Err(ProviderError::new(class, own)));
+            self.refuses(class, own);
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rye_thread::{
-    Decision, Effect, Hook, HookEffect, HookEvent, ProviderErrorClass, StopReason, ToolOutput,
+    Decision, Effect, Hook, HookEffect, HookEvent, Nanos, ProviderError, ProviderErrorClass,
+    SpendLimit, StopReason, ToolOutput, Usage,
 };
 use serde_json::json;
 
@@ -29,6 +30,23 @@ fn stopped(stop: StopReason) -> Turn {
 fn mending(told: HookEvent) -> Vec<Hook> {
     let told = running(hook("told", told), "a/note", json!({"n": 7}));
     vec![told, deciding("again", HookEvent::Error, HookEffect::Retry)]
+}
+
+/// Requests that reached nobody cost nothing, and do not use up the money of a replay either.
+#[tokio::test]
+async fn what_reached_nobody_is_replayed_for_nothing() {
+    let unreachable = || {
+        let error = ProviderError::new(ProviderErrorClass::Network, "nobody answers");
+        Turn::Fail(error.with_usage(Usage::default()))
+    };
+    let script = vec![unreachable(), unreachable(), unreachable(), step(), done()];
+    let mut thread = Thread::new(script).returning(score());
+    // For one worst case and not for two.
+    thread.limits.spend = SpendLimit::AtMost(Nanos::new(6_000_000));
+    let own = vec![deciding("again", HookEvent::Error, HookEffect::Retry)];
+    let (driven, _) = drive_with(thread, own).await;
+    assert_eq!((&driven.outcome.failure, driven.left), (&None, 0));
+    assert_eq!(driven.replayed.as_ref().map(|it| it.turns), Some(2));
 }
 
 /// Every way in which a request fails, mended by a hook: the replay, which `drive_with` has made of each, is the same.

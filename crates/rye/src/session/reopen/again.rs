@@ -29,12 +29,13 @@ impl Again {
         may
     }
 
-    /// The same where another program may be why it failed; one that says that a thread was changed is believed sooner.
-    pub(super) fn looks_after(&mut self, error: &ReopenError) -> bool {
+    /// The same where another program may be why it failed. Where none drove the thread, it is believed sooner that a thread was
+    /// changed.
+    pub(super) fn looks_after(&mut self, error: &ReopenError, was_driven: bool) -> bool {
         let most = match passing(error) {
             Passing::No => 0,
-            Passing::Soon => SOON,
-            Passing::Yes => LOOKS,
+            Passing::Soon if !was_driven => SOON,
+            Passing::Soon | Passing::Yes => LOOKS,
         };
         self.looks < most && self.looks()
     }

@@ -9,8 +9,8 @@ use rye_thread::{
 
 use super::ReopenError;
 use crate::Rye;
-use crate::session::Store;
-use crate::thread_reading::Found;
+use crate::session::{Host, Store};
+use crate::thread_reading::{Found, ThreadReading, Voucher};
 
 impl Rye {
     /// All threads that stand below these in the registry, each after the one that started it.
@@ -84,6 +84,27 @@ impl Rye {
             }
             self.list_all_begun(&new, store)?;
             looked_at.extend(new);
+        }
+    }
+
+    /// Lists how a thread has ended by its record, where its line says otherwise: that is not waited for, and a loss of power may
+    /// undo it. Where the operator has a key, only what a trusted key vouches for is listed.
+    pub(in crate::session) fn list_end(
+        &self,
+        reading: &ThreadReading,
+        host: &Host<'_>,
+    ) -> Result<(), ReopenError> {
+        let record = &reading.record;
+        let is_ours = reading.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
+        let Some(threads) = self.threads().filter(|_| is_ours && record.state.is_final()) else {
+            return Ok(());
+        };
+        let failed = |error: RegistryError| ReopenError::Store(error.into());
+        let store = self.opened(&threads)?;
+        let row = store.registry.show(&record.thread).map_err(failed)?;
+        match row.is_some_and(|row| row.state != record.state) {
+            true => store.registry.enter(record).map_err(failed),
+            false => Ok(()),
         }
     }
 

@@ -140,7 +140,7 @@ impl Rye {
             match next {
                 // Somebody may have begun it since it was looked for.
                 Ok(None) => return Ok(self.next_of(last, host)?.map(Next::Begun)),
-                Err(error) if again.looks_after(&error) => {}
+                Err(error) if again.looks_after(&error, false) => {}
                 next => return next,
             }
         }
@@ -226,9 +226,12 @@ impl Rye {
         again: &mut Again,
     ) -> Result<(), ReopenError> {
         loop {
+            // Also one that should have been done long ago.
+            let driver = store.threads.driver(thread, Moment::from_unix_millis(i64::MIN));
+            let was_driven = driver.is_ok_and(|driver| driver.is_some());
             match self.end_now(thread, host, store, key, again) {
                 Err(error) if again.is_done(&error) => return Ok(()),
-                Err(error) if again.looks_after(&error) => {}
+                Err(error) if again.looks_after(&error, was_driven) => {}
                 ended => return ended,
             }
         }

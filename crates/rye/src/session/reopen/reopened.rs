@@ -112,6 +112,7 @@ impl Rye {
         refuse_linked_threads(&threads)?;
         let file = record_file(&threads, thread);
         let Found { reading, keys } = self.found(&threads, thread)?;
+        self.list_end(&reading, host)?;
         let record = reading.record;
         if record.state.is_final() {
             return Err(ReopenError::Ended { thread: thread.clone(), state: record.state });

@@ -1,6 +1,7 @@
 //! What the tools of one thread know of the tree.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_sign::{SigningKey, Timestamp};
@@ -85,6 +86,10 @@ impl Children for Handle {
         let (parent, spawns) = (thread.clone(), spawns.to_vec());
         let adopted = tree.order(|reply| Order::Adopt { parent, spawns, reply }).await;
         adopted.unwrap_or_else(|| Err(OVER.to_owned()))
+    }
+
+    fn thought(&self, now: Duration) -> Duration {
+        self.place().map(|(thread, tree)| tree.thought(thread, now)).unwrap_or_default()
     }
 
     async fn end(&self, ending: Ending) -> Ended {

@@ -11,18 +11,18 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rye_sign::SigningKey;
-use rye_thread::{Cancel, FailureKind, Outcome, Spawn, ThreadId, ThreadState};
+use rye_thread::{Cancel, FailureKind, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
 use self::line::Line;
-use super::{Order, Report, Standing, Tree};
+use super::{Heritage, Lineage, Order, Report, Standing, Tree};
 use crate::Rye;
 use crate::session::begin::Begun;
 use crate::session::going_on::goes_on;
-use crate::session::prepare::Prepared;
+use crate::session::prepare::{Prepared, renewed};
 use crate::session::request::Host;
-use crate::session::{Store, with_causes};
+use crate::session::{PrepareError, Store, with_causes};
 use crate::thread_reading::{Found, ThreadReading};
 
 /// What all threads of a tree are driven with.
@@ -78,6 +78,18 @@ pub(in crate::session) async fn nursed<T>(
         }
     }
     ended
+}
+
+/// What a thread below this one is narrowed from, at this time.
+fn lineage(
+    parent: &ThreadId,
+    heritage: &Heritage,
+    (caps, share): (Limits, Option<Nanos>),
+    (host, key): (&Host<'_>, &SigningKey),
+) -> Result<Lineage, PrepareError> {
+    let tokens = renewed(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
+    let (parent, authority) = (parent.clone(), heritage.authority.clone());
+    Ok(Lineage { parent, authority, tokens, caps, share })
 }
 
 impl<'a> Nursery<'a> {

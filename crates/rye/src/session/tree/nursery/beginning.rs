@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolOutput, Waiting};
 use serde_json::{Value, json};
 
-use super::Nursery;
+use super::{Nursery, lineage};
 use crate::outcome::Class;
 use crate::session::begin::Begun;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::request::{Host, RunRequest};
+use crate::session::tree::Standing;
 use crate::session::tree::arguments::{Wanted, told, wanted};
-use crate::session::tree::{Lineage, Standing};
 use crate::session::{PrepareError, leave_failed, with_causes};
 
 impl Nursery<'_> {
@@ -48,13 +48,10 @@ impl Nursery<'_> {
         (request.limits.turns, request.limits.tokens) = (wanted.turns, wanted.tokens);
         (request.limits.spend, request.limits.duration_seconds) =
             (wanted.spend, wanted.duration_seconds);
-        request.lineage = Some(Arc::new(Lineage {
-            parent: parent.clone(),
-            authority: heritage.authority.clone(),
-            tokens: heritage.tokens.clone(),
-            caps: caps(left, wanted),
-            share: share(left, wanted.waiting),
-        }));
+        let may = (caps(left, wanted), share(left, wanted.waiting));
+        let lineage = lineage(parent, &heritage, may, (&self.host, &self.key));
+        let lineage = lineage.map_err(|error| told(&with_causes(&error)))?;
+        request.lineage = Some(Arc::new(lineage));
         prepare(self.rye, &request, &self.host, &self.key)
             .map_err(|error| self.unprepared(&error, &request))
     }

@@ -6,8 +6,8 @@ use rye_thread::transcript::Reading;
 use rye_thread::{Spawn, ThreadId, ThreadState, spawned_children};
 
 use super::line::Line;
-use super::{Nursery, came_to};
-use crate::session::tree::{Lineage, Report, Standing};
+use super::{Nursery, came_to, lineage};
+use crate::session::tree::{Report, Standing};
 use crate::session::with_causes;
 use crate::thread_reading::{Found, ThreadReading, Voucher};
 
@@ -62,14 +62,10 @@ impl<'a> Nursery<'a> {
             return learned.iter().try_for_each(|(thread, it)| self.learn(thread, it));
         }
         let lineage = self.tree.heritage(parent).map(|heritage| {
-            Arc::new(Lineage {
-                parent: parent.clone(),
-                authority: heritage.authority.clone(),
-                tokens: heritage.tokens.clone(),
-                caps: reading.record.limits.clone(),
-                share: None,
-            })
+            let may = (reading.record.limits.clone(), None);
+            lineage(parent, &heritage, may, (&self.host, &self.key)).map(Arc::new)
         });
+        let lineage = lineage.transpose().map_err(|error| with_causes(&error))?;
         let (key, host) = (Arc::clone(&self.key), &self.host);
         let begun = self.rye.going_on(line.last(), lineage, host, &self.store, Some(key));
         let begun = begun.map_err(|error| with_causes(&error))?;

@@ -7,13 +7,14 @@ use rye_thread::budget::Ledger as _;
 use rye_thread::{Cancel, Outcome, ThreadId};
 use tokio::sync::Semaphore;
 
-use super::{followed, standing};
+use super::{followed, lineage, standing};
 use crate::Rye;
 use crate::session::begin::Begun;
 use crate::session::prepare::prepare;
 use crate::session::request::Host;
+use crate::session::tree::thinking::Thinking;
 use crate::session::tree::watching::Below;
-use crate::session::tree::{Lineage, Report, Standing, Tree};
+use crate::session::tree::{Report, Standing, Tree};
 use crate::session::{Store, with_causes};
 
 /// The threads of one conversation below the same parent. Who waits for the first waits for the last, and the money of each is
@@ -49,7 +50,8 @@ impl Line<'_> {
             let cancel = self.tree.cancel(&last).unwrap_or_else(|| own.clone());
             begun.join(&last, &self.tree, &self.places);
             let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
-            let host = Host { observer: &watching, ..self.host.clone() };
+            let thinking = Thinking::new(&self.host, &self.tree, self.first());
+            let host = Host { observer: &watching, approver: &thinking, ..self.host.clone() };
             let driven = followed(own, &cancel, begun.driven(&host, &cancel, &self.store)).await;
             let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
             if outcome.continued_by.is_none() {
@@ -114,13 +116,9 @@ impl Line<'_> {
         let heritage = self.tree.heritage(&self.parent);
         let heritage = heritage.ok_or("the thread that started it is not driven here")?;
         let caps = request.continues.as_ref().map(|before| before.limits.clone());
-        request.lineage = Some(Arc::new(Lineage {
-            parent: self.parent.clone(),
-            authority: heritage.authority.clone(),
-            tokens: heritage.tokens.clone(),
-            caps: caps.unwrap_or_default(),
-            share: None,
-        }));
+        let may = (caps.unwrap_or_default(), None);
+        let lineage = lineage(&self.parent, &heritage, may, (&self.host, &self.key));
+        request.lineage = Some(Arc::new(lineage.map_err(|error| told(&error))?));
         let prepared = prepare(self.rye, &request, &self.host, &self.key);
         let prepared = prepared.map_err(|error| told(&error))?;
         let made = self.rye.make_room(&request.thread, &self.host);
