@@ -1,6 +1,7 @@
 //! Starting other programs, always in the workspace's root.
 
 use std::{
+    ffi::OsStr,
     path::Path,
     process::{Command, Stdio},
 };
@@ -126,5 +127,34 @@ pub(crate) fn start<'w>(
 ) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root).args(words);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo_run(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Whether `cargo run` sets it for this program. Build scripts ask to run again when one of them changes, and with them is
+/// built again whatever depends on them: a build from here would take turns with a build from the shell.
+fn is_of_cargo_run(name: &OsStr) -> bool {
+    let prefixes = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+    name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, path::Path};
+
+    use super::command;
+
+    #[test]
+    fn what_cargo_says_of_this_program_is_not_said_to_others() {
+        let command = command(Path::new("."), "cargo build");
+        let removed: Vec<&OsStr> =
+            command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
+            assert!(removed.contains(&OsStr::new(name)), "{name}: {removed:?}");
+        }
+        assert!(!removed.contains(&OsStr::new("CARGO_HOME")), "{removed:?}");
+        assert!(!removed.contains(&OsStr::new("CARGO")), "{removed:?}");
+    }
 }
