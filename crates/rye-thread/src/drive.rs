@@ -21,6 +21,7 @@ mod spawn;
 mod telemetry;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,8 +137,8 @@ pub struct DriveContext<'a> {
 /// What is recorded is written before anything is waited for, and is on disk before each request and before each call of a
 /// tool that does not only read, so that neither is ever unknown to one who resumes the thread.
 ///
-/// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written ends the
-/// thread with [`FailureKind::Storage`]. It needs a tokio runtime with its timer; requests and calls on their way
+/// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written stops the
+/// thread with [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can go on. It needs a tokio runtime with its timer; requests and calls on their way
 /// when the time is used up are dropped. Transcript and ledger are written from the calling task, which blocks it for
 /// as long as the disk takes.
 pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
@@ -160,6 +161,8 @@ enum Stop {
     Failed(Failure),
     Interrupted,
     Suspended(Box<ApprovalRequest>),
+    /// What must be on disk could not be written.
+    Unwritten(Failure),
 }
 
 impl From<Halt> for Stop {
@@ -173,7 +176,7 @@ impl From<Halt> for Stop {
 
 impl From<JournalError> for Stop {
     fn from(error: JournalError) -> Self {
-        Self::Failed(storage(&error))
+        Self::Unwritten(storage(&error))
     }
 }
 
@@ -189,13 +192,26 @@ impl From<LedgerError> for Stop {
             LedgerError::Exhausted { balance, needed, .. } => {
                 Self::Failed(exhausted(&balance, needed))
             }
+            LedgerError::Store { .. } => Self::Unwritten(storage(&error)),
             other => Self::Failed(storage(&other)),
         }
     }
 }
 
-fn storage(error: &dyn std::error::Error) -> Failure {
-    Failure::new(FailureKind::Storage, &with_causes(error))
+fn storage(error: &(dyn std::error::Error + 'static)) -> Failure {
+    let room = if is_full(error) { "; make room on that disk" } else { "" };
+    Failure::new(FailureKind::Storage, &format!("{}{room}", with_causes(error)))
+}
+
+/// Whether there is no room left for what was to be written.
+fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let of_system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    let of_database =
+        error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+    matches!(of_system, Some(FileTooLarge | QuotaExceeded | StorageFull))
+        || of_database == Some(rusqlite::ErrorCode::DiskFull)
+        || error.source().is_some_and(is_full)
 }
 
 /// The message with its causes, because an outcome carries text alone.
@@ -311,7 +327,15 @@ impl<'a> Driver<'a> {
     async fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
         let _already_ended: Result<(), OutOfTurn> = match stop {
             Stop::Cancelled => run.cancel(),
-            Stop::Failed(failure) => run.fail(self.of_who_lost_it(failure)),
+            Stop::Failed(failure) => run.fail(failure),
+            Stop::Unwritten(failure) => match self.context.journal.still_held() {
+                // Somebody else says what becomes of it.
+                Err(lost) => run.fail(storage(&lost)),
+                Ok(()) => {
+                    self.end_children(Ending::Interrupt).await;
+                    return Some(self.leave(run, failure));
+                }
+            },
             Stop::Interrupted => {
                 self.end_children(Ending::Interrupt).await;
                 return Some(self.pause(run, None));

@@ -1,13 +1,15 @@
 //! The folder of one thread: everything that a run leaves behind.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+mod readable;
+
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_sign::{PublicKey, SigningKey};
 
-use crate::handle::Handle;
+use self::readable::Readable;
 use crate::record::{Kept, sync_folder};
 use crate::store::{Claim, Store, StoreError};
 use crate::transcript::markdown;
@@ -31,10 +33,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
-    /// Closed where too many are open.
-    markdown: Option<Handle>,
-    /// What is to be written there.
-    text: String,
+    readable: Readable,
     registry: Arc<Registry>,
 }
 
@@ -74,11 +73,7 @@ impl Journal {
             return Err(JournalError::Folder { path: folder, source });
         }
         let transcript = Transcript::create(store, lease, &record.directive)?;
-        let path = folder.join("transcript.md");
-        let markdown = OpenOptions::new().append(true).create_new(true).open(&path);
-        let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
-        let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
-        let place = Some(Place { folder, markdown, text: String::new(), registry });
+        let place = Some(Place { readable: Readable::create(&folder), folder, registry });
         Ok(Self { place, transcript, record, key })
     }
 
@@ -122,11 +117,8 @@ impl Journal {
         ThreadRecord::remove_unfinished(&folder);
         let end = record.transcript.as_ref();
         let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, end)?;
-        let path = folder.join("transcript.md");
-        let markdown = open_markdown(&path);
-        let markdown = markdown.map_err(|source| JournalError::Markdown { path, source })?;
-        let markdown = Some(Handle::new(markdown)).filter(Handle::may_stay);
-        let place = Some(Place { folder, markdown, text: String::new(), registry });
+        let readable = Readable::open(&folder, &reading);
+        let place = Some(Place { folder, readable, registry });
         Ok((Self { place, transcript, record, key }, reading))
     }
 
@@ -253,7 +245,7 @@ impl Journal {
     pub(crate) fn append(&mut self, event: &Event, at: Moment) {
         self.transcript.add(event, at);
         if let Some(place) = &mut self.place {
-            place.text.push_str(&markdown(event, at));
+            place.readable.push(&markdown(event, at));
         }
     }
 
@@ -265,7 +257,17 @@ impl Journal {
     /// Writes what was appended, so that it outlives this program.
     pub(crate) fn flush(&mut self) -> Result<(), JournalError> {
         self.transcript.flush()?;
-        self.write_markdown()
+        // No record: what cannot be written of it is no reason to stop.
+        if let Some(place) = &mut self.place {
+            place.readable.write();
+        }
+        Ok(())
+    }
+
+    /// What somebody should know although the thread went on.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warning = self.place.as_ref().and_then(|place| place.readable.warning());
+        warning.map(str::to_owned).into_iter().collect()
     }
 
     /// Puts the transcript on disk, as must be before an effect, so that it outlives the machine's power.
@@ -293,16 +295,17 @@ impl Journal {
         self.save()
     }
 
-    /// Notes how the thread ended, or stands.
+    /// Notes how the thread ended, or stands. Of one that was stopped by its storage nobody knows where its transcript ends.
     pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
         self.record.usage = outcome.usage;
         self.record.cost = outcome.cost;
         self.record.outputs.clone_from(&outcome.outputs);
-        self.record.failure.clone_from(&outcome.failure);
+        let is_stopped = outcome.state == ThreadState::Running && outcome.failure.is_some();
+        self.record.failure = outcome.failure.clone().filter(|_| !is_stopped);
         self.record.continued_by.clone_from(&outcome.continued_by);
-        self.record.transcript = Some(self.transcript_end());
+        self.record.transcript = (!is_stopped).then(|| self.transcript_end());
         self.record.updated = at;
         // The transcript holds it already: who finds the record before this one is led to the same end.
         self.put(Kept::Either)?;
@@ -343,37 +346,6 @@ impl Journal {
         }
         Ok(place.registry.enter(&self.record)?)
     }
-
-    fn write_markdown(&mut self) -> Result<(), JournalError> {
-        let Some(place) = &mut self.place else { return Ok(()) };
-        place.write_markdown().map_err(|source| JournalError::Markdown {
-            path: place.folder.join("transcript.md"),
-            source,
-        })
-    }
-}
-
-impl Place {
-    fn write_markdown(&mut self) -> io::Result<()> {
-        if self.text.is_empty() {
-            return Ok(());
-        }
-        let open = || open_markdown(&self.folder.join("transcript.md"));
-        let markdown = self.markdown.take().map_or_else(|| open().map(Handle::new), Ok)?;
-        let written = (&*markdown).write_all(self.text.as_bytes());
-        self.text.clear();
-        self.markdown = Some(markdown).filter(Handle::may_stay);
-        written
-    }
-}
-
-/// Opens the readable transcript of a thread that is there. Whoever sent the folder may have put something else in its place,
-/// which would lead what is written elsewhere.
-fn open_markdown(path: &Path) -> io::Result<fs::File> {
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::other("it is no file of its own; remove it"));
-    }
-    OpenOptions::new().append(true).create(true).open(path)
 }
 
 #[cfg(test)]
@@ -415,14 +387,6 @@ pub enum JournalError {
     #[error("cannot create the thread's folder `{}`; every run has a new one", .path.display())]
     Folder {
         /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The readable transcript cannot be written.
-    #[error("cannot write `{}`; check the disk and the permissions of its folder", .path.display())]
-    Markdown {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

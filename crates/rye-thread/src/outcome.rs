@@ -110,10 +110,12 @@ pub struct Outcome {
     pub usage: Usage,
     /// What the ledger settled, failed requests included.
     pub cost: Nanos,
-    /// Why it failed, exactly in state `Error`.
+    /// Why it failed, in state `Error`; in state `Running`, what could not be written, which [`resume`](crate::resume) tries again.
     pub failure: Option<Failure>,
     /// The thread that goes on, exactly in state `Continued`; whoever drove this one begins it.
     pub continued_by: Option<ThreadId>,
+    /// What somebody should know although the thread went on, such as that its readable transcript is not whole.
+    pub warnings: Vec<String>,
 }
 
 /// Why a thread failed.
@@ -160,7 +162,7 @@ pub enum FailureKind {
     Provider(ProviderErrorClass),
     /// A call was refused, and the run did not get over it.
     Refused,
-    /// What must be on disk could not be written.
+    /// What must be on disk could not be written, or the thread was taken over by another program. No thread ends by the former.
     Storage,
     /// The model has no price and spending is limited (SPEC 10.6).
     Unpriced,

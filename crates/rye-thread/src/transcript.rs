@@ -17,6 +17,7 @@ use rye_sign::{PublicKey, SigningKey};
 
 pub use self::event::{Event, Injected, Target, Triggered};
 pub use self::markdown::markdown;
+pub(crate) use self::markdown::markdown_of;
 use self::payload::Payload;
 pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};

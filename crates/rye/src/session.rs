@@ -225,6 +225,7 @@ impl Rye {
         let first = Box::pin(followed(host.cancel, &cancel, driven));
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
         warnings.extend(tree.warnings());
+        warnings.extend(outcome.warnings.iter().cloned());
         Ok((outcome, warnings))
     }
 

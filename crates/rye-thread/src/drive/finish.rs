@@ -1,23 +1,32 @@
 //! The end of a thread, told everywhere that it is told.
 
+use ThreadState::{Error, Running};
+
 use super::{Driver, Stop};
 use crate::transcript::Event;
 use crate::{
-    ApprovalRequest, End, Failure, Nanos, Outcome, Run, SpendLimit, Step, ThreadId, ThreadState,
+    ApprovalRequest, End, Failure, JournalError, Nanos, Outcome, Run, SpendLimit, Step, ThreadId,
+    ThreadState,
 };
 
 impl Driver<'_> {
-    /// Records the end; where that fails, the failure to record is the end.
+    /// Records the end; a thread whose end cannot be recorded has none.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
         let written = self.write_last();
         let outcome = self.outcome(run, end);
+        match written.and_then(|()| self.record_end(run, &outcome)) {
+            Ok(()) => self.saved(outcome),
+            Err(stop) => self.unrecorded(outcome, stop),
+        }
+    }
+
+    fn record_end(&mut self, run: &Run, outcome: &Outcome) -> Result<(), Stop> {
         let event = match &outcome.continued_by {
-            Some(next) => self.continued(run, &outcome, next),
-            None => Ok(event(&outcome)),
+            Some(next) => self.continued(run, outcome, next)?,
+            None => event(outcome),
         };
-        let recorded = event.and_then(|event| self.emit(&event)).and_then(|()| self.seal());
-        let recorded = written.and(recorded);
-        self.saved(unless(outcome, recorded))
+        self.emit(&event)?;
+        self.seal()
     }
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
@@ -49,8 +58,10 @@ impl Driver<'_> {
             _ => End::Cancelled,
         };
         let outcome = Outcome { state, ..self.outcome(run, end) };
-        let recorded = self.seal();
-        self.saved(unless(outcome, recorded))
+        match self.seal() {
+            Ok(()) => self.saved(outcome),
+            Err(stop) => self.unrecorded(outcome, stop),
+        }
     }
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
@@ -61,9 +72,36 @@ impl Driver<'_> {
         let is_own =
             asked.as_ref().is_some_and(|asked| asked.thread == *self.context.journal.thread());
         let sealed = if is_own { Ok(()) } else { self.seal() };
-        let recorded = written.and(sealed);
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
-        self.saved(unless(outcome, recorded))
+        match written.and(sealed) {
+            Ok(()) => self.saved(outcome),
+            Err(stop) => self.unrecorded(outcome, stop),
+        }
+    }
+
+    /// Leaves a thread that its storage stopped as it stands there, so that somebody can resume it from that.
+    pub(super) fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
+        // What can be written is, money above all.
+        let _tried: Result<(), Stop> = self.write_last();
+        let outcome = self.outcome(run, End::Cancelled);
+        self.unrecorded(outcome, Stop::Unwritten(failure))
+    }
+
+    /// What became of a thread whose end, or whose rest, could not be recorded: nothing yet.
+    fn unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
+        let failure = match stop {
+            Stop::Failed(failure) => {
+                return self.saved(Outcome { failure: Some(failure), ..nothing(outcome, Error) });
+            }
+            Stop::Unwritten(failure) => self.of_who_lost_it(failure),
+            Stop::Cancelled | Stop::Interrupted | Stop::Suspended(_) => return outcome,
+        };
+        // Who took it over says what becomes of it.
+        let state = if self.context.journal.still_held().is_ok() { Running } else { Error };
+        let outcome = Outcome { failure: Some(failure), ..nothing(outcome, state) };
+        let now = self.context.clock.now();
+        let _tried: Result<(), JournalError> = self.context.journal.finish(&outcome, now);
+        outcome
     }
 
     /// The thread that goes on after this one.
@@ -73,10 +111,17 @@ impl Driver<'_> {
             .unwrap_or_else(|| self.context.journal.thread().successor(self.context.clock.now()))
     }
 
+    /// Notes in the record what the transcript holds by now; where that fails, whoever resumes the thread is led there.
     fn saved(&mut self, outcome: Outcome) -> Outcome {
         let now = self.context.clock.now();
-        let saved = self.context.journal.finish(&outcome, now);
-        unless(outcome, saved.map_err(Stop::from))
+        match self.context.journal.finish(&outcome, now).map_err(Stop::from) {
+            Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {
+                let failure = self.of_who_lost_it(failure);
+                let state = if self.context.journal.still_held().is_ok() { Running } else { Error };
+                Outcome { failure: Some(failure), ..nothing(outcome, state) }
+            }
+            _ => outcome,
+        }
     }
 
     fn outcome(&self, run: &Run, end: End) -> Outcome {
@@ -97,6 +142,7 @@ impl Driver<'_> {
             cost: self.cost(run),
             failure,
             continued_by,
+            warnings: self.context.journal.warnings(),
         }
     }
 
@@ -107,15 +153,9 @@ impl Driver<'_> {
     }
 }
 
-/// The outcome, or that it could not be recorded; a failure that came before is the one to tell.
-fn unless(outcome: Outcome, recorded: Result<(), Stop>) -> Outcome {
-    match recorded {
-        Err(Stop::Failed(failure)) if outcome.failure.is_none() => {
-            let (state, failure) = (ThreadState::Error, Some(failure));
-            Outcome { state, asked: None, outputs: None, failure, continued_by: None, ..outcome }
-        }
-        _ => outcome,
-    }
+/// The outcome without its end.
+fn nothing(outcome: Outcome, state: ThreadState) -> Outcome {
+    Outcome { state, asked: None, outputs: None, continued_by: None, ..outcome }
 }
 
 /// The outcome of a run that was not driven, and of which nothing is recorded.
@@ -130,6 +170,7 @@ pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
         cost: run.cost(),
         failure: Some(failure),
         continued_by: None,
+        warnings: Vec::new(),
     }
 }
 

@@ -149,7 +149,7 @@ impl Driver<'_> {
             return Ok(());
         }
         children.adopt(&others).await.map_err(|problem| {
-            Stop::Failed(crate::Failure::new(crate::FailureKind::Storage, &problem))
+            Stop::Unwritten(crate::Failure::new(crate::FailureKind::Storage, &problem))
         })
     }
 
@@ -160,10 +160,16 @@ impl Driver<'_> {
             End::Completed { .. } | End::Continued => Ending::Await,
             End::Cancelled | End::Failed(_) => Ending::Cancel,
         };
-        // They may take their time, and another program may be asked meanwhile what has happened. What cannot be written is
-        // found once more by the end itself; who was taken over waits for nobody.
-        if 0 < self.spawned && self.write().is_err() && ending == Ending::Await {
-            ending = Ending::Interrupt;
+        // They may take their time, and another program may be asked meanwhile what has happened. Who was taken over waits for
+        // nobody.
+        if 0 < self.spawned
+            && let Err(stop) = self.write()
+        {
+            match self.context.journal.still_held() {
+                Ok(()) => return Err(stop),
+                Err(_) if ending == Ending::Await => ending = Ending::Interrupt,
+                Err(_) => {}
+            }
         }
         match (self.end_children(ending).await, ending) {
             (Ended::All, _) | (_, Ending::Cancel | Ending::Interrupt) => Ok(()),

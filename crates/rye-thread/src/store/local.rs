@@ -27,6 +27,8 @@ pub struct LocalStore {
     files: Files,
     leases: Leases,
     threads: PathBuf,
+    /// Leases that were given back while the database took nothing, which it learns with the next one.
+    given_back: Mutex<Vec<Lease>>,
     /// Last, so that this program counts as alive until the rest is gone.
     owner: Owner,
 }
@@ -50,6 +52,7 @@ impl LocalStore {
             files: Files::new(threads),
             leases,
             threads: threads.to_owned(),
+            given_back: Mutex::default(),
             owner,
         })
     }
@@ -150,7 +153,9 @@ impl fmt::Debug for LocalStore {
 /// Leases do not wait for the disk: whoever held one does not outlive the machine's power.
 impl Store for LocalStore {
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        let mut given_back = self.given_back.lock().unwrap_or_else(PoisonError::into_inner);
         let lease = self.database().write(Durability::Later, |connection| {
+            given_back.iter().try_for_each(|lease| give_back(connection, lease))?;
             let row = row(connection, thread)?;
             if let Some(row) = &row
                 && self.is_in_the_way(row, claim.now)?
@@ -176,7 +181,10 @@ impl Store for LocalStore {
             self.files.close(thread);
             Ok(Lease::new(thread.clone(), epoch))
         });
-        lease.inspect(|lease| self.leases.add(lease))
+        lease.inspect(|lease| {
+            given_back.clear();
+            self.leases.add(lease);
+        })
     }
 
     fn sees_death(&self) -> bool {
@@ -188,15 +196,13 @@ impl Store for LocalStore {
         if self.leases.remove(lease) {
             self.files.close(lease.thread());
         }
-        self.database().write(Durability::Later, |connection| {
-            database::execute(
-                connection,
-                "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
-                params![lease.thread().as_str(), lease.epoch().cast_signed(), i64::MIN],
-            )
-            .map_err(StoreError::from)
-        })?;
-        Ok(())
+        let given = self.database().write(Durability::Later, |connection| {
+            give_back(connection, lease).map_err(StoreError::from)
+        });
+        given.inspect_err(|_| {
+            let mut given_back = self.given_back.lock().unwrap_or_else(PoisonError::into_inner);
+            given_back.push(lease.clone());
+        })
     }
 
     fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
@@ -315,6 +321,16 @@ fn row(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Option<Ro
     statement.query_row([thread.as_str()], read).optional()
 }
 
+/// Nobody holds it from now on.
+fn give_back(connection: &Connection, lease: &Lease) -> rusqlite::Result<()> {
+    database::execute(
+        connection,
+        "UPDATE lease SET holder = '', until_millis = ?3 WHERE thread = ?1 AND epoch = ?2",
+        params![lease.thread().as_str(), lease.epoch().cast_signed(), i64::MIN],
+    )?;
+    Ok(())
+}
+
 fn check(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
     match row(connection, lease.thread())? {
         Some(row) if row.epoch == lease.epoch() && !row.holder.is_empty() => Ok(()),
@@ -335,5 +351,35 @@ impl From<rusqlite::Error> for StoreError {
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
         Self::Database { source: Box::new(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody waits for a program that has nothing to do with the thread any more.
+    #[test]
+    fn a_lease_that_could_not_be_given_back_is_with_the_next_one() {
+        let place = tempfile::tempdir().unwrap();
+        let store = LocalStore::open(place.path()).unwrap();
+        let threads = ["a", "b"].map(|name| {
+            let thread = ThreadId::new(name, "019a0000-0000-7000-8000-000000000001").unwrap();
+            fs::create_dir(place.path().join(thread.as_str())).unwrap();
+            thread
+        });
+        let (now, later) = (Moment::from_unix_millis(0), Moment::from_unix_millis(i64::MAX));
+        let claim = Claim::new("a program", now, later);
+        let [one, two] = threads.map(|thread| (store.acquire(&thread, &claim).unwrap(), thread));
+        let is_full = |is: bool| store.database().read().pragma_update(None, "query_only", is);
+        is_full(true).unwrap();
+        store.release(&one.0).unwrap_err();
+        assert!(matches!(store.append(&one.0, b"x"), Err(StoreError::Stale { .. })));
+        drop(store.acquire(&one.1, &claim).unwrap_err());
+        is_full(false).unwrap();
+        assert!(matches!(store.acquire(&two.1, &claim), Err(StoreError::Held { .. })));
+        let again = store.acquire(&one.1, &claim).unwrap();
+        assert_eq!(again.epoch(), 2);
+        store.append(&again, b"x").unwrap();
     }
 }

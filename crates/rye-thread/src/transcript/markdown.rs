@@ -1,16 +1,19 @@
 //! The transcript for people: each event as a piece of Markdown.
 
+mod again;
+
 use serde_json::Value;
 
+pub(crate) use self::again::markdown_of;
 use super::Event;
-use crate::{Failure, Moment};
+use crate::{Failure, HookEffect, Moment};
 
 /// One event as Markdown that ends in a blank line; empty for events that only a program wants to read.
 #[must_use]
 pub fn markdown(event: &Event, at: Moment) -> String {
     match event {
         Event::ApprovalDecided { request, decision, by } => {
-            format!("Call of `{}` {decision} by {by}\n\n", request.item_id)
+            decided(&request.item_id, decision.as_str(), by)
         }
         Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
         Event::AssistantText { text } => section("Assistant", text),
@@ -20,8 +23,8 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             format!("Context in `{}`: `{what}`\n\n", injected.position)
         }
         Event::HookTriggered(triggered) => {
-            let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
-            format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
+            let effect = triggered.effect.map(HookEffect::as_str);
+            hooked(&triggered.hook, triggered.event.as_str(), effect)
         }
         Event::ModelFallback { provider: info, reason } => {
             format!("*`{}` at `{}` answers from here: {reason}*\n\n", info.model, info.provider)
@@ -36,8 +39,8 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         }
         Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
         Event::UserMessage { text } => section("User", &fenced("", text)),
-        Event::ApprovalRequested(_)
-        | Event::HookCallResult { .. }
+        Event::ApprovalRequested(request) => waiting(&request.item_id, &request.arguments),
+        Event::HookCallResult { .. }
         | Event::HookCallStart { .. }
         | Event::ToolCallResult { .. }
         | Event::ToolCallStart { .. } => call(event),
@@ -47,13 +50,23 @@ pub fn markdown(event: &Event, at: Moment) -> String {
     }
 }
 
+fn decided(item: &str, decision: &str, by: &str) -> String {
+    format!("Call of `{item}` {decision} by {by}\n\n")
+}
+
+fn hooked(hook: &str, event: &str, effect: Option<&str>) -> String {
+    let effect = effect.map_or(String::new(), |effect| format!(": {effect}"));
+    format!("*Hook `{hook}` at `{event}`{effect}*\n\n")
+}
+
+fn waiting(item: &str, arguments: &Value) -> String {
+    section(&format!("Waiting for approval: `{item}`"), &fenced("json", &pretty(arguments)))
+}
+
 /// What is called, or came of it, with the JSON of it.
 fn call(event: &Event) -> String {
     let titled = |is_error: &bool| if *is_error { "Failed" } else { "Result" };
     let (title, json) = match event {
-        Event::ApprovalRequested(request) => {
-            (format!("Waiting for approval: `{}`", request.item_id), &request.arguments)
-        }
         Event::HookCallResult { hook, result, .. } => {
             let title = titled(&result.is_error);
             (format!("{title} of hook `{hook}`: `{}`", result.name), &result.content)

@@ -11,6 +11,7 @@ mod answering;
 mod calling;
 mod failing;
 mod finishing;
+mod full;
 mod hooking;
 mod interrupting;
 mod power;

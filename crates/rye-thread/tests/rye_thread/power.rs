@@ -246,7 +246,7 @@ async fn check(world: impl Fn() -> World) {
 }
 
 /// How many requests may have been sent, and what they cost at the most, by the transcript.
-fn due(reading: &Reading) -> (u64, Nanos) {
+pub(crate) fn due(reading: &Reading) -> (u64, Nanos) {
     let steps = |record: &&Record| ["step_start", "step_finish"].contains(&record.event.as_str());
     let steps: Vec<&Record> = reading.records.iter().filter(steps).collect();
     let (mut sent, mut due) = (0, 0);

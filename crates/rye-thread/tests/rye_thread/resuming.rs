@@ -440,7 +440,7 @@ async fn records_that_contradict_each_other_are_refused() {
 }
 
 /// Whoever sent the folder may have put a link in the place of the readable transcript, which would lead what is written
-/// elsewhere: it is refused, whether there is something at its other end or not.
+/// elsewhere: it is left alone, whether there is something at its other end or not, and the thread goes on without the file.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_is_not_written_through() {
@@ -457,16 +457,50 @@ async fn a_link_is_not_written_through() {
             std::fs::write(&elsewhere, "kept").unwrap();
         }
         std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
-        let store: Arc<dyn Store> = Arc::clone(&cut.store) as _;
-        let error = cut.open(&store).unwrap_err();
-        assert!(error.starts_with(&format!("cannot write `{}`", link.display())), "{error}");
-        let found = std::fs::read_to_string(&elsewhere).ok();
-        assert_eq!(found.as_deref(), there.then_some("kept"));
-        assert_eq!(cut.bytes(), &bytes[..half], "nothing was added");
-        std::fs::remove_file(&link).unwrap();
-        // Whoever was refused holds nothing that others would have to wait for.
         let found = cut.resume("Begin.").await.unwrap();
         assert_eq!(outcome(&found), outcome(&expected));
-        assert!(link.is_file());
+        assert_eq!(
+            found.warnings,
+            [format!(
+                "cannot write `{}`: it is no file of its own; remove it; `transcript.jsonl` has all of it, and a thread that \
+                 goes on writes it anew",
+                link.display()
+            )]
+        );
+        let found = std::fs::read_to_string(&elsewhere).ok();
+        assert_eq!(found.as_deref(), there.then_some("kept"));
+        assert!(link.is_symlink());
     }
+}
+
+/// Whatever stands in the readable transcript, once the thread went on it is what the records say.
+#[tokio::test]
+async fn the_readable_transcript_is_written_anew() {
+    let whole = World::new();
+    whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    let half = bytes.split_inclusive(|byte| *byte == b'\n').take(40).map(<[u8]>::len).sum();
+    let mut all = Vec::new();
+    for found in [None, Some("# Thread\n\nhalf of"), Some("")] {
+        let cut = whole.cut(&bytes[..half]);
+        let path = cut.place.path().join(thread_id().as_str()).join("transcript.md");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if let Some(found) = found {
+            std::fs::write(&path, found).unwrap();
+        }
+        let found = cut.resume("Begin.").await.unwrap();
+        assert_eq!(found.warnings, Vec::<String>::new());
+        let events = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
+        let (text, before) = (std::fs::read_to_string(&path).unwrap(), readable(&whole));
+        assert!(text.contains("*Resumed "), "{text}");
+        assert_eq!(events(&text), events(&before));
+        all.push(text);
+    }
+    all.dedup();
+    assert_eq!(all.len(), 1, "{all:?}");
+}
+
+fn readable(world: &World) -> String {
+    let folder = world.place.path().join(thread_id().as_str());
+    std::fs::read_to_string(folder.join("transcript.md")).unwrap()
 }

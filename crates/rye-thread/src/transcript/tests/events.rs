@@ -244,6 +244,27 @@ fn each_is_shown_to_a_person() {
     }
 }
 
+/// What was shown as it happened is shown again by the records alone.
+#[test]
+fn each_is_shown_to_a_person_by_its_record() {
+    let (mut rows, mut records) = (rows(), recorded());
+    // A call is asked about before somebody decides.
+    rows.sort_by_key(|row| row.event.name() == "approval_decided");
+    records.sort_by_key(|record| record.event == "approval_decided");
+    rows.retain(|row| row.event.name() != "checkpoint");
+    records.retain(|record| record.event != "checkpoint");
+    for (row, record) in
+        rows.iter().zip(&records).filter(|(row, _)| row.event.name() != "approval_decided")
+    {
+        let again = markdown_of(std::slice::from_ref(record));
+        assert_eq!(again.as_deref(), Some(row.markdown), "{}", row.variant);
+    }
+    let all: String = rows.iter().map(|row| row.markdown).collect();
+    assert_eq!(markdown_of(&records), Some(all));
+    records[0].event = "dream".to_owned();
+    assert_eq!(markdown_of(&records), None, "a newer program's");
+}
+
 #[test]
 fn the_names_are_those_of_the_events() {
     let mut names: Vec<&str> = rows().iter().map(|row| row.event.name()).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::Ledger as _;
-use rye_thread::{Cancel, Outcome, ThreadId};
+use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
 use tokio::sync::Semaphore;
 
 use super::{followed, lineage, standing};
@@ -54,6 +54,7 @@ impl Line<'_> {
             let host = Host { observer: &watching, approver: &thinking, ..self.host.clone() };
             let driven = followed(own, &cancel, begun.driven(&host, &cancel, &self.store)).await;
             let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
+            self.warn(&last, &outcome);
             if outcome.continued_by.is_none() {
                 let standing = standing(self.rye, &self.store, &last, &outcome);
                 return self.stands(standing);
@@ -65,6 +66,14 @@ impl Line<'_> {
                     return self.stands(Standing::Interrupted);
                 }
             }
+        }
+    }
+
+    /// Whoever looks at the first thread alone hears why one below it stopped.
+    fn warn(&self, thread: &ThreadId, outcome: &Outcome) {
+        outcome.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
+        if let (ThreadState::Running, Some(failure)) = (outcome.state, &outcome.failure) {
+            self.tree.warn(format!("thread `{thread}` stopped: {failure}"));
         }
     }
 

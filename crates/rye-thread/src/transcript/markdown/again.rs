@@ -1,0 +1,239 @@
+//! The transcript for people, made from the records alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::markdown;
+use crate::children::disk::SpawnDisk;
+use crate::message::disk::UsageDisk;
+use crate::outcome::disk::FailureDisk;
+use crate::transcript::{Event, Injected, Record};
+use crate::{Limits, Nanos, ProviderInfo, Reply, StopReason, ThreadState, ToolResult, Usage};
+
+/// All that [`markdown`] made of these events as they happened; `None` where a newer version recorded what this one cannot show.
+pub(crate) fn markdown_of(records: &[Record]) -> Option<String> {
+    let mut asked = HashMap::new();
+    records.iter().map(|record| shown(record, &mut asked)).collect()
+}
+
+/// `asked` has the items of the calls that waited for somebody, by the id of the call.
+fn shown(record: &Record, asked: &mut HashMap<String, String>) -> Option<String> {
+    match record.event.as_str() {
+        "checkpoint" | "step_start" => return Some(String::new()),
+        "approval_requested" => {
+            let AskedWire { call_id, item_id, arguments } = payload(record)?;
+            let text = super::waiting(&item_id, &arguments);
+            asked.insert(call_id, item_id);
+            return Some(text);
+        }
+        "approval_decided" => {
+            let DecidedWire { call_id, decision, by } = payload(record)?;
+            return Some(super::decided(asked.get(&call_id)?, &decision, &by));
+        }
+        "hook_triggered" => {
+            let HookWire { hook, hook_event, effect } = payload(record)?;
+            return Some(super::hooked(&hook, &hook_event, effect.as_deref()));
+        }
+        _ => {}
+    }
+    event(record).map(|event| markdown(&event, record.at))
+}
+
+/// The event, as far as a person is shown it.
+fn event(record: &Record) -> Option<Event> {
+    Some(match record.event.as_str() {
+        "assistant_reasoning" => Event::AssistantReasoning { text: text(record)? },
+        "assistant_text" => Event::AssistantText { text: text(record)? },
+        "system_prompt" => Event::SystemPrompt { text: text(record)? },
+        "user_message" => Event::UserMessage { text: text(record)? },
+        "context_injected" => {
+            let PlaceWire { item_id, position } = payload(record)?;
+            Event::ContextInjected(Injected::new(item_id.as_deref(), &position, ""))
+        }
+        "model_fallback" => {
+            let wire: ModelWire = payload(record)?;
+            Event::ModelFallback { provider: wire.info(), reason: wire.reason }
+        }
+        "spawn_child" => Event::SpawnChild(payload::<SpawnDisk>(record)?.into_spawn().ok()?),
+        "step_finish" => payload::<FinishWire>(record)?.event(),
+        "thread_start" => start(&payload(record)?),
+        "thread_resumed" => {
+            let ResumedWire { epoch } = payload(record)?;
+            Event::ThreadResumed { epoch, cut_bytes: 0, facts: Map::new() }
+        }
+        "tool_call_start" => payload::<CallWire>(record)?.event(),
+        "tool_call_result" => payload::<ResultWire>(record)?.event(),
+        _ => payload::<EndWire>(record)?.event(&record.event)?,
+    })
+}
+
+fn start(wire: &ModelWire) -> Event {
+    Event::ThreadStart {
+        provider: wire.info(),
+        limits: Limits::default(),
+        tools: Vec::new(),
+        palette: BTreeMap::new(),
+        facts: Map::new(),
+    }
+}
+
+fn text(record: &Record) -> Option<String> {
+    payload::<TextWire>(record).map(|wire| wire.text)
+}
+
+fn payload<T: DeserializeOwned>(record: &Record) -> Option<T> {
+    serde_json::from_str(record.payload.get()).ok()
+}
+
+#[derive(Deserialize)]
+struct AskedWire {
+    call_id: String,
+    item_id: String,
+    arguments: Value,
+}
+
+#[derive(Deserialize)]
+struct DecidedWire {
+    call_id: String,
+    decision: String,
+    by: String,
+}
+
+#[derive(Deserialize)]
+struct HookWire {
+    hook: String,
+    hook_event: String,
+    effect: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TextWire {
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct PlaceWire {
+    item_id: Option<String>,
+    position: String,
+}
+
+#[derive(Deserialize)]
+struct ResumedWire {
+    epoch: u64,
+}
+
+#[derive(Deserialize)]
+struct ModelWire {
+    provider: String,
+    model: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl ModelWire {
+    fn info(&self) -> ProviderInfo {
+        ProviderInfo::new(&self.provider, &self.model, 0, 0)
+    }
+}
+
+#[derive(Deserialize)]
+struct FinishWire {
+    turn: u64,
+    reply: CountedWire,
+    cost_nanos: u64,
+}
+
+#[derive(Deserialize)]
+struct CountedWire {
+    usage: UsageDisk,
+}
+
+impl FinishWire {
+    fn event(self) -> Event {
+        let mut reply = Reply::new(RawValue::NULL.to_owned(), StopReason::EndTurn);
+        reply.usage = self.reply.usage.into_usage();
+        let cost = Nanos::new(self.cost_nanos);
+        Event::StepFinish { turn: self.turn, reply: Arc::new(reply), cost }
+    }
+}
+
+#[derive(Deserialize)]
+struct CallWire {
+    call_id: String,
+    name: String,
+    arguments: Value,
+    target: Option<TargetWire>,
+    hook: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TargetWire {
+    item_id: String,
+}
+
+impl CallWire {
+    fn event(self) -> Event {
+        let Self { call_id, name, arguments, target, hook } = self;
+        let Some(hook) = hook else {
+            return Event::ToolCallStart { call_id, name, arguments, target: None };
+        };
+        // Of a hook's call the item is shown.
+        let name = target.map_or(name, |target| target.item_id);
+        Event::HookCallStart { hook, call_id, injects: false, name, arguments, target: None }
+    }
+}
+
+#[derive(Deserialize)]
+struct ResultWire {
+    call_id: String,
+    name: String,
+    content: Value,
+    is_error: bool,
+    hook: Option<String>,
+}
+
+impl ResultWire {
+    fn event(self) -> Event {
+        let Self { call_id, name, content, is_error, hook } = self;
+        let result = ToolResult { call_id, name, content, is_error };
+        match hook {
+            Some(hook) => Event::HookCallResult { hook, result, refusal: None },
+            None => Event::ToolCallResult { result, refusal: None, limit: None },
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct EndWire {
+    turns: u64,
+    cost_nanos: u64,
+    state: Option<String>,
+    next: Option<String>,
+    outputs: Option<Map<String, Value>>,
+    failure: Option<FailureDisk>,
+}
+
+impl EndWire {
+    fn event(self, name: &str) -> Option<Event> {
+        let Self { turns, cost_nanos, state, next, outputs, failure } = self;
+        let (cost, usage, text) = (Nanos::new(cost_nanos), Usage::default(), String::new());
+        Some(match name {
+            "thread_complete" => Event::ThreadComplete { outputs, text, turns, usage, cost },
+            "thread_continued" => {
+                let (next, limits) = (next?.parse().ok()?, Limits::default());
+                Event::ThreadContinued { next, limits, text, turns, usage, cost }
+            }
+            "thread_error" => {
+                let state: ThreadState = state?.parse().ok()?;
+                let failure = failure.map(FailureDisk::into_failure).transpose().ok()?;
+                Event::ThreadError { state, failure, turns, usage, cost }
+            }
+            _ => return None,
+        })
+    }
+}
