@@ -337,7 +337,7 @@ impl Journal {
     /// Who was taken over, or may have been, leaves the record to the one who did.
     fn put(&self, kept: Kept) -> Result<(), JournalError> {
         let Some(place) = &self.place else { return Ok(()) };
-        let staged = self.record.staged(&place.folder, &self.key, self.epoch())?;
+        let mut staged = self.record.staged(&place.folder, &self.key, self.epoch())?;
         let mut placed = Ok(());
         self.transcript.holding(&mut || placed = staged.place())?;
         placed?;

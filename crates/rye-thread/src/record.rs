@@ -93,7 +93,7 @@ impl ThreadRecord {
     ///
     /// When the disk refuses.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
-        let staged = self.staged(folder, key, 0)?;
+        let mut staged = self.staged(folder, key, 0)?;
         staged.place()?;
         staged.keep()
     }
@@ -194,6 +194,7 @@ const UNFINISHED: &str = ".tmp";
 pub(crate) struct Staged {
     temporary: PathBuf,
     path: PathBuf,
+    is_placed: bool,
 }
 
 impl Staged {
@@ -204,7 +205,7 @@ impl Staged {
             file.write_all(text)?;
             file.sync_all()
         });
-        let staged = Self { temporary, path };
+        let staged = Self { temporary, path, is_placed: false };
         match written {
             Ok(()) => Ok(staged),
             Err(source) => Err(RecordError::Write { path: staged.path.clone(), source }),
@@ -212,8 +213,10 @@ impl Staged {
     }
 
     /// Takes the place of the record that is there: a loss of power leaves the one or the other.
-    pub(crate) fn place(&self) -> Result<(), RecordError> {
-        fs::rename(&self.temporary, &self.path).map_err(|source| self.failed(source))
+    pub(crate) fn place(&mut self) -> Result<(), RecordError> {
+        fs::rename(&self.temporary, &self.path).map_err(|source| self.failed(source))?;
+        self.is_placed = true;
+        Ok(())
     }
 
     /// Sees to it that nothing else is found from now on.
@@ -229,8 +232,9 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // It has its name by then, or nobody wants it.
-        drop(fs::remove_file(&self.temporary));
+        if !self.is_placed {
+            drop(fs::remove_file(&self.temporary));
+        }
     }
 }
 

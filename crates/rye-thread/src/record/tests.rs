@@ -166,3 +166,22 @@ fn what_was_not_finished_is_removed() {
     left.sort();
     assert_eq!(left, ["thread.json", "transcript.jsonl", "x.tmp"]);
 }
+
+/// By then another opening of the thread may write under the name that is free again.
+#[test]
+fn what_took_its_place_leaves_nothing_to_remove() {
+    let folder = Folder::new();
+    let left = |is_placed: bool| {
+        let mut staged = record().staged(folder.folder.path(), &folder.key, 1).unwrap();
+        let temporary = folder.path().with_extension("json.1.tmp");
+        assert!(temporary.exists());
+        if is_placed {
+            staged.place().unwrap();
+            fs::write(&temporary, "another's").unwrap();
+        }
+        drop(staged);
+        temporary.exists()
+    };
+    assert!(!left(false));
+    assert!(left(true));
+}
