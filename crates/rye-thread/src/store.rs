@@ -41,7 +41,10 @@ use crate::{Moment, ThreadId};
 ///
 /// Every method is atomic, also against other programs that use the same store. What a new one must hold is in
 /// `store::conformance`, behind the feature of that name.
-pub trait Store: Ledger {
+pub trait Store: Send + Sync {
+    /// The accounts of these threads.
+    fn ledger(&self) -> &dyn Ledger;
+
     /// Takes the right to drive the thread, which supersedes every earlier lease.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use rye_caps::Authority;
 use rye_sign::SigningKey;
 
 use crate::drive::driven_before;
-use crate::store::LocalStore;
+use crate::store::{LocalStore, Store as _};
 use crate::{
     Cancel, Clock, DriveContext, Hooks, Journal, JournalError, Outcome, Palette, Provider,
     Registry, Run, ThreadId, ThreadRecord, drive,
@@ -77,7 +77,7 @@ impl Threads {
             provider,
             palette,
             authority,
-            ledger: &*self.store,
+            ledger: self.store.ledger(),
             journal: &mut journal,
             clock,
             observer: &(),

@@ -6,8 +6,8 @@ use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use rye::ReopenError;
-use rye::thread::budget::{Balance, Ledger as _};
-use rye::thread::store::LocalStore;
+use rye::thread::budget::Balance;
+use rye::thread::store::{LocalStore, Store as _};
 use rye::thread::{Clock, Moment, Registry, ThreadId, ThreadState};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
@@ -43,7 +43,7 @@ fn state(scratch: &Scratch, thread: &ThreadId) -> ThreadState {
 /// The account of the first thread, whose cap is the default one.
 fn account(scratch: &Scratch, thread: &ThreadId) -> Balance {
     let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
-    store.open(thread, "0.5".parse().unwrap()).unwrap()
+    store.ledger().open(thread, "0.5".parse().unwrap()).unwrap()
 }
 
 /// The lowest is closed first: what an account below has set aside when one is closed counts as spent, and nothing was.

@@ -1,6 +1,6 @@
 //! Children whose conversations grow too long for one thread: their parents wait for the last one.
 
-use rye::thread::budget::{Balance, Ledger as _};
+use rye::thread::budget::Balance;
 use rye::thread::store::{Claim, LocalStore, Store as _};
 use rye::thread::{Decision, Moment, ThreadId, ThreadRecord, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
@@ -93,7 +93,7 @@ fn check_money(scratch: &Scratch, parent: &RunReport, answers: u64) {
     let limits = record(scratch, &parent.thread).limits;
     let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
     let Balance { settled, reserved, overrun, .. } =
-        store.open(&parent.thread, limits.spend).unwrap();
+        store.ledger().open(&parent.thread, limits.spend).unwrap();
     let found = (settled.get(), reserved.get(), overrun.get());
     assert_eq!(found, (answers * 1_500_000, 0, 0));
 }

@@ -1,5 +1,6 @@
 //! One suite, run on every ledger.
 
+mod drawing;
 mod recalling;
 mod trees;
 
@@ -22,6 +23,7 @@ fn at_most(nanos: u64) -> SpendLimit {
 #[track_caller]
 fn on_each(check: impl Fn(&str, &dyn Ledger)) {
     check("memory", &MemoryLedger::new());
+    check("plain", &drawing::Plain::default());
     let folder = tempfile::tempdir().unwrap();
     check("sqlite", &SqliteLedger::open_file(&folder.path().join("registry.db")).unwrap());
 }

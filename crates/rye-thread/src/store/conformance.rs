@@ -141,47 +141,47 @@ fn stale_release(store: &dyn Store) -> Result<(), String> {
 fn finds_unsettled(store: &dyn Store) -> Result<(), String> {
     let cap = SpendLimit::AtMost(Nanos::new(100));
     for number in [1, 2] {
-        store.open(&name(number), cap).map_err(text)?;
+        store.ledger().open(&name(number), cap).map_err(text)?;
     }
-    let settled = store.reserve(&name(1), Nanos::new(10)).map_err(text)?;
-    let left = store.reserve(&name(1), Nanos::new(20)).map_err(text)?;
-    let _other = store.reserve(&name(2), Nanos::new(30)).map_err(text)?;
-    store.settle(settled, Nanos::new(10)).map_err(text)?;
-    let mut found = store.unsettled(&name(1)).map_err(text)?;
+    let settled = store.ledger().reserve(&name(1), Nanos::new(10)).map_err(text)?;
+    let left = store.ledger().reserve(&name(1), Nanos::new(20)).map_err(text)?;
+    let _other = store.ledger().reserve(&name(2), Nanos::new(30)).map_err(text)?;
+    store.ledger().settle(settled, Nanos::new(10)).map_err(text)?;
+    let mut found = store.ledger().unsettled(&name(1)).map_err(text)?;
     same(&found, &vec![left])?;
-    let balance = store.settle(found.remove(0), Nanos::new(5)).map_err(text)?;
+    let balance = store.ledger().settle(found.remove(0), Nanos::new(5)).map_err(text)?;
     same(&(balance.settled, balance.reserved), &(Nanos::new(15), Nanos::ZERO))?;
-    same(&store.unsettled(&name(1)).map_err(text)?, &Vec::new())
+    same(&store.ledger().unsettled(&name(1)).map_err(text)?, &Vec::new())
 }
 
 fn draws(store: &dyn Store) -> Result<(), String> {
     let cap = SpendLimit::AtMost(Nanos::new(100));
-    store.open(&name(1), cap).map_err(text)?;
-    let purse = store.reserve(&name(1), Nanos::new(80)).map_err(text)?;
+    store.ledger().open(&name(1), cap).map_err(text)?;
+    let purse = store.ledger().reserve(&name(1), Nanos::new(80)).map_err(text)?;
     let purse = drawn(store, purse, 30)?;
     same(&purse.amount(), &Nanos::new(50))?;
-    let balance = store.open(&name(1), cap).map_err(text)?;
+    let balance = store.ledger().open(&name(1), cap).map_err(text)?;
     same(&(balance.settled, balance.reserved), &(Nanos::new(30), Nanos::new(50)))?;
     let purse = drawn(store, purse, 50)?;
-    same(&store.unsettled(&name(1)).map_err(text)?.len(), &1)?;
-    let balance = store.settle(purse, Nanos::ZERO).map_err(text)?;
+    same(&store.ledger().unsettled(&name(1)).map_err(text)?.len(), &1)?;
+    let balance = store.ledger().settle(purse, Nanos::ZERO).map_err(text)?;
     same(&(balance.settled, balance.reserved), &(Nanos::new(80), Nanos::ZERO))?;
-    same(&store.unsettled(&name(1)).map_err(text)?, &Vec::new())
+    same(&store.ledger().unsettled(&name(1)).map_err(text)?, &Vec::new())
 }
 
 fn overdraws(store: &dyn Store) -> Result<(), String> {
     let cap = SpendLimit::AtMost(Nanos::new(100));
-    store.open(&name(1), cap).map_err(text)?;
-    let purse = store.reserve(&name(1), Nanos::new(80)).map_err(text)?;
-    let left = store.draw(purse, Nanos::new(130)).map_err(text)?;
+    store.ledger().open(&name(1), cap).map_err(text)?;
+    let purse = store.ledger().reserve(&name(1), Nanos::new(80)).map_err(text)?;
+    let left = store.ledger().draw(purse, Nanos::new(130)).map_err(text)?;
     same(&left.map_or(Nanos::ZERO, |left| left.amount()), &Nanos::ZERO)?;
-    let balance = store.open(&name(1), cap).map_err(text)?;
+    let balance = store.ledger().open(&name(1), cap).map_err(text)?;
     same(&(balance.cost(), balance.reserved), &(Nanos::new(130), Nanos::ZERO))?;
     same(&balance.free(), &Some(Nanos::ZERO))
 }
 
 fn drawn(store: &dyn Store, purse: Reservation, actual: u64) -> Result<Reservation, String> {
-    let left = store.draw(purse, Nanos::new(actual)).map_err(text)?;
+    let left = store.ledger().draw(purse, Nanos::new(actual)).map_err(text)?;
     left.ok_or_else(|| "nothing stays set aside".to_owned())
 }
 
@@ -207,7 +207,7 @@ const HELD: i64 = 60;
 
 fn acquire(store: &dyn Store, number: u8, owner: &str, now: i64) -> Result<Lease, String> {
     let thread = name(number);
-    if store.open(&thread, SpendLimit::AtMost(Nanos::new(100))).is_err() {
+    if store.ledger().open(&thread, SpendLimit::AtMost(Nanos::new(100))).is_err() {
         return Err("its account cannot be opened".to_owned());
     }
     store.acquire(&thread, &claim(owner, now)).map_err(text)

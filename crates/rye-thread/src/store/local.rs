@@ -11,9 +11,9 @@ use super::files::Files;
 use super::leases::{Leases, path_of, take};
 use super::owner::{Owner, file_name, lives};
 use super::{Claim, Lease, Store, StoreError};
-use crate::budget::{Balance, Ledger, LedgerError, Reservation, Spending, SqliteLedger};
+use crate::budget::{Ledger, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
-use crate::{Moment, Nanos, Registry, SpendLimit, ThreadId};
+use crate::{Moment, Nanos, Registry, ThreadId};
 
 /// Threads below one folder of one machine, shared by any number of programs there.
 ///
@@ -152,6 +152,10 @@ impl fmt::Debug for LocalStore {
 
 /// Leases do not wait for the disk: whoever held one does not outlive the machine's power.
 impl Store for LocalStore {
+    fn ledger(&self) -> &dyn Ledger {
+        &self.ledger
+    }
+
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
         let mut given_back = self.given_back.lock().unwrap_or_else(PoisonError::into_inner);
         let lease = self.database().write(Durability::Later, |connection| {
@@ -232,59 +236,6 @@ impl Store for LocalStore {
 
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.files.read(thread)
-    }
-}
-
-impl Ledger for LocalStore {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.ledger.open(thread, cap)
-    }
-
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.ledger.reserve(thread, amount)
-    }
-
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.ledger.settle(reservation, actual)
-    }
-
-    fn draw(
-        &self,
-        reservation: Reservation,
-        actual: Nanos,
-    ) -> Result<Option<Reservation>, LedgerError> {
-        self.ledger.draw(reservation, actual)
-    }
-
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.ledger.unsettled(thread)
-    }
-
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.ledger.open_child(parent, child, cap)
-    }
-
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.ledger.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.ledger.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.ledger.recall_child(parent, child, cap, cost)
     }
 }
 

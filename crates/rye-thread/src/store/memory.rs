@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Claim, Lease, Store, StoreError};
-use crate::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation, Spending};
-use crate::{Moment, Nanos, SpendLimit, ThreadId};
+use crate::budget::{Ledger, MemoryLedger};
+use crate::{Moment, ThreadId};
 
 /// Threads in memory, for programs whose threads need not outlive them.
 #[derive(Debug, Default)]
@@ -42,6 +42,10 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
+    fn ledger(&self) -> &dyn Ledger {
+        &self.ledger
+    }
+
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
         let mut threads = self.threads();
         let kept = threads.entry(thread.clone()).or_default();
@@ -82,58 +86,5 @@ impl Store for MemoryStore {
 
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         Ok(self.threads().get(thread).map(|kept| kept.journal.clone()).unwrap_or_default())
-    }
-}
-
-impl Ledger for MemoryStore {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.ledger.open(thread, cap)
-    }
-
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.ledger.reserve(thread, amount)
-    }
-
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.ledger.settle(reservation, actual)
-    }
-
-    fn draw(
-        &self,
-        reservation: Reservation,
-        actual: Nanos,
-    ) -> Result<Option<Reservation>, LedgerError> {
-        self.ledger.draw(reservation, actual)
-    }
-
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.ledger.unsettled(thread)
-    }
-
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.ledger.open_child(parent, child, cap)
-    }
-
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.ledger.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.ledger.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.ledger.recall_child(parent, child, cap, cost)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
+use rye_thread::budget::Ledger;
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
@@ -31,6 +31,9 @@ pub(crate) struct Logged {
 }
 
 impl Store for Logged {
+    fn ledger(&self) -> &dyn Ledger {
+        self.store.ledger()
+    }
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
         self.store.acquire(thread, claim)
     }
@@ -50,46 +53,6 @@ impl Store for Logged {
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.store.journal(thread)
-    }
-}
-
-impl Ledger for Logged {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.store.open(thread, cap)
-    }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.store.reserve(thread, amount)
-    }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.store.settle(reservation, actual)
-    }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.store.unsettled(thread)
-    }
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.store.open_child(parent, child, cap)
-    }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.store.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.store.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.store.recall_child(parent, child, cap, cost)
     }
 }
 
@@ -240,7 +203,7 @@ impl Home {
             provider: &Model { turns, asked: AtomicU64::new(0), slow: None },
             palette: &palette,
             authority: &Authority::new(layer),
-            ledger: &*self.store,
+            ledger: self.store.ledger(),
             journal: &mut journal,
             clock: &*self.clock,
             observer: &(),
@@ -334,7 +297,7 @@ struct Family {
 
 impl Family {
     async fn work(home: Home, spawn: Spawn) -> Value {
-        home.store.open_child(&thread_id(), &spawn.child, spawn.limits.spend).unwrap();
+        home.store.ledger().open_child(&thread_id(), &spawn.child, spawn.limits.spend).unwrap();
         if home.ended(&spawn.child).is_none() {
             let entries = entries(&home.effects, Asking::Never);
             let turns = childs_turns(&spawn.child);
@@ -344,7 +307,7 @@ impl Family {
             let outcome = driven.await.unwrap();
             assert_eq!(outcome.state, ThreadState::Completed, "{:?}", outcome.failure);
         }
-        home.store.close_child(&spawn.child).unwrap();
+        home.store.ledger().close_child(&spawn.child).unwrap();
         home.ended(&spawn.child).unwrap()
     }
 

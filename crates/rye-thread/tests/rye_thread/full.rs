@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
+use rye_thread::budget::{Ledger, LedgerError};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::{
     Cancel, Clock as _, FailureKind, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState,
@@ -12,6 +12,7 @@ use rye_thread::{
 
 use crate::doubles::thread_id;
 use crate::power::due;
+use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, outcome, visible};
 
 /// What there is no room for.
@@ -44,92 +45,53 @@ impl Full {
         let used = self.used.fetch_add(1, Ordering::Relaxed);
         (self.from..self.from.saturating_add(self.lasts)).contains(&used)
     }
-
-    fn paid<T>(
-        &self,
-        act: impl FnOnce(&MemoryStore) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        match self.is_full(Kind::Ledger) {
-            true => Err(LedgerError::Store { source: full().into() }),
-            false => act(&self.store),
-        }
-    }
 }
 
 fn full() -> io::Error {
     io::Error::from(io::ErrorKind::StorageFull)
 }
 
-impl Store for Full {
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.store.acquire(thread, claim)
-    }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.release(lease)
-    }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        if !lines.is_empty() && self.is_full(Kind::Append) {
-            self.store.append(lease, &lines[..lines.len() / 2])?;
-            return Err(StoreError::File { path: "transcript.jsonl".into(), source: full() });
+impl Tap for Full {
+    fn through<T>(
+        &self,
+        _: Use,
+        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        match self.is_full(Kind::Ledger) {
+            true => Err(LedgerError::Store { source: full().into() }),
+            false => act(self.store.ledger()),
         }
-        self.store.append(lease, lines)
-    }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        match self.is_full(Kind::Sync) {
-            true => Err(StoreError::File { path: "transcript.jsonl".into(), source: full() }),
-            false => self.store.sync(lease),
-        }
-    }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.store.cut(lease, length)
-    }
-    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
-        self.store.journal(thread)
     }
 }
 
-impl Ledger for Full {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.paid(|store| store.open(thread, cap))
+impl Store for Tapped<Full> {
+    fn ledger(&self) -> &dyn Ledger {
+        self
     }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.paid(|store| store.reserve(thread, amount))
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.0.store.acquire(thread, claim)
     }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.paid(|store| store.settle(reservation, actual))
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.0.store.release(lease)
     }
-    fn draw(
-        &self,
-        reservation: Reservation,
-        actual: Nanos,
-    ) -> Result<Option<Reservation>, LedgerError> {
-        self.paid(|store| store.draw(reservation, actual))
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        if !lines.is_empty() && self.0.is_full(Kind::Append) {
+            self.0.store.append(lease, &lines[..lines.len() / 2])?;
+            return Err(StoreError::File { path: "transcript.jsonl".into(), source: full() });
+        }
+        self.0.store.append(lease, lines)
     }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.paid(|store| store.unsettled(thread))
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        match self.0.is_full(Kind::Sync) {
+            true => Err(StoreError::File { path: "transcript.jsonl".into(), source: full() }),
+            false => self.0.store.sync(lease),
+        }
     }
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.paid(|store| store.open_child(parent, child, cap))
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.0.store.cut(lease, length)
     }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.paid(|store| store.close_child(child))
-    }
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.paid(|store| store.recall(thread, spending))
-    }
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.paid(|store| store.recall_child(parent, child, cap, cost))
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.0.store.journal(thread)
     }
 }
 
@@ -142,7 +104,7 @@ fn left(world: &World, told: &str) {
     let store: Arc<dyn Store> = Arc::clone(&world.store) as _;
     let lease = store.acquire(&thread_id(), &Claim::new("x", world.clock.now(), world.clock.now()));
     store.release(&lease.unwrap_or_else(|error| panic!("{told}: {error}"))).unwrap();
-    let balance = world.store.open(&thread_id(), world.limits.spend).unwrap();
+    let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
     let SpendLimit::AtMost(cap) = world.limits.spend else { unreachable!() };
     assert!(balance.cost().saturating_add(balance.reserved) <= cap, "{told}: {balance:?}");
 }
@@ -160,9 +122,10 @@ async fn a_full_disk_ends_no_thread() {
                 let mut world = World::new();
                 world.key = Arc::clone(&whole.key);
                 let store = Arc::clone(&world.store);
-                let full = Arc::new(Full { store, kind, from, lasts, used: AtomicUsize::new(0) });
+                let full =
+                    Arc::new(Tapped(Full { store, kind, from, lasts, used: AtomicUsize::new(0) }));
                 let found = world.begin(Arc::clone(&full) as _, &Cancel::new()).await.unwrap();
-                if full.used.load(Ordering::Relaxed) <= from {
+                if full.0.used.load(Ordering::Relaxed) <= from {
                     break;
                 }
                 let Some(failure) = &found.failure else {
@@ -195,7 +158,7 @@ async fn check_resumed(world: &World, whole: &World, told: &str, expected: &str)
     assert_eq!(outcome(&found), expected, "{told}");
     assert_eq!(visible(&world.reading()), visible(&whole.reading()), "{told}");
     assert_eq!(found.warnings, Vec::<String>::new(), "{told}");
-    let balance = world.store.open(&thread_id(), world.limits.spend).unwrap();
+    let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
     // A lost answer has cost what its account says, or at most its worst case.
     let (asked, (_, due)) = (world.model.asked.load(Ordering::Relaxed), due(&world.reading()));
     assert!(

@@ -5,6 +5,7 @@
 mod doubles;
 mod family;
 mod spans;
+mod tapped;
 mod world;
 
 mod answering;

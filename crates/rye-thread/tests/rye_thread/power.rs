@@ -3,27 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
+use rye_thread::budget::{Ledger, LedgerError, Reservation};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, Record};
-use rye_thread::{Cancel, Nanos, SpendLimit, ThreadId};
+use rye_thread::{Cancel, Nanos, ThreadId};
 use serde_json::Value;
 
 use crate::doubles::thread_id;
+use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, outcome, progress, visible};
-
-/// What was done to the money.
-#[derive(Clone)]
-enum Done {
-    Draw { number: u64, actual: Nanos },
-    Open { cap: SpendLimit },
-    Reserve { amount: Nanos },
-    Settle { number: u64, actual: Nanos },
-}
 
 #[derive(Default)]
 struct Log {
-    done: Vec<Done>,
+    /// What was done to the money.
+    done: Vec<Use>,
     /// How many of them no loss of power can undo.
     durable: usize,
     /// How many bytes of the journal likewise.
@@ -60,32 +53,14 @@ impl Unsteady {
         }
     }
 
-    fn paid<T>(
-        &self,
-        done: Done,
-        act: impl FnOnce(&MemoryStore) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        if !self.lives() {
-            return Err(LedgerError::Store { source: "the power is gone".into() });
-        }
-        let value = act(&self.store)?;
-        let mut log = self.log.lock().unwrap();
-        let is_durable = matches!(done, Done::Reserve { .. });
-        log.done.push(done);
-        if is_durable {
-            log.durable = log.done.len();
-        }
-        Ok(value)
-    }
-
     /// What is found when the power is back: of what was not waited for the last changes to the money and the last bytes of
     /// the journal are gone.
     fn found(&self, undone: usize, lost: usize) -> MemoryStore {
         let log = self.log.lock().unwrap();
         let (store, mut open) = (MemoryStore::new(), BTreeMap::new());
         let kept = log.done.len().saturating_sub(undone).max(log.durable);
-        for done in &log.done[..kept] {
-            redo(&store, done, &mut open);
+        for used in &log.done[..kept] {
+            redo(store.ledger(), *used, &mut open);
         }
         let bytes = self.store.journal(&thread_id()).unwrap();
         let length = bytes.len().saturating_sub(lost).max(log.synced);
@@ -97,89 +72,63 @@ impl Unsteady {
     }
 }
 
-fn redo(store: &MemoryStore, done: &Done, open: &mut BTreeMap<u64, Reservation>) {
-    let left = match done {
-        Done::Open { cap } => return drop(store.open(&thread_id(), *cap)),
-        Done::Reserve { amount } => Some(store.reserve(&thread_id(), *amount).unwrap()),
-        Done::Draw { number, actual } => store.draw(open.remove(number).unwrap(), *actual).unwrap(),
-        Done::Settle { number, actual } => {
-            store.settle(open.remove(number).unwrap(), *actual).unwrap();
+fn redo(ledger: &dyn Ledger, used: Use, open: &mut BTreeMap<u64, Reservation>) {
+    let left = match used {
+        Use::Open { cap } => return drop(ledger.open(&thread_id(), cap)),
+        Use::Reserve { amount } => Some(ledger.reserve(&thread_id(), amount).unwrap()),
+        Use::Draw { number, actual } => ledger.draw(open.remove(&number).unwrap(), actual).unwrap(),
+        Use::Settle { number, actual } => {
+            ledger.settle(open.remove(&number).unwrap(), actual).unwrap();
             None
         }
+        other => unreachable!("{other:?} is nothing that a thread without children begins with"),
     };
     open.extend(left.map(|left| (left.number(), left)));
 }
 
-impl Store for Unsteady {
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.journaled(|store| store.acquire(thread, claim))
-    }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.journaled(|store| store.release(lease))
-    }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        self.journaled(|store| store.append(lease, lines))
-    }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.journaled(|store| store.sync(lease))?;
-        let length = self.store.journal(lease.thread())?.len();
-        self.log.lock().unwrap().synced = length;
-        Ok(())
-    }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.journaled(|store| store.cut(lease, length))
-    }
-    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
-        self.journaled(|store| store.journal(thread))
+impl Tap for Unsteady {
+    fn through<T>(
+        &self,
+        used: Use,
+        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        if !self.lives() {
+            return Err(LedgerError::Store { source: "the power is gone".into() });
+        }
+        let value = act(self.store.ledger())?;
+        let mut log = self.log.lock().unwrap();
+        log.done.push(used);
+        if matches!(used, Use::Reserve { .. }) {
+            log.durable = log.done.len();
+        }
+        Ok(value)
     }
 }
 
-impl Ledger for Unsteady {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.paid(Done::Open { cap }, |store| store.open(thread, cap))
+impl Store for Tapped<Unsteady> {
+    fn ledger(&self) -> &dyn Ledger {
+        self
     }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.paid(Done::Reserve { amount }, |store| store.reserve(thread, amount))
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.0.journaled(|store| store.acquire(thread, claim))
     }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        let done = Done::Settle { number: reservation.number(), actual };
-        self.paid(done, |store| store.settle(reservation, actual))
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.release(lease))
     }
-    fn draw(
-        &self,
-        reservation: Reservation,
-        actual: Nanos,
-    ) -> Result<Option<Reservation>, LedgerError> {
-        let done = Done::Draw { number: reservation.number(), actual };
-        self.paid(done, |store| store.draw(reservation, actual))
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.append(lease, lines))
     }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.store.unsettled(thread)
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.sync(lease))?;
+        let length = self.0.store.journal(lease.thread())?.len();
+        self.0.log.lock().unwrap().synced = length;
+        Ok(())
     }
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.store.open_child(parent, child, cap)
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.cut(lease, length))
     }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.store.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.store.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.store.recall_child(parent, child, cap, cost)
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.0.journaled(|store| store.journal(thread))
     }
 }
 
@@ -209,7 +158,7 @@ async fn check(world: impl Fn() -> World) {
     loop {
         let mut before = world();
         before.key = Arc::clone(&whole.key);
-        let unsteady = Arc::new(Unsteady::new(uses));
+        let unsteady = Arc::new(Tapped(Unsteady::new(uses)));
         let died = before.begin(Arc::clone(&unsteady) as _, &Cancel::new()).await;
         if died.is_some_and(|outcome| outcome.failure.is_none()) {
             break;
@@ -217,13 +166,13 @@ async fn check(world: impl Fn() -> World) {
         for (undone, lost) in [(0, 0), (1, 0), (0, 90), (2, usize::MAX), (usize::MAX, 0)] {
             let mut world = world();
             world.key = Arc::clone(&whole.key);
-            world.store = Arc::new(unsteady.found(undone, lost));
+            world.store = Arc::new(unsteady.0.found(undone, lost));
             let found = world.resume("Begin.").await;
             let found = found.unwrap_or_else(|error| panic!("{uses} {undone} {lost}: {error}"));
             assert_eq!(outcome(&found), outcome(&expected), "{uses} {undone} {lost}");
             let reading = world.reading();
             assert_eq!(visible(&reading), visible(&whole.reading()), "{uses} {undone} {lost}");
-            let balance = world.store.open(&thread_id(), world.limits.spend).unwrap();
+            let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
             let (sent, due) = due(&reading);
             assert_eq!(
                 (balance.settled, balance.reserved, balance.overrun),

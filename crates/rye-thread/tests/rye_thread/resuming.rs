@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rye_thread::budget::{Balance, Ledger, LedgerError, Reservation, Spending};
+use rye_thread::budget::{Ledger, LedgerError};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    Asking, Cancel, Decision, Moment, Nanos, ResumeError, SpendLimit, ThreadId, ThreadState,
-    spending,
+    Asking, Cancel, Decision, Moment, Nanos, ResumeError, ThreadId, ThreadState, spending,
 };
 use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
+use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, count, outcome, progress, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
@@ -95,7 +95,7 @@ async fn what_was_spent_by_another_ledger_is_not_spent_again() {
         let before = spending(&cut.reading());
         let found = cut.resume("Begin.").await.unwrap();
         assert_eq!(found.cost, expected.cost.saturating_add(before.unanswered), "cut at {end}");
-        let balance = Ledger::open(&*cut.store, &thread_id(), cut.limits.spend).unwrap();
+        let balance = cut.store.ledger().open(&thread_id(), cut.limits.spend).unwrap();
         assert_eq!((balance.cost(), balance.reserved), (found.cost, Nanos::ZERO), "cut at {end}");
     }
 }
@@ -242,82 +242,51 @@ impl Dying {
         let gone = || StoreError::Database { source: "the power is gone".into() };
         self.lives().then_some(&*self.store).ok_or_else(gone)
     }
+}
 
-    fn ledger(&self) -> Result<&MemoryStore, LedgerError> {
-        let gone = || LedgerError::Store { source: "the power is gone".into() };
-        self.lives().then_some(&*self.store).ok_or_else(gone)
+impl Tap for Dying {
+    fn through<T>(
+        &self,
+        _: Use,
+        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        match self.lives() {
+            true => act(self.store.ledger()),
+            false => Err(LedgerError::Store { source: "the power is gone".into() }),
+        }
     }
 }
 
-impl Store for Dying {
+impl Store for Tapped<Dying> {
+    fn ledger(&self) -> &dyn Ledger {
+        self
+    }
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.store()?.acquire(thread, claim)
+        self.0.store()?.acquire(thread, claim)
     }
     fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store()?.release(lease)
+        self.0.store()?.release(lease)
     }
     fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        match self.store() {
+        match self.0.store() {
             Ok(store) => store.append(lease, lines),
             Err(error) => {
                 // What is written while the power goes is written by half, and nothing after it.
-                if self.missed.load(Ordering::Relaxed) == 1 {
-                    drop(self.store.append(lease, &lines[..lines.len() / 2]));
+                if self.0.missed.load(Ordering::Relaxed) == 1 {
+                    drop(self.0.store.append(lease, &lines[..lines.len() / 2]));
                 }
                 Err(error)
             }
         }
     }
     fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store()?.sync(lease)
+        self.0.store()?.sync(lease)
     }
     fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.store()?.cut(lease, length)
+        self.0.store()?.cut(lease, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
-        self.store()?.journal(thread)
-    }
-}
-
-impl Ledger for Dying {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.ledger()?.open(thread, cap)
-    }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.ledger()?.reserve(thread, amount)
-    }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.ledger()?.settle(reservation, actual)
-    }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.ledger()?.unsettled(thread)
-    }
-
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.ledger()?.open_child(parent, child, cap)
-    }
-
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.ledger()?.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.ledger()?.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.ledger()?.recall_child(parent, child, cap, cost)
+        self.0.store()?.journal(thread)
     }
 }
 
@@ -333,13 +302,13 @@ async fn whenever_the_power_goes_it_ends_the_same() {
         world.key = Arc::clone(&whole.key);
         let left = AtomicU64::new(uses);
         let (store, missed) = (Arc::clone(&world.store), AtomicU64::new(0));
-        let dying = Arc::new(Dying { store, left, missed });
+        let dying = Arc::new(Tapped(Dying { store, left, missed }));
         let died = world.begin(Arc::clone(&dying) as _, &Cancel::new()).await;
         if died.is_some_and(|outcome| outcome.failure.is_none()) {
             break;
         }
         drop(dying);
-        let before = world.store.open(&thread_id(), world.limits.spend).unwrap();
+        let before = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
         // Nobody gave the lease back, so that it has to lapse.
         world.clock.advance(10_000);
         let found =
@@ -347,7 +316,7 @@ async fn whenever_the_power_goes_it_ends_the_same() {
         assert_eq!(outcome(&found), outcome(&expected), "after {uses}");
         let reading = world.reading();
         assert_eq!(visible(&reading), visible(&whole.reading()), "after {uses}");
-        let balance = world.store.open(&thread_id(), world.limits.spend).unwrap();
+        let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
         assert_eq!((balance.reserved, balance.overrun), (Nanos::ZERO, Nanos::ZERO), "after {uses}");
         assert!(before.settled <= balance.settled, "after {uses}: nothing settled is lost");
         let more = balance.settled.get() - expected.cost.get();

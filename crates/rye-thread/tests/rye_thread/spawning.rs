@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
-use rye_thread::budget::{Balance, Ledger, LedgerError, MemoryLedger, Reservation};
+use rye_thread::budget::{Ledger, LedgerError, MemoryLedger};
 use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::doubles::{FakeClock, Thread, call, calls, returns, says, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
+use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, count, outcome, progress, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
@@ -74,7 +75,7 @@ impl Whole {
         for done in &before {
             assert!(!again.contains(done), "cut at {bytes}: {done} again");
         }
-        let balance = home.store.open(&thread_id(), Home::limits().spend).unwrap();
+        let balance = home.store.ledger().open(&thread_id(), Home::limits().spend).unwrap();
         let left = (balance.reserved, balance.overrun);
         assert_eq!(left, (Nanos::ZERO, Nanos::ZERO), "cut at {bytes}");
     }
@@ -225,55 +226,23 @@ struct FailsOnce {
     has_failed: AtomicBool,
 }
 
-impl Ledger for FailsOnce {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.ledger.open(thread, cap)
-    }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.ledger.reserve(thread, amount)
-    }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.ledger.settle(reservation, actual)
-    }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.ledger.unsettled(thread)
-    }
-    fn open_child(
+impl Tap for FailsOnce {
+    fn through<T>(
         &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.ledger.open_child(parent, child, cap)
-    }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        if self.has_failed.swap(true, Ordering::Relaxed) {
-            return self.ledger.close_child(child);
+        used: Use,
+        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        match used {
+            Use::CloseChild if !self.has_failed.swap(true, Ordering::Relaxed) => {
+                Err(LedgerError::Store { source: "the disk is full".into() })
+            }
+            _ => act(&self.ledger),
         }
-        Err(LedgerError::Store { source: "the disk is full".into() })
-    }
-
-    fn recall(
-        &self,
-        thread: &ThreadId,
-        spending: rye_thread::budget::Spending,
-    ) -> Result<Balance, LedgerError> {
-        self.ledger.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.ledger.recall_child(parent, child, cap, cost)
     }
 }
 
 /// Children that spend half of what they have, and whose accounts are closed where that works.
-struct Spending(Arc<FailsOnce>);
+struct Spending(Arc<Tapped<FailsOnce>>);
 
 #[async_trait]
 impl Children for Spending {
@@ -306,7 +275,7 @@ impl Children for Spending {
 #[tokio::test]
 async fn a_continuation_has_no_money_that_is_set_aside() {
     for (started, left) in [(1, 400_000_000), (2, 350_000_000)] {
-        let ledger = Arc::new(FailsOnce::default());
+        let ledger = Arc::new(Tapped::<FailsOnce>::default());
         let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
         let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
         let family = Arc::new(Spending(Arc::clone(&ledger)));
@@ -345,6 +314,9 @@ impl TakenOver {
 }
 
 impl Store for TakenOver {
+    fn ledger(&self) -> &dyn Ledger {
+        self.store.ledger()
+    }
     fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
         self.store.acquire(thread, claim)
     }
@@ -362,50 +334,6 @@ impl Store for TakenOver {
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.store.journal(thread)
-    }
-}
-
-impl Ledger for TakenOver {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.store.open(thread, cap)
-    }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.store.reserve(thread, amount)
-    }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.store.settle(reservation, actual)
-    }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.store.unsettled(thread)
-    }
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.store.open_child(parent, child, cap)
-    }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.store.close_child(child)
-    }
-
-    fn recall(
-        &self,
-        thread: &ThreadId,
-        spending: rye_thread::budget::Spending,
-    ) -> Result<Balance, LedgerError> {
-        self.store.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.store.recall_child(parent, child, cap, cost)
     }
 }
 

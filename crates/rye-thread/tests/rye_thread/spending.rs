@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rye_thread::budget::{
-    Balance, Ledger, LedgerError, MemoryLedger, Reservation, Spending, SqliteLedger,
-};
+use rye_thread::budget::{Ledger, LedgerError, MemoryLedger, SqliteLedger};
 use rye_thread::{
     Effect, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState,
     ToolOutput, Usage,
@@ -12,6 +10,7 @@ use rye_thread::{
 use serde_json::{Value, json};
 
 use crate::doubles::{Function, Thread, Turn, after, call, calls, fails, says, thread_id, tool};
+use crate::tapped::{Tap, Tapped, Use};
 
 fn at_most(nanos: u64) -> SpendLimit {
     SpendLimit::AtMost(Nanos::new(nanos))
@@ -166,53 +165,19 @@ impl Asked {
     }
 }
 
-impl Ledger for Asked {
-    fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        self.0.open(thread, cap)
-    }
-    fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
-        self.note("reserve");
-        self.0.reserve(thread, amount)
-    }
-    fn settle(&self, reservation: Reservation, actual: Nanos) -> Result<Balance, LedgerError> {
-        self.note(&format!("settle {actual}"));
-        self.0.settle(reservation, actual)
-    }
-    fn draw(
+impl Tap for Asked {
+    fn through<T>(
         &self,
-        reservation: Reservation,
-        actual: Nanos,
-    ) -> Result<Option<Reservation>, LedgerError> {
-        self.note(&format!("draw {actual}"));
-        self.0.draw(reservation, actual)
-    }
-    fn unsettled(&self, thread: &ThreadId) -> Result<Vec<Reservation>, LedgerError> {
-        self.0.unsettled(thread)
-    }
-    fn open_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-    ) -> Result<Balance, LedgerError> {
-        self.0.open_child(parent, child, cap)
-    }
-    fn close_child(&self, child: &ThreadId) -> Result<Balance, LedgerError> {
-        self.0.close_child(child)
-    }
-
-    fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError> {
-        self.0.recall(thread, spending)
-    }
-
-    fn recall_child(
-        &self,
-        parent: &ThreadId,
-        child: &ThreadId,
-        cap: SpendLimit,
-        cost: Nanos,
-    ) -> Result<(), LedgerError> {
-        self.0.recall_child(parent, child, cap, cost)
+        used: Use,
+        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        match used {
+            Use::Reserve { .. } => self.note("reserve"),
+            Use::Settle { actual, .. } => self.note(&format!("settle {actual}")),
+            Use::Draw { actual, .. } => self.note(&format!("draw {actual}")),
+            _ => {}
+        }
+        act(&self.0)
     }
 }
 
@@ -238,11 +203,11 @@ async fn the_account_is_told_when_somebody_may_look() {
         thread.script = vec![turn("1"), turn("2"), turn("3"), slow(says("Done."))];
         let function = Function(|_: Value| async { ToolOutput::ok(json!(1)) });
         let mut thread = thread.with(tool("x", effect, function));
-        let ledger = Arc::new(Asked::default());
+        let ledger = Arc::new(Tapped::<Asked>::default());
         thread.ledger = Arc::clone(&ledger) as _;
         let driven = thread.drive().await;
         driven.check_consistent();
-        assert_eq!(*ledger.1.lock().unwrap(), expected, "{name}");
+        assert_eq!(*ledger.0.1.lock().unwrap(), expected, "{name}");
         assert_eq!(driven.outcome.cost, Nanos::new(440_000), "{name}");
     }
 }

@@ -234,7 +234,7 @@ impl World {
             provider: &self.model,
             palette,
             authority,
-            ledger: store,
+            ledger: store.ledger(),
             journal,
             clock: &*self.clock,
             observer: &(),

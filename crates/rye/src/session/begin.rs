@@ -83,7 +83,7 @@ impl Begun {
         let Self { run, mut journal, means, before, folder, .. } = self;
         let live = Live::new(&folder, host.observer);
         let host = Host { cancel, observer: &live, ..host.clone() };
-        let context = means.context(&*store.threads, &mut journal, &host);
+        let context = means.context(store.ledger(), &mut journal, &host);
         match before {
             None => Ok(drive(run, context).await),
             Some((reading, facts)) => {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::budget::LedgerError;
 use rye_thread::transcript::Reading;
 use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary};
 use serde_json::Map;
@@ -107,7 +107,8 @@ impl Rye {
         let has_ended = state.is_final() && state != ThreadState::Continued;
         let (mut last, mut seen) = (Some(report.thread.clone()), BTreeSet::new());
         while let Some(thread) = last.filter(|it| has_ended && seen.insert(it.clone())) {
-            store.threads.close_child(&thread).map_err(|error| ReopenError::Store(error.into()))?;
+            let closed = store.ledger().close_child(&thread);
+            closed.map_err(|error| ReopenError::Store(error.into()))?;
             last = self.found(&store.folder, &thread)?.reading.record.continues;
         }
         store.registry.show(parent).map_err(|error| ReopenError::Store(error.into()))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::budget::LedgerError;
 use rye_thread::transcript::Reading;
 use rye_thread::{
     Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord, ThreadState, settle_left, spawned_children,
@@ -28,11 +28,11 @@ impl Rye {
     ) -> Result<(), LedgerError> {
         let thread = &record.thread;
         match record.parent {
-            None => drop(store.threads.open(thread, record.limits.spend)?),
+            None => drop(store.ledger().open(thread, record.limits.spend)?),
             Some(_) => store.open_account(record)?,
         }
-        settle_left(thread, reading, &*store.threads)?;
-        store.threads.recall(thread, spending(reading))?;
+        settle_left(thread, reading, store.ledger())?;
+        store.ledger().recall(thread, spending(reading))?;
         for spawn in spawned_children(reading).unwrap_or_default() {
             if store.has(&spawn.child) && store.spent(&spawn.child)?.is_none() {
                 self.account_child(thread, &spawn, store)?;
@@ -49,7 +49,7 @@ impl Rye {
         spawn: &Spawn,
         store: &Store,
     ) -> Result<(), LedgerError> {
-        let ledger = &*store.threads;
+        let ledger = store.ledger();
         let recall = |cap, cost| ledger.recall_child(parent, &spawn.child, cap, cost);
         let Some(line) = self.line(parent, &spawn.child, store) else {
             // Nobody can tell what it has cost, which is at most what it might.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use rye_sign::SigningKey;
-use rye_thread::budget::{Ledger as _, LedgerError};
-use rye_thread::store::LocalStore;
+use rye_thread::budget::{Ledger, LedgerError};
+use rye_thread::store::{LocalStore, Store as _};
 use rye_thread::{Journal, Nanos, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
@@ -26,12 +26,17 @@ impl Store {
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
 
+    /// The accounts of these threads.
+    pub(super) fn ledger(&self) -> &dyn Ledger {
+        self.threads.ledger()
+    }
+
     /// Opens the account of a thread that another one started, below that one's, or below the one whose conversation it goes on
     /// with; or finds it.
     pub(super) fn open_account(&self, record: &ThreadRecord) -> Result<(), LedgerError> {
         let Some(parent) = &record.parent else { return Ok(()) };
         let payer = record.continues.as_ref().unwrap_or(parent);
-        self.threads.open_child(payer, &record.thread, record.limits.spend).map(drop)
+        self.ledger().open_child(payer, &record.thread, record.limits.spend).map(drop)
     }
 
     /// What is settled in the account of the thread and those below it; nothing where it has none.

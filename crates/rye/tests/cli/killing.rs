@@ -4,8 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use rye::thread::budget::Ledger as _;
-use rye::thread::store::LocalStore;
+use rye::thread::store::{LocalStore, Store as _};
 use rye::thread::{Nanos, SpendLimit, ThreadId};
 use serde_json::Value;
 
@@ -215,7 +214,7 @@ fn check_tree(session: &Session, at: u64) {
         assert!(record.contains("\"state\": \"completed\""), "at {at}: {record}");
         let record: Value = serde_json::from_str(&record).unwrap();
         let cap = record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap();
-        let balance = store.open(&thread, SpendLimit::AtMost(Nanos::new(cap))).unwrap();
+        let balance = store.ledger().open(&thread, SpendLimit::AtMost(Nanos::new(cap))).unwrap();
         assert_eq!(
             (balance.reserved, balance.overrun),
             (Nanos::ZERO, Nanos::ZERO),

@@ -7,8 +7,7 @@ mod scenes;
 use std::collections::BTreeSet;
 use std::fs;
 
-use rye::thread::budget::Ledger as _;
-use rye::thread::store::LocalStore;
+use rye::thread::store::{LocalStore, Store as _};
 use rye::thread::{Nanos, SpendLimit, ThreadId, ThreadState};
 use serde_json::Value;
 
@@ -387,7 +386,7 @@ impl Scene {
             let settled = before.iter().find(|(known, _)| *known == id).map(|(_, spent)| *spent);
             assert!(settled <= spent, "{name}: {thread}: {settled:?} of {spent:?}");
             let cap = Nanos::new(record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap());
-            let balance = store.open(&id, SpendLimit::AtMost(cap)).unwrap();
+            let balance = store.ledger().open(&id, SpendLimit::AtMost(cap)).unwrap();
             assert_eq!(
                 (balance.reserved, balance.overrun),
                 (Nanos::ZERO, Nanos::ZERO),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::{Ledger as _, LedgerError};
+use rye_thread::budget::LedgerError;
 use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
@@ -85,7 +85,7 @@ impl Rye {
         // ended before: whoever ended them may have got no further.
         let below = lowest_first(&self.below(line, store)?);
         for each in below.iter().chain(line.iter().rev()) {
-            match store.threads.close_child(each) {
+            match store.ledger().close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
                 Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
                 Err(error) => return Err(ReopenError::Store(error.into())),
@@ -281,7 +281,7 @@ impl Rye {
         let failed = |error: LedgerError| ReopenError::Store(error.into());
         let told = self.told_cost(record, reading, store);
         if told == Nanos::ZERO {
-            settle_left(&record.thread, reading, &*store.threads).map_err(failed)?;
+            settle_left(&record.thread, reading, store.ledger()).map_err(failed)?;
         } else {
             match self.account(record, reading, store) {
                 // Whoever goes on with what stands above it reads its record.

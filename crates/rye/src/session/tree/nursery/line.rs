@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::Ledger as _;
 use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
 use tokio::sync::Semaphore;
 
@@ -94,7 +93,7 @@ impl Line<'_> {
     /// Closes all accounts, the last first. What cannot be settled now is when somebody goes on with the parent.
     fn settle(&self) {
         for thread in self.threads.iter().rev() {
-            drop(self.store.threads.close_child(thread));
+            drop(self.store.ledger().close_child(thread));
         }
     }
 
