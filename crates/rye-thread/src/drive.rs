@@ -350,10 +350,10 @@ impl<'a> Driver<'a> {
 
     /// What a store says to who does not drive the thread any more follows from that alone.
     fn of_who_lost_it(&self, failure: Failure) -> Failure {
-        match self.context.journal.still_held() {
-            Err(lost) if failure.kind == FailureKind::Storage => storage(&lost),
-            _ => failure,
+        if failure.kind != FailureKind::Storage {
+            return failure;
         }
+        self.context.journal.still_held().map_or_else(|lost| storage(&lost), |()| failure)
     }
 
     fn elapsed(&self) -> Duration {

@@ -1,10 +1,19 @@
 //! Every way in which a thread fails by itself.
 
+use std::sync::Arc;
+
 use rye_caps::Grant;
-use rye_thread::{Effect, FailureKind, ProviderError, ProviderErrorClass, StopReason, ThreadState};
+use rye_thread::{
+    Cancel, Effect, FailureKind, Nanos, ProviderError, ProviderErrorClass, SpendLimit, StopReason,
+    ThreadState,
+};
 use serde_json::json;
 
-use crate::doubles::{Driven, Thread, Turn, after, call, calls, echo, fails, reply, says, score};
+use crate::doubles::{
+    Driven, Thread, Turn, after, call, calls, echo, fails, reply, returns, says, score,
+};
+use crate::family::Logged;
+use crate::world::World;
 
 async fn fail(thread: Thread, expected: &str) -> Driven {
     let driven = thread.drive().await;
@@ -148,4 +157,22 @@ async fn without_a_price() {
     )
     .await;
     assert_eq!(driven.requests.len(), 0);
+}
+
+/// Who holds a thread is asked after a failure of its store, and after no other one.
+#[tokio::test]
+async fn only_a_failure_of_the_store_asks_the_store() {
+    let (completed, asked) = ended_within(2_000_000_000).await;
+    assert_eq!(completed, ThreadState::Completed);
+    assert_eq!(ended_within(1).await, (ThreadState::Error, asked));
+}
+
+/// The end of a thread that may spend so much, and how often its store was asked to append nothing.
+async fn ended_within(nanos: u64) -> (ThreadState, usize) {
+    let (mut world, store) = (World::new(), Arc::new(Logged::default()));
+    world.model.turns = vec![vec![returns("last", json!({"score": 7}))]];
+    world.limits.spend = SpendLimit::AtMost(Nanos::new(nanos));
+    let outcome = world.begin(Arc::clone(&store) as _, &Cancel::new()).await.unwrap();
+    let log = store.log.lock().unwrap();
+    (outcome.state, log.iter().filter(|(_, lines)| lines.is_empty()).count())
 }
