@@ -20,6 +20,7 @@ use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, Thre
 use serde_json::Map;
 
 pub(in crate::session) use self::again::Again;
+use self::again::steadily;
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
 pub(crate) use self::stands::Stands;
@@ -256,19 +257,6 @@ impl Rye {
         Ok(waiting.into_request())
     }
 }
-
-/// Reads a thread again that another program went on with while it was read.
-fn steadily<T>(mut open: impl FnMut() -> Result<T, ReopenError>) -> Result<T, ReopenError> {
-    for _ in 0..ATTEMPTS {
-        match open() {
-            Err(ReopenError::Meanwhile { .. }) => {}
-            done => return done,
-        }
-    }
-    open()
-}
-
-const ATTEMPTS: usize = 4;
 
 fn torn(reading: &Reading) -> Option<String> {
     let torn = reading.torn.as_ref()?;

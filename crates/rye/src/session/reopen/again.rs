@@ -53,6 +53,19 @@ impl Again {
     }
 }
 
+/// Reads a thread again that another program went on with while it was read.
+pub(super) fn steadily<T>(
+    mut open: impl FnMut() -> Result<T, ReopenError>,
+) -> Result<T, ReopenError> {
+    let mut again = Again::default();
+    loop {
+        match open() {
+            Err(ReopenError::Meanwhile { .. }) if again.looks() => {}
+            done => return done,
+        }
+    }
+}
+
 const PAUSE: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 300;
 const SOON: u32 = 20;
@@ -113,3 +126,6 @@ fn of_journal(error: &ReopenError) -> Option<&JournalError> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
