@@ -19,6 +19,9 @@ const TOOLS: &[(&str, &str)] = &[("deny", "cargo-deny@0.20.2")];
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", action: Action::Command(&[], "cargo fmt --all --check") },
+    Step { name: "tidy", action: Action::Own(tidy::run) },
+    Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
+    Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
     Step { name: "tools", action: Action::Own(install_tools) },
     Step {
         name: "clippy",
@@ -47,9 +50,6 @@ const STEPS: &[Step] = &[
             "cargo doc --workspace --no-deps",
         ),
     },
-    Step { name: "tidy", action: Action::Own(tidy::run) },
-    Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
-    Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
     Step { name: "sdk", action: Action::Own(sdk::run) },
     Step { name: "mcp", action: Action::Own(mcp::run) },
     Step {
