@@ -1,19 +1,23 @@
 //! The loop as a value: it decides, and does nothing.
 
+mod approving;
 mod decide;
 mod disk;
 mod end;
+mod facts;
 mod hooked;
+mod phase;
+mod stopping;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::disk::RunDiskError;
 pub use self::end::{End, OutOfTurn, Returned, Step};
+use self::phase::{Batch, Measured, Phase};
 use crate::{
-    Decision, Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract,
-    Refusal, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
+    Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply,
+    Request, ToolResult, ToolSpec, Usage,
 };
 
 /// One conversation with a model, from its opening to its end, without any input or output.
@@ -70,53 +74,6 @@ pub struct Run {
     retries: u64,
     /// The calls that were under way when the run failed.
     failed_in: Option<Batch>,
-}
-
-/// What the machine waits for.
-#[derive(Debug, Clone)]
-enum Phase {
-    Ready,
-    Asked,
-    Calling(Batch),
-    Waiting { batch: Batch, index: usize },
-    Done(End),
-}
-
-/// The calls of one reply, and what somebody said about them by their place among those that are run.
-#[derive(Debug, Clone)]
-struct Batch {
-    calls: Vec<ToolCall>,
-    decisions: BTreeMap<usize, Decision>,
-}
-
-impl Batch {
-    const fn new(calls: Vec<ToolCall>) -> Self {
-        Self { calls, decisions: BTreeMap::new() }
-    }
-
-    /// The call that is run at this place; returning outputs is not.
-    fn call(&self, index: usize) -> Option<&ToolCall> {
-        self.calls.iter().filter(|call| !decide::is_return(call)).nth(index)
-    }
-}
-
-impl Phase {
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Asked => "asked",
-            Self::Calling(_) => "calling",
-            Self::Waiting { .. } => "waiting",
-            Self::Done(_) => "done",
-        }
-    }
-}
-
-/// How many tokens a provider counted for the first messages of the history.
-#[derive(Debug, Clone, Copy)]
-struct Measured {
-    messages: usize,
-    tokens: u64,
 }
 
 impl Run {
@@ -262,73 +219,6 @@ impl Run {
         Ok(answers.own)
     }
 
-    /// Waits for somebody to decide on one of the calls of [`Step::CallTools`], by its place among them.
-    ///
-    /// # Errors
-    ///
-    /// When no results are awaited, or there is no such call.
-    pub fn ask_approval(&mut self, index: usize) -> Result<(), OutOfTurn> {
-        match &self.phase {
-            Phase::Calling(batch) if batch.call(index).is_some() => {
-                self.phase = Phase::Waiting { batch: batch.clone(), index };
-                Ok(())
-            }
-            _ => Err(self.out_of_turn("a wish for approval")),
-        }
-    }
-
-    /// Takes the decision that [`Step::AskApproval`] waits for.
-    ///
-    /// # Errors
-    ///
-    /// When none is awaited.
-    pub fn decided(&mut self, decision: Decision) -> Result<(), OutOfTurn> {
-        let Phase::Waiting { batch, index } = &self.phase else {
-            return Err(self.out_of_turn("a decision"));
-        };
-        let mut batch = batch.clone();
-        batch.decisions.insert(*index, decision);
-        self.phase = Phase::Calling(batch);
-        Ok(())
-    }
-
-    /// What somebody said about the call at this place of [`Step::CallTools`].
-    #[must_use]
-    pub fn decision(&self, index: usize) -> Option<Decision> {
-        match &self.phase {
-            Phase::Calling(batch) => batch.decisions.get(&index).copied(),
-            _ => None,
-        }
-    }
-
-    /// Ends the conversation because something outside it failed.
-    ///
-    /// After a refused call, a failure that may follow from it becomes [`FailureKind::Refused`], and says both.
-    ///
-    /// # Errors
-    ///
-    /// When it has ended already.
-    pub fn fail(&mut self, failure: Failure) -> Result<(), OutOfTurn> {
-        if let Phase::Done(_) = self.phase {
-            return Err(self.out_of_turn("a failure"));
-        }
-        self.end_failed(failure);
-        Ok(())
-    }
-
-    /// Ends the conversation because somebody wants it to stop.
-    ///
-    /// # Errors
-    ///
-    /// When it has ended already.
-    pub fn cancel(&mut self) -> Result<(), OutOfTurn> {
-        if let Phase::Done(_) = self.phase {
-            return Err(self.out_of_turn("a cancellation"));
-        }
-        self.phase = Phase::Done(End::Cancelled);
-        Ok(())
-    }
-
     /// As [`Run::step`] where a request was sent before, whatever the limits say by now.
     pub(crate) fn asked_before(&mut self, elapsed: Duration) -> Result<(), OutOfTurn> {
         let (Phase::Ready | Phase::Asked) = self.phase else {
@@ -344,105 +234,12 @@ impl Run {
         self.elapsed = self.elapsed.max(elapsed);
     }
 
-    /// Forgets the decision on a call that has begun: one decision is for one run of it.
-    pub(crate) fn begun(&mut self, index: usize) {
-        if let Phase::Calling(batch) = &mut self.phase {
-            batch.decisions.remove(&index);
-        }
-    }
-
     pub(crate) fn is_calling(&self) -> bool {
         matches!(self.phase, Phase::Calling(_))
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Done(_))
-    }
-
-    fn end_failed(&mut self, failure: Failure) -> End {
-        let end = End::Failed(decide::blame(failure, &self.refusals));
-        self.failed_in = self.interrupted();
-        self.phase = Phase::Done(end.clone());
-        end
-    }
-
     fn out_of_turn(&self, input: &'static str) -> OutOfTurn {
         OutOfTurn::Input { input, state: self.phase.name() }
-    }
-
-    /// The whole history, oldest first.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    /// The system message.
-    #[must_use]
-    pub fn system(&self) -> Option<&str> {
-        self.system.as_deref()
-    }
-
-    /// The tools that every request shows.
-    #[must_use]
-    pub fn tools(&self) -> &[ToolSpec] {
-        &self.tools
-    }
-
-    /// What must be returned.
-    #[must_use]
-    pub fn contract(&self) -> &OutputContract {
-        &self.contract
-    }
-
-    /// The limits that `step` checks.
-    #[must_use]
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// How many requests were answered.
-    #[must_use]
-    pub fn turns(&self) -> u64 {
-        self.turns
-    }
-
-    /// The tokens of all answers together.
-    #[must_use]
-    pub fn usage(&self) -> &Usage {
-        &self.usage
-    }
-
-    /// The cost of all answers together.
-    #[must_use]
-    pub fn cost(&self) -> Nanos {
-        self.cost
-    }
-
-    /// The longest time that `step` was told.
-    #[must_use]
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
-
-    /// The last text that the model wrote.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The calls that were refused so far.
-    #[must_use]
-    pub fn refusals(&self) -> &[Refusal] {
-        &self.refusals
-    }
-
-    /// The most input tokens that the next request can have.
-    ///
-    /// What a provider has counted before counts as it said; everything since counts a token per byte and some for
-    /// the frame, which no tokenizer exceeds.
-    #[must_use]
-    pub fn input_bound(&self) -> u64 {
-        decide::input_bound(self)
     }
 }
 

@@ -1,0 +1,45 @@
+//! Ends that come from outside.
+
+use super::{End, OutOfTurn, Phase, Run, decide};
+use crate::Failure;
+
+impl Run {
+    /// Ends the conversation because something outside it failed.
+    ///
+    /// After a refused call, a failure that may follow from it becomes [`FailureKind::Refused`], and says both.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already.
+    pub fn fail(&mut self, failure: Failure) -> Result<(), OutOfTurn> {
+        if let Phase::Done(_) = self.phase {
+            return Err(self.out_of_turn("a failure"));
+        }
+        self.end_failed(failure);
+        Ok(())
+    }
+
+    /// Ends the conversation because somebody wants it to stop.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended already.
+    pub fn cancel(&mut self) -> Result<(), OutOfTurn> {
+        if let Phase::Done(_) = self.phase {
+            return Err(self.out_of_turn("a cancellation"));
+        }
+        self.phase = Phase::Done(End::Cancelled);
+        Ok(())
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    pub(super) fn end_failed(&mut self, failure: Failure) -> End {
+        let end = End::Failed(decide::blame(failure, &self.refusals));
+        self.failed_in = self.interrupted();
+        self.phase = Phase::Done(end.clone());
+        end
+    }
+}

@@ -1,0 +1,140 @@
+//! Transcripts that somebody goes on with.
+
+use super::*;
+
+#[test]
+fn nothing_is_appended_to_a_transcript_that_is_there() {
+    let written = Written::new();
+    let store = Arc::clone(&written.store);
+    drop(written.transcript);
+    let lease = store.acquire(&thread(), &claim()).unwrap();
+    let error = Transcript::create(store, lease, "greet/hello").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("thread `{}` has a transcript already; every run is a new thread", thread())
+    );
+}
+
+/// A transcript of these bytes, opened to go on.
+fn opened(bytes: &[u8], key: &SigningKey) -> (Arc<MemoryStore>, Result<Reading, String>) {
+    let store = Arc::new(MemoryStore::new());
+    let lease = store.acquire(&thread(), &claim()).unwrap();
+    store.append(&lease, bytes).unwrap();
+    let keys = [key.public()];
+    let opened = Transcript::open(Arc::clone(&store) as _, lease, "greet/hello", &keys, None);
+    let reading = opened.map(|(mut transcript, reading)| {
+        transcript.append(&user("more"), AT).unwrap();
+        transcript.checkpoint(key, AT).unwrap();
+        reading
+    });
+    let reading = reading.map_err(|error| {
+        format!(
+            "{error}: {}",
+            std::error::Error::source(&error).map_or_else(String::new, ToString::to_string)
+        )
+    });
+    (store, reading)
+}
+
+/// Cut anywhere, it goes on after its last whole record.
+#[test]
+fn half_a_record_at_the_end_is_cut_off() {
+    let written = Written::new();
+    let text = written.text();
+    let mut cuts: Vec<usize> = (0..=text.len()).filter(|cut| cut % 37 == 0).collect();
+    cuts.extend((0..7).flat_map(|line| [written.offset(line), written.offset(line) + 1]));
+    for cut in cuts.into_iter().filter(|cut| *cut <= text.len()) {
+        let (store, reading) = opened(&text.as_bytes()[..cut], &written.key);
+        let (reading, whole) = (reading.unwrap(), text[..cut].matches('\n').count());
+        assert_eq!(reading.torn.is_some(), written.offset(whole) != cut, "cut at {cut}");
+        let after = String::from_utf8(store.journal(&thread()).unwrap()).unwrap();
+        if 0 < whole {
+            let again = written.read(&after).unwrap();
+            assert_eq!((again.records.len(), again.torn), (whole + 2, None), "cut at {cut}");
+        }
+    }
+}
+
+/// What ended has an end, which is on record.
+#[test]
+fn a_transcript_ends_where_it_is_said() {
+    let written = Written::new();
+    let end = (written.transcript.records(), written.transcript.head().to_string());
+    let text = written.text();
+    let longer = (end.0 + 1, end.1.clone());
+    for (bytes, end, is_fine) in [
+        (text.clone(), &end, true),
+        (text.clone(), &longer, false),
+        (text[..written.offset(5)].to_owned(), &end, false),
+        (format!("{text}{{"), &end, false),
+    ] {
+        let store = Arc::new(MemoryStore::new());
+        let lease = store.acquire(&thread(), &claim()).unwrap();
+        store.append(&lease, bytes.as_bytes()).unwrap();
+        let (keys, kept) = ([written.key.public()], Arc::clone(&store));
+        let opened = Transcript::open(kept, lease, "greet/hello", &keys, Some(end));
+        assert_eq!(opened.is_ok(), is_fine, "{bytes}");
+        assert_eq!(store.journal(&thread()).unwrap(), bytes.as_bytes());
+    }
+}
+
+/// Edited, swapped, dropped, doubled, from elsewhere: located, and nothing is added.
+#[test]
+fn nothing_is_appended_after_damage() {
+    let written = Written::new();
+    let other = SigningKey::generate().unwrap();
+    let foreign = {
+        let store = Arc::new(MemoryStore::new());
+        let mut transcript = create(&store, &thread());
+        transcript.append(&start(), AT).unwrap();
+        transcript.append(&user("one\nline"), AT).unwrap();
+        transcript.checkpoint(&other, AT).unwrap();
+        String::from_utf8(store.journal(&thread()).unwrap()).unwrap()
+    };
+    let foreign: Vec<String> = foreign.lines().map(str::to_owned).collect();
+    type Change<'a> = Box<dyn Fn(&mut Vec<String>) + 'a>;
+    let rows: Vec<(&str, Change<'_>, usize)> = vec![
+        ("edited", Box::new(|lines| lines[1] = lines[1].replace("one", "two")), 2),
+        ("swapped", Box::new(|lines| lines.swap(1, 3)), 1),
+        ("dropped", Box::new(|lines| drop(lines.remove(3))), 3),
+        ("doubled", Box::new(|lines| lines.insert(3, lines[3].clone())), 4),
+        ("foreign checkpoint", Box::new(|lines| lines[2].clone_from(&foreign[2])), 2),
+        ("another beginning", Box::new(|lines| lines[..3].clone_from_slice(&foreign)), 2),
+        ("half a record inside", Box::new(|lines| lines[3].truncate(20)), 3),
+    ];
+    for (name, change, place) in rows {
+        let mut lines: Vec<String> = written.text().lines().map(str::to_owned).collect();
+        change(&mut lines);
+        let bytes = (lines.join("\n") + "\n").into_bytes();
+        let (store, reading) = opened(&bytes, &written.key);
+        let offset: usize = lines.iter().take(place).map(|line| line.len() + 1).sum();
+        let begins = format!(
+            "the transcript of `{}` is damaged; nothing is added to it: record {place} at byte {offset}: ",
+            thread()
+        );
+        let error = reading.unwrap_err();
+        assert!(error.starts_with(&begins), "{name}: {error}");
+        assert_eq!(store.journal(&thread()).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn a_failed_write_ends_the_transcript() {
+    let store = Arc::new(MemoryStore::new());
+    let mut transcript = create(&store, &thread());
+    let taken_over = Claim::new("b", AT, AT);
+    drop(
+        store.acquire(&thread(), &Claim { now: Moment::from_unix_millis(i64::MAX), ..taken_over }),
+    );
+    assert_eq!(
+        transcript.append(&start(), AT).unwrap_err().to_string(),
+        format!("the transcript of `{}` cannot be kept", thread())
+    );
+    let broken = format!(
+        "the transcript of `{}` is not continued after a write that failed; resume the thread",
+        thread()
+    );
+    assert_eq!(transcript.append(&start(), AT).unwrap_err().to_string(), broken);
+    assert_eq!(transcript.sync().unwrap_err().to_string(), broken);
+    assert_eq!((transcript.records(), transcript.head()), (0, &Head::genesis()));
+}
