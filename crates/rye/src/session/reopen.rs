@@ -108,11 +108,10 @@ impl Rye {
         let has_ended = state.is_final() && state != ThreadState::Continued;
         let (mut last, mut seen) = (Some(report.thread.clone()), BTreeSet::new());
         while let Some(thread) = last.filter(|it| has_ended && seen.insert(it.clone())) {
-            let closed = store.ledger().close_child(&thread);
-            closed.map_err(|error| ReopenError::Store(error.into()))?;
+            store.ledger().close_child(&thread)?;
             last = self.found(&store.folder, &thread)?.reading.record.continues;
         }
-        store.registry.show(parent).map_err(|error| ReopenError::Store(error.into()))
+        Ok(store.registry.show(parent)?)
     }
 
     async fn resume_one(

@@ -79,12 +79,7 @@ enum Passing {
 }
 
 fn passing(error: &ReopenError) -> Passing {
-    let is = |kind: io::ErrorKind, source: &io::Error| source.kind() == kind;
-    let ledgers = match error {
-        ReopenError::Store(source) => source.downcast_ref(),
-        _ => None,
-    };
-    match (of_journal(error), ledgers, error) {
+    match (of_journal(error), error) {
         (Some(JournalError::Store(StoreError::Held { .. } | StoreError::Stale { .. })), ..) => {
             Passing::Yes
         }
@@ -95,9 +90,9 @@ fn passing(error: &ReopenError) -> Passing {
         }
         (.., ReopenError::Meanwhile { .. })
         | (Some(JournalError::Transcript(TranscriptError::NotNew { .. })), ..)
-        | (_, Some(LedgerError::UnknownReservation { .. }), _) => Passing::Yes,
+        | (_, ReopenError::Ledger(LedgerError::UnknownReservation { .. })) => Passing::Yes,
         (Some(JournalError::Folder { source, .. }), ..)
-            if is(io::ErrorKind::AlreadyExists, source) =>
+            if source.kind() == io::ErrorKind::AlreadyExists =>
         {
             Passing::Yes
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rye_thread::{
-    ApprovalRequest, RegistryError, ThreadId, ThreadRecord, ThreadState, ThreadSummary,
-    pending_approval, spawned_children,
+    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ThreadSummary, pending_approval,
+    spawned_children,
 };
 
 use super::ReopenError;
@@ -19,7 +19,7 @@ impl Rye {
         threads: &[ThreadId],
         store: &Store,
     ) -> Result<Vec<ThreadSummary>, ReopenError> {
-        let listed = store.registry.list().map_err(|error| ReopenError::Store(error.into()))?;
+        let listed = store.registry.list()?;
         let mut found: Vec<ThreadSummary> = Vec::new();
         let mut parents = threads.to_vec();
         let mut place = 0;
@@ -60,14 +60,13 @@ impl Rye {
         child: &ThreadId,
         store: &Store,
     ) -> Result<bool, ReopenError> {
-        let failed = |error: RegistryError| ReopenError::Store(error.into());
-        if !store.has(child) || store.registry.show(child).map_err(failed)?.is_some() {
+        if !store.has(child) || store.registry.show(child)?.is_some() {
             return Ok(false);
         }
         let Ok(Found { reading, .. }) = self.found(&store.folder, child) else { return Ok(false) };
         let is_its = reading.record.parent.as_ref() == Some(parent);
         if is_its {
-            store.registry.enter(&reading.record).map_err(failed)?;
+            store.registry.enter(&reading.record)?;
         }
         Ok(is_its)
     }
@@ -99,13 +98,11 @@ impl Rye {
         let Some(threads) = self.threads().filter(|_| is_ours && record.state.is_final()) else {
             return Ok(());
         };
-        let failed = |error: RegistryError| ReopenError::Store(error.into());
         let store = self.opened(&threads)?;
-        let row = store.registry.show(&record.thread).map_err(failed)?;
-        match row.is_some_and(|row| row.state != record.state) {
-            true => store.registry.enter(record).map_err(failed),
-            false => Ok(()),
+        if store.registry.show(&record.thread)?.is_some_and(|row| row.state != record.state) {
+            store.registry.enter(record)?;
         }
+        Ok(())
     }
 
     /// The first of the threads that stand above this one and have not ended, with which a whole tree goes on; this one, where

@@ -50,7 +50,7 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// When the thread has ended, or its record was changed.
+    /// When the thread and all below it have ended, which a thread whose transcript holds an end has; or when a record was changed.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Cancelled, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
@@ -88,7 +88,7 @@ impl Rye {
             match store.ledger().close_child(each) {
                 // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
                 Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
-                Err(error) => return Err(ReopenError::Store(error.into())),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
@@ -278,20 +278,18 @@ impl Rye {
         reading: &Reading,
         store: &Store,
     ) -> Result<Nanos, ReopenError> {
-        let failed = |error: LedgerError| ReopenError::Store(error.into());
         let told = self.told_cost(record, reading, store);
         if told == Nanos::ZERO {
-            settle_left(&record.thread, reading, store.ledger()).map_err(failed)?;
+            settle_left(&record.thread, reading, store.ledger())?;
         } else {
             match self.account(record, reading, store) {
                 // Whoever goes on with what stands above it reads its record.
                 Ok(())
                 | Err(LedgerError::UnknownAccount { .. } | LedgerError::Exhausted { .. }) => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(error.into()),
             }
         }
-        let spent = store.spent(&record.thread).map_err(failed)?;
-        Ok(spent.unwrap_or(told))
+        Ok(store.spent(&record.thread)?.unwrap_or(told))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use rye_thread::budget::LedgerError;
 use rye_thread::{
-    ApprovalRequest, DecidedApproval, JournalError, ResumeError, ThreadId, ThreadState,
+    ApprovalRequest, DecidedApproval, JournalError, RegistryError, ResumeError, ThreadId,
+    ThreadState,
 };
 
 use crate::ThreadReadError;
@@ -67,7 +68,7 @@ pub enum ReopenError {
     /// The thread's record would be written through a link.
     #[error(transparent)]
     Linked(#[from] LinkedThreads),
-    /// The ledger refuses.
+    /// The ledger refuses, or cannot be used.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// The account that pays for the thread is not in the ledger of this project.
@@ -162,6 +163,12 @@ pub enum ReopenError {
         /// What is missing.
         problem: String,
     },
+}
+
+impl From<RegistryError> for ReopenError {
+    fn from(error: RegistryError) -> Self {
+        Self::Store(error.into())
+    }
 }
 
 impl ReopenError {
