@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use rye_thread::{Asking, Cancel};
 
-use crate::world::World;
+use crate::world::{World, line_ends};
 
 /// Nothing is asked and nothing happens, and what the model saw is the same.
 #[tokio::test]
@@ -66,9 +66,7 @@ async fn half_a_thread_is_replayed_as_far_as_it_came() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let mut end = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        end += line.len();
+    for end in line_ends(&bytes) {
         let replayed = whole.cut(&bytes[..end]).replay("", "").await;
         assert_eq!(replayed.divergence, None, "cut at {end}");
     }

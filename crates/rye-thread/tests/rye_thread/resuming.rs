@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
 use crate::tapped::{Tap, Tapped, Use};
-use crate::world::{EVERY, World, count, outcome, progress, visible};
+use crate::world::{EVERY, World, count, line_ends, outcome, progress, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
 #[tokio::test]
@@ -54,9 +54,7 @@ async fn check_every_cut(whole: &World, turns: u64) {
     assert_eq!(expected.state, ThreadState::Completed, "{:?}", expected.failure);
     assert_eq!(expected.turns, turns);
     let (bytes, reading) = (whole.bytes(), whole.reading());
-    let mut end = 0;
-    for line in std::iter::once(&b""[..]).chain(bytes.split_inclusive(|byte| *byte == b'\n')) {
-        end += line.len();
+    for end in std::iter::once(0).chain(line_ends(&bytes)) {
         let cut = whole.cut(&bytes[..end]);
         let before = cut.reading();
         let found =
@@ -88,9 +86,7 @@ async fn what_was_spent_by_another_ledger_is_not_spent_again() {
     let whole = World::new();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let mut end = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        end += line.len();
+    for end in line_ends(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         let before = spending(&cut.reading());
         let found = cut.resume("Begin.").await.unwrap();
@@ -127,9 +123,7 @@ async fn the_pause_before_what_was_left_out_is_nobodys() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let mut end = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        end += line.len();
+    for end in line_ends(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         // Far longer than the thread may last.
         cut.clock.advance(1_000_000);
@@ -138,13 +132,9 @@ async fn the_pause_before_what_was_left_out_is_nobodys() {
         // Whoever goes on after that counts no more of it.
         let again = cut.cut(&cut.bytes());
         let last = again.reading().records.iter().rposition(|it| it.event == "step_start");
-        let upto: usize = again
-            .bytes()
-            .split_inclusive(|byte| *byte == b'\n')
-            .take(last.unwrap() + 1)
-            .map(<[u8]>::len)
-            .sum();
-        let again = again.cut(&again.bytes()[..upto]);
+        let bytes = again.bytes();
+        let upto = line_ends(&bytes).nth(last.unwrap()).unwrap();
+        let again = again.cut(&bytes[..upto]);
         again.clock.advance(2_000_000);
         assert_eq!(again.resume("Begin.").await.unwrap().failure, None, "cut at {end}");
     }
@@ -190,9 +180,7 @@ async fn a_decision_outlives_its_program() {
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let (bytes, reading) = (whole.bytes(), whole.reading());
     assert_eq!(count(&reading, "approval_decided"), 9);
-    let mut end = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        end += line.len();
+    for end in line_ends(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         let found = cut.resume("Begin.").await.unwrap();
         assert_eq!(outcome(&found), outcome(&expected), "cut at {end}");
@@ -416,7 +404,7 @@ async fn a_link_is_not_written_through() {
     let whole = World::new();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let half = bytes.split_inclusive(|byte| *byte == b'\n').take(40).map(<[u8]>::len).sum();
+    let half = line_ends(&bytes).nth(39).unwrap();
     for there in [true, false] {
         let cut = whole.cut(&bytes[..half]);
         let folder = cut.place.path().join(thread_id().as_str());

@@ -32,25 +32,26 @@ async fn before_it_begins() {
 
 #[tokio::test]
 async fn during_a_request() {
-    let cancel = Cancel::new();
-    let raise = cancel.clone();
-    let mut thread = Thread::new(vec![after(move || raise.cancel(), Turn::Hang)]);
-    thread.cancel = cancel;
-    let driven = thread.drive().await;
-    check_cancelled(&driven);
+    let driven = cancelled_before(Turn::Hang).await;
     let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
     assert_eq!(driven.spent(), (reserved, 0), "what was dropped may be charged");
 }
 
 #[tokio::test]
 async fn during_a_wait_that_costs_nothing() {
+    let driven = cancelled_before(Turn::Wait).await;
+    assert_eq!(driven.spent(), (0, 0), "nothing was on its way");
+}
+
+/// A thread that is cancelled once it has asked, while this is what comes.
+async fn cancelled_before(turn: Turn) -> Driven {
     let cancel = Cancel::new();
     let raise = cancel.clone();
-    let mut thread = Thread::new(vec![after(move || raise.cancel(), Turn::Wait)]);
+    let mut thread = Thread::new(vec![after(move || raise.cancel(), turn)]);
     thread.cancel = cancel;
     let driven = thread.drive().await;
     check_cancelled(&driven);
-    assert_eq!(driven.spent(), (0, 0), "nothing was on its way");
+    driven
 }
 
 #[tokio::test(start_paused = true)]

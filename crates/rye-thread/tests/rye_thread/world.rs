@@ -93,6 +93,12 @@ pub(crate) fn turns() -> Vec<Vec<ToolCall>> {
     turns
 }
 
+/// Where each record of a transcript ends.
+pub(crate) fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(place, _)| place + 1)
+}
+
 /// Every run of a tool, by tool and argument.
 pub(crate) type Effects = Arc<Mutex<Vec<String>>>;
 
