@@ -80,17 +80,11 @@ impl Rye {
         store: &Store,
         seen: &mut BTreeSet<ThreadId>,
     ) -> Nanos {
-        let thread = &ended.record.thread;
-        if !seen.insert(thread.clone()) {
+        if !seen.insert(ended.record.thread.clone()) {
             return Nanos::ZERO;
         }
-        let mut cost = spending(&ended.transcript).answered;
-        for spawn in spawned_children(&ended.transcript).unwrap_or_default() {
-            let line = self.line(thread, &spawn.child, store).unwrap_or_default();
-            let below = line.iter().map(|it| self.cost_of(it, store, seen));
-            cost = below.fold(cost, Nanos::saturating_add);
-        }
-        cost.max(ended.record.cost)
+        let own = spending(&ended.transcript).answered;
+        self.with_those_below(own, (&ended.record, &ended.transcript), store, seen)
     }
 
     /// What a thread and those below it that have ended have cost, where it has no account; its record alone may say less.
@@ -101,10 +95,21 @@ impl Rye {
         store: &Store,
     ) -> Nanos {
         let mut seen = BTreeSet::from([record.thread.clone()]);
-        let mut cost = spending(reading).at_most();
+        let own = spending(reading).at_most();
+        self.with_those_below(own, (record, reading), store, &mut seen)
+    }
+
+    fn with_those_below(
+        &self,
+        own: Nanos,
+        (record, reading): (&ThreadRecord, &Reading),
+        store: &Store,
+        seen: &mut BTreeSet<ThreadId>,
+    ) -> Nanos {
+        let mut cost = own;
         for spawn in spawned_children(reading).unwrap_or_default() {
             let line = self.line(&record.thread, &spawn.child, store).unwrap_or_default();
-            let below = line.iter().map(|it| self.cost_of(it, store, &mut seen));
+            let below = line.iter().map(|it| self.cost_of(it, store, seen));
             cost = below.fold(cost, Nanos::saturating_add);
         }
         cost.max(record.cost)
