@@ -1,5 +1,8 @@
 //! Threads that go on after their program was killed.
 
+mod dying;
+mod refusing;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -206,138 +209,6 @@ async fn what_is_denied_does_not_run_and_the_model_is_told() {
     assert!(text.contains("the operator did not approve this call of `a/once`"));
 }
 
-/// A store that is gone after so many uses, as everything is when the power goes.
-struct Dying {
-    store: Arc<MemoryStore>,
-    left: AtomicU64,
-    /// How often it was used since.
-    missed: AtomicU64,
-}
-
-impl Dying {
-    fn lives(&self) -> bool {
-        let lives = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-            .is_ok();
-        if !lives {
-            self.missed.fetch_add(1, Ordering::Relaxed);
-        }
-        lives
-    }
-
-    fn store(&self) -> Result<&MemoryStore, StoreError> {
-        let gone = || StoreError::Database { source: "the power is gone".into() };
-        self.lives().then_some(&*self.store).ok_or_else(gone)
-    }
-}
-
-impl Tap for Dying {
-    fn through<T>(
-        &self,
-        _: Use,
-        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        match self.lives() {
-            true => act(self.store.ledger()),
-            false => Err(LedgerError::Store { source: "the power is gone".into() }),
-        }
-    }
-}
-
-impl Store for Tapped<Dying> {
-    fn ledger(&self) -> &dyn Ledger {
-        self
-    }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.0.store()?.acquire(thread, claim)
-    }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.store()?.release(lease)
-    }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        match self.0.store() {
-            Ok(store) => store.append(lease, lines),
-            Err(error) => {
-                // What is written while the power goes is written by half, and nothing after it.
-                if self.0.missed.load(Ordering::Relaxed) == 1 {
-                    drop(self.0.store.append(lease, &lines[..lines.len() / 2]));
-                }
-                Err(error)
-            }
-        }
-    }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.store()?.sync(lease)
-    }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.0.store()?.cut(lease, length)
-    }
-    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
-        self.0.store()?.journal(thread)
-    }
-}
-
-/// The power goes at every use of the store in turn, money included: every request that was answered is paid at its
-/// price, and one that was not at most once more at its worst.
-#[tokio::test]
-async fn whenever_the_power_goes_it_ends_the_same() {
-    let whole = World::new();
-    let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
-    let mut uses = 0;
-    loop {
-        let mut world = World::new();
-        world.key = Arc::clone(&whole.key);
-        let left = AtomicU64::new(uses);
-        let (store, missed) = (Arc::clone(&world.store), AtomicU64::new(0));
-        let dying = Arc::new(Tapped(Dying { store, left, missed }));
-        let died = world.begin(Arc::clone(&dying) as _, &Cancel::new()).await;
-        if died.is_some_and(|outcome| outcome.failure.is_none()) {
-            break;
-        }
-        drop(dying);
-        let before = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
-        // Nobody gave the lease back, so that it has to lapse.
-        world.clock.advance(10_000);
-        let found =
-            world.resume("Begin.").await.unwrap_or_else(|error| panic!("after {uses}: {error}"));
-        assert_eq!(outcome(&found), outcome(&expected), "after {uses}");
-        let reading = world.reading();
-        assert_eq!(visible(&reading), visible(&whole.reading()), "after {uses}");
-        let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
-        assert_eq!((balance.reserved, balance.overrun), (Nanos::ZERO, Nanos::ZERO), "after {uses}");
-        assert!(before.settled <= balance.settled, "after {uses}: nothing settled is lost");
-        let more = balance.settled.get() - expected.cost.get();
-        assert!(
-            more == 0 || more <= before.reserved.get(),
-            "after {uses}: {more} more than needed"
-        );
-        uses += if EVERY { 1 } else { 17 };
-    }
-    assert!(100 < uses, "{uses}");
-    progress(&format!(
-        "the store was gone after each of {uses} uses: all went on, nothing settled is lost"
-    ));
-}
-
-#[tokio::test]
-async fn what_changed_since_is_named() {
-    let whole = World::new();
-    whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
-    let bytes = whole.bytes();
-    let half = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(40).unwrap().0 + 1;
-    let mut cut = whole.cut(&bytes[..half]);
-    cut.limits.turns = 41;
-    let error = cut.resume("Begin otherwise.").await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the thread cannot go on as it began, because this changed since: its limits, its first message; undo the \
-         change, or start the directive again"
-    );
-    assert_eq!(cut.bytes(), &bytes[..half], "nothing was added");
-    assert_eq!(cut.effects(), [""; 0]);
-}
-
 /// An interruption is no end: the thread stands as it was, and goes on.
 #[tokio::test]
 async fn an_interrupted_thread_goes_on() {
@@ -353,90 +224,13 @@ async fn an_interrupted_thread_goes_on() {
     assert_eq!(outcome(&found), outcome(&expected));
 }
 
-#[tokio::test]
-async fn an_ended_thread_is_not_driven_on() {
-    let world = World::new();
-    world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
-    let before = world.effects().len();
-    // `thread.json` was not written any more: it is, from what the transcript says.
-    let found = world.resume("Begin.").await.unwrap();
-    assert_eq!(found.state, ThreadState::Completed);
-    assert_eq!(world.effects().len(), before);
-    let text = String::from_utf8(world.bytes()).unwrap();
-    assert_eq!(text.matches(r#""event":"thread_complete""#).count(), 1);
-}
-
-/// Records that are signed and still make no run: a call result that nobody asked for.
-#[tokio::test]
-async fn records_that_contradict_each_other_are_refused() {
-    let world = World::new();
-    world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
-    let forged = World { key: Arc::clone(&world.key), ..World::new() };
-    let now = Moment::from_unix_millis(0);
-    let lease = forged.store.acquire(&thread_id(), &Claim::new("x", now, now)).unwrap();
-    let records = world.reading().records;
-    let mut head = rye_sign::chain::Head::genesis();
-    for (seq, record) in records
-        .iter()
-        .filter(|record| record.event != "step_finish" && record.event != "checkpoint")
-        .take(6)
-        .enumerate()
-    {
-        let line = json!({
-            "seq": seq, "ts": record.at.to_string(), "thread_id": thread_id().as_str(), "directive": "test/greet",
-            "event": record.event, "payload": serde_json::from_str::<Value>(record.payload.get()).unwrap(),
-            "prev": head.to_string(),
-        })
-        .to_string();
-        head = head.link(line.as_bytes());
-        forged.store.append(&lease, format!("{line}\n").as_bytes()).unwrap();
-    }
-    forged.store.release(&lease).unwrap();
-    let error = forged.resume("Begin.").await.unwrap_err();
-    assert!(matches!(error, ResumeError::Contradiction { record: 5, .. }), "{error}");
-}
-
-/// Whoever sent the folder may have put a link in the place of the readable transcript, which would lead what is written
-/// elsewhere: it is left alone, whether there is something at its other end or not, and the thread goes on without the file.
-#[cfg(unix)]
-#[tokio::test]
-async fn a_link_is_not_written_through() {
-    let whole = World::new();
-    let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
-    let bytes = whole.bytes();
-    let half = line_ends(&bytes).nth(39).unwrap();
-    for there in [true, false] {
-        let cut = whole.cut(&bytes[..half]);
-        let folder = cut.place.path().join(thread_id().as_str());
-        let (link, elsewhere) = (folder.join("transcript.md"), cut.place.path().join("elsewhere"));
-        std::fs::create_dir_all(&folder).unwrap();
-        if there {
-            std::fs::write(&elsewhere, "kept").unwrap();
-        }
-        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
-        let found = cut.resume("Begin.").await.unwrap();
-        assert_eq!(outcome(&found), outcome(&expected));
-        assert_eq!(
-            found.warnings,
-            [format!(
-                "cannot write `{}`: it is no file of its own; remove it; `transcript.jsonl` has all of it, and a thread that \
-                 goes on writes it anew",
-                link.display()
-            )]
-        );
-        let found = std::fs::read_to_string(&elsewhere).ok();
-        assert_eq!(found.as_deref(), there.then_some("kept"));
-        assert!(link.is_symlink());
-    }
-}
-
 /// Whatever stands in the readable transcript, once the thread went on it is what the records say.
 #[tokio::test]
 async fn the_readable_transcript_is_written_anew() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let half = bytes.split_inclusive(|byte| *byte == b'\n').take(40).map(<[u8]>::len).sum();
+    let half = line_ends(&bytes).nth(39).unwrap();
     let mut all = Vec::new();
     for found in [None, Some("# Thread\n\nhalf of"), Some("")] {
         let cut = whole.cut(&bytes[..half]);

@@ -1,0 +1,124 @@
+//! Threads with children that another program took over.
+
+use super::*;
+
+/// A store that another program took over after so many uses.
+struct TakenOver {
+    store: MemoryStore,
+    left: AtomicUsize,
+    refuses: fn() -> StoreError,
+}
+
+impl TakenOver {
+    fn held(&self) -> Result<&MemoryStore, StoreError> {
+        let left = |left: usize| left.checked_sub(1);
+        let is_held = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
+        is_held.then_some(&self.store).ok_or_else(self.refuses)
+    }
+}
+
+impl Store for TakenOver {
+    fn ledger(&self) -> &dyn Ledger {
+        self.store.ledger()
+    }
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.store.acquire(thread, claim)
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.release(lease)
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        self.held()?.append(lease, lines)
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.held()?.sync(lease)
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.held()?.cut(lease, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.store.journal(thread)
+    }
+}
+
+/// Children that end when they are cancelled and never otherwise.
+struct Endless {
+    partings: AtomicUsize,
+}
+
+#[async_trait]
+impl Children for Endless {
+    async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
+        let (id, limits) = (child(request.number), request.left.clone());
+        Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForNothing, limits))
+    }
+
+    async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
+    }
+
+    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn end(&self, ending: Ending) -> Ended {
+        let partings = self.partings.fetch_add(1, Ordering::Relaxed) + 1;
+        assert!(partings < 3, "the thread parts with its children again and again");
+        if ending == Ending::Cancel { Ended::All } else { Ended::Interrupted }
+    }
+}
+
+/// Taken over at any use of its store, a thread with a child comes to rest, and waits for nobody.
+#[tokio::test]
+async fn a_thread_with_children_that_was_taken_over_comes_to_rest() {
+    check_taken_over(|| StoreError::Stale { thread: thread_id() }, "").await;
+}
+
+/// Who cannot lock what it writes under may have been taken over all the same.
+#[tokio::test]
+async fn a_thread_that_cannot_be_told_whether_it_was_taken_over_counts_as_taken_over() {
+    let refuses = || {
+        let (path, source) = ("owner-1-0.taken".into(), io::Error::from_raw_os_error(37));
+        StoreError::File { path, source }
+    };
+    check_taken_over(refuses, "(os error 37)").await;
+}
+
+/// What whoever took the thread over has written stays, and the end says what the store said.
+async fn check_taken_over(refuses: fn() -> StoreError, said: &str) {
+    let mut uses = 0;
+    loop {
+        let world = world_of(Arc::new(Endless { partings: AtomicUsize::new(0) }));
+        let store = TakenOver { store: MemoryStore::new(), left: AtomicUsize::new(uses), refuses };
+        let found = world.begin(Arc::new(store), &Cancel::new()).await;
+        uses += 1;
+        // Before that, there is no thread.
+        let Some(found) = found else { continue };
+        let folder = world.place.path().join(thread_id().as_str());
+        let record = ThreadRecord::read(&folder, &[world.key.public()]).unwrap();
+        // As it was when the thread was taken over.
+        let is_open = matches!(record.state, ThreadState::Created | ThreadState::Running);
+        assert!(is_open && record.failure.is_none(), "after {uses}: {record:?}");
+        let Some(failure) = found.failure else {
+            assert_eq!(found.state, ThreadState::Running, "the child can go on, and so it can");
+            break;
+        };
+        assert_eq!(failure.kind, FailureKind::Storage, "after {uses}");
+        assert!(failure.message.contains(said), "after {uses}: {}", failure.message);
+    }
+    assert!(4 < uses, "{uses}");
+}
+
+/// A thread that starts a child and calls a tool, and then returns.
+fn world_of(family: Arc<Endless>) -> World {
+    let mut world = World::new();
+    world.more = Box::new(move || {
+        let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
+        let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
+        let family = Arc::clone(&family);
+        vec![PaletteEntry::spawning("a/spawn", spec, capability, family)]
+    });
+    let start = vec![call("s", "a_spawn", json!({})), call("o", "a_once", json!({"n": 1}))];
+    world.model.turns = vec![start, vec![returns("r", json!({"score": 7}))]];
+    world
+}
