@@ -10,18 +10,19 @@ mod finish;
 mod first;
 mod handover;
 mod hooks;
+mod observe;
 mod output;
 mod paid;
 mod pending;
 mod purse;
+mod recording;
 mod recover;
 mod replay;
 mod resume;
 mod spawn;
+mod stop;
 mod telemetry;
 
-use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
+pub use self::observe::{Observer, OutputPiece};
 pub use self::paid::{settle_left, spending};
 pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, pending_approval, spawned_children,
@@ -42,62 +44,14 @@ pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
-use crate::budget::{Balance, Ledger, LedgerError};
-use crate::cancel::Halt;
+use self::stop::{Stop, storage};
+use crate::budget::Ledger;
 use crate::children::Ending;
-use crate::transcript::{Event, Injected};
+use crate::transcript::Injected;
 use crate::{
-    ApprovalRequest, Approver, Cancel, Clock, Delta, Failure, FailureKind, Hooks, Journal,
-    JournalError, Limit, LimitHit, Message, Nanos, OutOfTurn, Outcome, OutputStream, Palette,
-    Provider, ProviderInfo, Run, SpendLimit, Step, ThreadId, ThreadState,
+    Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, OutOfTurn, Outcome, Palette,
+    Provider, ProviderInfo, Run, Step, ThreadId, ThreadState,
 };
-
-/// Somebody who watches a thread while it runs.
-pub trait Observer: Send + Sync {
-    /// Called with each event as it is recorded; it is on disk before the next request, and before a call that changes
-    /// anything.
-    fn event(&self, event: &Event);
-
-    /// Called with each record just before its event: the line of JSON that the transcript gets, without its line end.
-    fn record(&self, line: &str) {
-        let _not_looked_at = line;
-    }
-
-    /// Called with each piece of an answer while it comes; its events follow once it is whole.
-    fn delta(&self, delta: Delta<'_>) {
-        let _not_looked_at = delta;
-    }
-
-    /// Called with each piece of what a tool writes while it runs; its receipt follows once it has ended.
-    ///
-    /// Who is slow to look misses pieces: nothing waits for it, and the receipt has what counts.
-    fn output(&self, piece: OutputPiece<'_>) {
-        let _not_looked_at = piece;
-    }
-
-    /// Called with each event of a thread that was started below the one that is watched: `depth` is 1 for its children, and
-    /// events of threads that run beside each other come as they happen.
-    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
-        let _not_looked_at = (thread, depth, event);
-    }
-}
-
-/// A piece of the output of a call that is under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OutputPiece<'a> {
-    /// The provider's id of the call.
-    pub call_id: &'a str,
-    /// Where the tool wrote it.
-    pub stream: OutputStream,
-    /// What it wrote.
-    pub text: &'a str,
-}
-
-/// Nobody watches.
-impl Observer for () {
-    fn event(&self, _: &Event) {}
-}
 
 /// What a run needs of the world; nothing of it can be left out.
 #[expect(clippy::exhaustive_structs, reason = "a run that lacks one of these must not compile")]
@@ -153,87 +107,6 @@ pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
 pub(crate) fn driven_before(run: &Run) -> Outcome {
     let message = "the run was driven before; start the directive again";
     finish::unrecorded(run, Failure::new(FailureKind::OutOfTurn, message))
-}
-
-/// Why a run cannot go on, for good or for now.
-enum Stop {
-    Cancelled,
-    Failed(Failure),
-    Interrupted,
-    Suspended(Box<ApprovalRequest>),
-    /// What must be on disk could not be written.
-    Unwritten(Failure),
-}
-
-impl From<Halt> for Stop {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Cancel => Self::Cancelled,
-            Halt::Interrupt => Self::Interrupted,
-        }
-    }
-}
-
-impl From<JournalError> for Stop {
-    fn from(error: JournalError) -> Self {
-        Self::Unwritten(storage(&error))
-    }
-}
-
-impl From<OutOfTurn> for Stop {
-    fn from(error: OutOfTurn) -> Self {
-        Self::Failed(Failure::new(FailureKind::OutOfTurn, &error.to_string()))
-    }
-}
-
-impl From<LedgerError> for Stop {
-    fn from(error: LedgerError) -> Self {
-        match error {
-            LedgerError::Exhausted { balance, needed, .. } => {
-                Self::Failed(exhausted(&balance, needed))
-            }
-            LedgerError::Store { .. } => Self::Unwritten(storage(&error)),
-            other => Self::Failed(storage(&other)),
-        }
-    }
-}
-
-fn storage(error: &(dyn std::error::Error + 'static)) -> Failure {
-    let room = if is_full(error) { "; make room on that disk" } else { "" };
-    Failure::new(FailureKind::Storage, &format!("{}{room}", with_causes(error)))
-}
-
-/// Whether there is no room left for what was to be written.
-fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let of_system = error.downcast_ref::<io::Error>().map(io::Error::kind);
-    let of_database =
-        error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
-    matches!(of_system, Some(FileTooLarge | QuotaExceeded | StorageFull))
-        || of_database == Some(rusqlite::ErrorCode::DiskFull)
-        || error.source().is_some_and(is_full)
-}
-
-/// The message with its causes, because an outcome carries text alone.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    message
-}
-
-fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
-    let maximum = match balance.cap {
-        SpendLimit::AtMost(cap) => cap.get(),
-        SpendLimit::Unlimited => u64::MAX,
-    };
-    let value = balance.cost().saturating_add(balance.reserved).saturating_add(needed).get();
-    let hit = LimitHit { limit: Limit::Spend, value, maximum };
-    let message = hit.to_string();
-    Failure::new(FailureKind::Limit(hit), &message)
 }
 
 /// The context of one run and what it measured of the world; every decision is the run's.
@@ -373,93 +246,6 @@ impl<'a> Driver<'a> {
         refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)?;
         self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
         Ok(())
-    }
-
-    fn record_opening(&mut self, run: &Run) -> Result<(), Stop> {
-        self.opening(run).iter().try_for_each(|event| self.emit(event))
-    }
-
-    /// What is recorded before the first request.
-    fn opening(&self, run: &Run) -> Vec<Event> {
-        let names = self.context.palette.names();
-        let palette: BTreeMap<String, String> =
-            names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
-        let facts = self.context.journal.record().facts.clone();
-        let (provider, limits, tools) =
-            (self.info.clone(), run.limits().clone(), run.tools().to_vec());
-        let start = Event::ThreadStart { provider, limits, tools, palette, facts };
-        let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
-        let injected = self.context.injected.iter().cloned().map(Event::ContextInjected);
-        let first = run.messages().iter().map_while(|message| match message {
-            Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
-            _ => None,
-        });
-        std::iter::once(start).chain(system).chain(injected).chain(first).collect()
-    }
-
-    /// Records the last message, where it is the user's.
-    fn record_user_text(&mut self, run: &Run) -> Result<(), Stop> {
-        match run.messages().last() {
-            Some(Message::User { text }) => self.emit(&Event::UserMessage { text: text.clone() }),
-            _ => Ok(()),
-        }
-    }
-
-    fn emit(&mut self, event: &Event) -> Result<(), Stop> {
-        self.context.journal.append(event, self.context.clock.now());
-        self.tell(event);
-        Ok(())
-    }
-
-    /// Signs what is recorded.
-    fn checkpoint(&mut self) -> Result<(), Stop> {
-        let event = self.context.journal.checkpoint(self.context.clock.now());
-        self.tell(&event);
-        Ok(())
-    }
-
-    /// Tells the observer of what was recorded last.
-    fn tell(&self, event: &Event) {
-        self.context.observer.record(self.context.journal.newest());
-        self.context.observer.event(event);
-    }
-
-    /// Signs what is recorded and puts it on disk, before somebody is waited for or the thread ends.
-    fn seal(&mut self) -> Result<(), Stop> {
-        self.checkpoint()?;
-        self.sync()
-    }
-
-    /// Writes what is recorded, so that it outlives the program.
-    fn write(&mut self) -> Result<(), Stop> {
-        let written = self.context.journal.flush();
-        let paid = self.pay();
-        written?;
-        Ok(paid?)
-    }
-
-    /// As [`Driver::write`], when no request follows for now.
-    fn write_last(&mut self) -> Result<(), Stop> {
-        let written = self.context.journal.flush();
-        let paid = self.empty_purse();
-        written?;
-        Ok(paid?)
-    }
-
-    /// Puts what is recorded on disk, so that it outlives the machine's power.
-    fn sync(&mut self) -> Result<(), Stop> {
-        let synced = self.context.journal.sync();
-        let paid = self.pay();
-        synced?;
-        Ok(paid?)
-    }
-
-    /// As [`Driver::sync`], before a request.
-    fn sync_for_a_request(&mut self) -> Result<(), Stop> {
-        let synced = self.context.journal.sync();
-        let paid = self.pay_now_and_then();
-        synced?;
-        Ok(paid?)
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {

@@ -1,7 +1,8 @@
 //! Another model for a thread whose first request was refused for existence or capacity (SPEC 11.1).
 
 use super::first::refuse_unpriced;
-use super::{Driver, Stop, with_causes};
+use super::stop::with_causes;
+use super::{Driver, Stop};
 use crate::transcript::Event;
 use crate::{Failure, FailureKind, ProviderError, Run};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::exhausted;
+use super::stop::exhausted;
 use crate::budget::Balance;
 use crate::{
     End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit, Step,

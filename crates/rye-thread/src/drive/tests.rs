@@ -9,8 +9,8 @@ use super::*;
 use crate::budget::MemoryLedger;
 use crate::store::{Claim, MemoryStore, Store as _};
 use crate::{
-    Limits, Moment, Opening, OutputContract, Prices, ProviderError, Registry, Reply, Request,
-    Setting, StopReason, ThreadId, ThreadRecord, Threads,
+    Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, Registry, Reply,
+    Request, Setting, StopReason, ThreadId, ThreadRecord, Threads,
 };
 
 /// Says one word, and counts how often it is asked.

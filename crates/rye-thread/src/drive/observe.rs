@@ -1,0 +1,51 @@
+//! Who watches a thread while it runs.
+
+use crate::transcript::Event;
+use crate::{Delta, OutputStream, ThreadId};
+
+/// Somebody who watches a thread while it runs.
+pub trait Observer: Send + Sync {
+    /// Called with each event as it is recorded; it is on disk before the next request, and before a call that changes
+    /// anything.
+    fn event(&self, event: &Event);
+
+    /// Called with each record just before its event: the line of JSON that the transcript gets, without its line end.
+    fn record(&self, line: &str) {
+        let _not_looked_at = line;
+    }
+
+    /// Called with each piece of an answer while it comes; its events follow once it is whole.
+    fn delta(&self, delta: Delta<'_>) {
+        let _not_looked_at = delta;
+    }
+
+    /// Called with each piece of what a tool writes while it runs; its receipt follows once it has ended.
+    ///
+    /// Who is slow to look misses pieces: nothing waits for it, and the receipt has what counts.
+    fn output(&self, piece: OutputPiece<'_>) {
+        let _not_looked_at = piece;
+    }
+
+    /// Called with each event of a thread that was started below the one that is watched: `depth` is 1 for its children, and
+    /// events of threads that run beside each other come as they happen.
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        let _not_looked_at = (thread, depth, event);
+    }
+}
+
+/// A piece of the output of a call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputPiece<'a> {
+    /// The provider's id of the call.
+    pub call_id: &'a str,
+    /// Where the tool wrote it.
+    pub stream: OutputStream,
+    /// What it wrote.
+    pub text: &'a str,
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn event(&self, _: &Event) {}
+}

@@ -1,0 +1,97 @@
+//! What a driver records, and when it is on disk.
+
+use std::collections::BTreeMap;
+
+use super::Driver;
+use super::stop::Stop;
+use crate::transcript::Event;
+use crate::{Message, Run};
+
+impl Driver<'_> {
+    pub(super) fn record_opening(&mut self, run: &Run) -> Result<(), Stop> {
+        self.opening(run).iter().try_for_each(|event| self.emit(event))
+    }
+
+    /// What is recorded before the first request.
+    pub(super) fn opening(&self, run: &Run) -> Vec<Event> {
+        let names = self.context.palette.names();
+        let palette: BTreeMap<String, String> =
+            names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
+        let facts = self.context.journal.record().facts.clone();
+        let (provider, limits, tools) =
+            (self.info.clone(), run.limits().clone(), run.tools().to_vec());
+        let start = Event::ThreadStart { provider, limits, tools, palette, facts };
+        let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
+        let injected = self.context.injected.iter().cloned().map(Event::ContextInjected);
+        let first = run.messages().iter().map_while(|message| match message {
+            Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
+            _ => None,
+        });
+        std::iter::once(start).chain(system).chain(injected).chain(first).collect()
+    }
+
+    /// Records the last message, where it is the user's.
+    pub(super) fn record_user_text(&mut self, run: &Run) -> Result<(), Stop> {
+        match run.messages().last() {
+            Some(Message::User { text }) => self.emit(&Event::UserMessage { text: text.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        self.context.journal.append(event, self.context.clock.now());
+        self.tell(event);
+        Ok(())
+    }
+
+    /// Signs what is recorded.
+    pub(super) fn checkpoint(&mut self) -> Result<(), Stop> {
+        let event = self.context.journal.checkpoint(self.context.clock.now());
+        self.tell(&event);
+        Ok(())
+    }
+
+    /// Tells the observer of what was recorded last.
+    pub(super) fn tell(&self, event: &Event) {
+        self.context.observer.record(self.context.journal.newest());
+        self.context.observer.event(event);
+    }
+
+    /// Signs what is recorded and puts it on disk, before somebody is waited for or the thread ends.
+    pub(super) fn seal(&mut self) -> Result<(), Stop> {
+        self.checkpoint()?;
+        self.sync()
+    }
+
+    /// Writes what is recorded, so that it outlives the program.
+    pub(super) fn write(&mut self) -> Result<(), Stop> {
+        let written = self.context.journal.flush();
+        let paid = self.pay();
+        written?;
+        Ok(paid?)
+    }
+
+    /// As [`Driver::write`], when no request follows for now.
+    pub(super) fn write_last(&mut self) -> Result<(), Stop> {
+        let written = self.context.journal.flush();
+        let paid = self.empty_purse();
+        written?;
+        Ok(paid?)
+    }
+
+    /// Puts what is recorded on disk, so that it outlives the machine's power.
+    pub(super) fn sync(&mut self) -> Result<(), Stop> {
+        let synced = self.context.journal.sync();
+        let paid = self.pay();
+        synced?;
+        Ok(paid?)
+    }
+
+    /// As [`Driver::sync`], before a request.
+    pub(super) fn sync_for_a_request(&mut self) -> Result<(), Stop> {
+        let synced = self.context.journal.sync();
+        let paid = self.pay_now_and_then();
+        synced?;
+        Ok(paid?)
+    }
+}

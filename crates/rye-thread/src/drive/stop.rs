@@ -1,0 +1,91 @@
+//! Why a run stops, and what is told of it.
+
+use std::io;
+
+use crate::budget::{Balance, LedgerError};
+use crate::cancel::Halt;
+use crate::{
+    ApprovalRequest, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos, OutOfTurn,
+    SpendLimit,
+};
+
+/// Why a run cannot go on, for good or for now.
+pub(super) enum Stop {
+    Cancelled,
+    Failed(Failure),
+    Interrupted,
+    Suspended(Box<ApprovalRequest>),
+    /// What must be on disk could not be written.
+    Unwritten(Failure),
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Cancel => Self::Cancelled,
+            Halt::Interrupt => Self::Interrupted,
+        }
+    }
+}
+
+impl From<JournalError> for Stop {
+    fn from(error: JournalError) -> Self {
+        Self::Unwritten(storage(&error))
+    }
+}
+
+impl From<OutOfTurn> for Stop {
+    fn from(error: OutOfTurn) -> Self {
+        Self::Failed(Failure::new(FailureKind::OutOfTurn, &error.to_string()))
+    }
+}
+
+impl From<LedgerError> for Stop {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Exhausted { balance, needed, .. } => {
+                Self::Failed(exhausted(&balance, needed))
+            }
+            LedgerError::Store { .. } => Self::Unwritten(storage(&error)),
+            other => Self::Failed(storage(&other)),
+        }
+    }
+}
+
+pub(super) fn storage(error: &(dyn std::error::Error + 'static)) -> Failure {
+    let room = if is_full(error) { "; make room on that disk" } else { "" };
+    Failure::new(FailureKind::Storage, &format!("{}{room}", with_causes(error)))
+}
+
+/// Whether there is no room left for what was to be written.
+fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let of_system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    let of_database =
+        error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+    matches!(of_system, Some(FileTooLarge | QuotaExceeded | StorageFull))
+        || of_database == Some(rusqlite::ErrorCode::DiskFull)
+        || error.source().is_some_and(is_full)
+}
+
+/// The message with its causes, because an outcome carries text alone.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    message
+}
+
+pub(super) fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
+    let maximum = match balance.cap {
+        SpendLimit::AtMost(cap) => cap.get(),
+        SpendLimit::Unlimited => u64::MAX,
+    };
+    let value = balance.cost().saturating_add(balance.reserved).saturating_add(needed).get();
+    let hit = LimitHit { limit: Limit::Spend, value, maximum };
+    let message = hit.to_string();
+    Failure::new(FailureKind::Limit(hit), &message)
+}
