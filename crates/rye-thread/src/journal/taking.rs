@@ -58,7 +58,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] while another program drives it; when the transcript is damaged anywhere but at its end, or
+    /// [`StoreError::Held`](crate::store::StoreError::Held) while another program drives it; when the transcript is damaged anywhere but at its end, or
     /// does not end where the record says, or cannot be read. Nothing is changed then.
     pub fn open(
         threads: &Path,

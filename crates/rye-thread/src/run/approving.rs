@@ -4,7 +4,7 @@ use super::{OutOfTurn, Phase, Run};
 use crate::Decision;
 
 impl Run {
-    /// Waits for somebody to decide on one of the calls of [`Step::CallTools`], by its place among them.
+    /// Waits for somebody to decide on one of the calls of [`Step::CallTools`](crate::Step::CallTools), by its place among them.
     ///
     /// # Errors
     ///
@@ -19,7 +19,7 @@ impl Run {
         }
     }
 
-    /// Takes the decision that [`Step::AskApproval`] waits for.
+    /// Takes the decision that [`Step::AskApproval`](crate::Step::AskApproval) waits for.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Run {
         Ok(())
     }
 
-    /// What somebody said about the call at this place of [`Step::CallTools`].
+    /// What somebody said about the call at this place of [`Step::CallTools`](crate::Step::CallTools).
     #[must_use]
     pub fn decision(&self, index: usize) -> Option<Decision> {
         match &self.phase {

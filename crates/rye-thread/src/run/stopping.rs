@@ -6,7 +6,7 @@ use crate::Failure;
 impl Run {
     /// Ends the conversation because something outside it failed.
     ///
-    /// After a refused call, a failure that may follow from it becomes [`FailureKind::Refused`], and says both.
+    /// After a refused call, a failure that may follow from it becomes [`FailureKind::Refused`](crate::FailureKind::Refused), and says both.
     ///
     /// # Errors
     ///
