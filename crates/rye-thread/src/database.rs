@@ -1,7 +1,10 @@
 //! `registry.db`: one file for the registry and the ledger, opened one way.
 
+mod look;
+
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +23,8 @@ pub(crate) enum DatabaseError {
     Foreign,
     #[error("`{}` is no plain file; remove it", .path.display())]
     NotPlain { path: PathBuf },
+    #[error("`registry.db` cannot be read")]
+    Unreadable(#[source] io::Error),
     #[error("the database cannot be used")]
     Sqlite(#[from] rusqlite::Error),
 }
@@ -51,6 +56,15 @@ impl Database {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         migrate(&mut connection)?;
         Ok(Self { connection, durability: Durability::Now })
+    }
+
+    /// Opens a file that is there for who only looks: nothing is made or changed. One of an older version is brought up to date
+    /// as by [`Database::open`].
+    pub(crate) fn look(path: &Path) -> Result<Self, DatabaseError> {
+        match look::look(path)? {
+            Some(connection) => Ok(Self { connection, durability: Durability::Now }),
+            None => Self::open(path),
+        }
     }
 
     /// Runs `change` in a transaction that holds the write lock from its start, so that what it reads stays true.

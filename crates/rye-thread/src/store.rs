@@ -28,12 +28,14 @@ mod leases;
 mod local;
 mod memory;
 mod owner;
+mod view;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use self::local::LocalStore;
 pub use self::memory::MemoryStore;
+pub use self::view::StoreView;
 use crate::budget::Ledger;
 use crate::{Moment, ThreadId};
 

@@ -82,10 +82,7 @@ impl LocalStore {
     ///
     /// When the database fails.
     pub fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, StoreError> {
-        let database = self.database();
-        let mut statement = database.read().prepare_cached(SPENT)?;
-        let spent: Option<i64> = statement.query_row([thread.as_str()], |row| row.get(0))?;
-        Ok(spent.map(|nanos| Nanos::new(nanos.unsigned_abs())))
+        spent(self.database().read(), thread)
     }
 
     /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
@@ -251,14 +248,23 @@ WITH RECURSIVE tree (thread) AS (
 )
 SELECT SUM(settled_nanos + overrun_nanos) FROM account JOIN tree USING (thread)";
 
-struct Row {
-    owner: String,
-    holder: String,
-    until: Moment,
+pub(super) fn spent(
+    connection: &Connection,
+    thread: &ThreadId,
+) -> Result<Option<Nanos>, StoreError> {
+    let mut statement = connection.prepare_cached(SPENT)?;
+    let spent: Option<i64> = statement.query_row([thread.as_str()], |row| row.get(0))?;
+    Ok(spent.map(|nanos| Nanos::new(nanos.unsigned_abs())))
+}
+
+pub(super) struct Row {
+    pub(super) owner: String,
+    pub(super) holder: String,
+    pub(super) until: Moment,
     epoch: u64,
 }
 
-fn row(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Option<Row>> {
+pub(super) fn row(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Option<Row>> {
     let mut statement = connection
         .prepare_cached("SELECT owner, holder, until_millis, epoch FROM lease WHERE thread = ?1")?;
     let read = |row: &rusqlite::Row<'_>| {
