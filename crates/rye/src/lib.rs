@@ -86,7 +86,8 @@ pub use self::session::{
 };
 pub use self::shipped::shipped;
 pub use self::signing::{
-    SignError, SignFileError, SignedFile, bad_grants, replace_file, sign_file, signed,
+    SignError, SignFileError, SignedFile, SigningStatus, bad_grants, replace_file, sign_file,
+    sign_file_anew, signed,
 };
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};

@@ -33,7 +33,10 @@ impl Rye {
         let of = |verdict: Verdict| {
             let those =
                 findings.iter().filter(move |finding: &&Finding| finding.verdict == verdict);
-            those.map(ToString::to_string).collect()
+            let sentence = |Finding { pattern, classification, .. }: &Finding| {
+                format!("granting `{pattern}` is {classification}")
+            };
+            those.map(sentence).collect()
         };
         Ok(Risks { warned: of(Verdict::Warn), blocked: of(Verdict::Block) })
     }

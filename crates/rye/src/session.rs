@@ -27,6 +27,7 @@ mod request;
 mod servers;
 mod spent;
 mod store;
+mod taken_over;
 mod told;
 mod tools;
 mod tree;
@@ -226,6 +227,8 @@ impl Rye {
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
         warnings.extend(tree.warnings());
         warnings.extend(outcome.warnings.iter().cloned());
+        let (outcome, told) = self.as_recorded(thread, outcome, store);
+        warnings.extend(told);
         Ok((outcome, warnings))
     }
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use rye_caps::Pattern;
 use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
-pub use self::file::{SignFileError, SignedFile, replace_file, sign_file};
+pub use self::file::{
+    SignFileError, SignedFile, SigningStatus, replace_file, sign_file, sign_file_anew,
+};
 pub(crate) use self::file::{create, leads_out, sign_judged_file, text};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;

@@ -8,12 +8,24 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{BUSY, DatabaseError, VERSION, refuse_foreign, refuse_others};
 
 /// A connection for reading; none where the file is of an older version, whose tables have to be brought up to date first.
 pub(super) fn look(path: &Path) -> Result<Option<Connection>, DatabaseError> {
+    for _ in 0..LOOKS {
+        match looked(path) {
+            // The last program that had it open may just have removed what it shared.
+            Err(DatabaseError::Sqlite(error))
+                if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {}
+            done => return done,
+        }
+    }
+    looked(path)
+}
+
+fn looked(path: &Path) -> Result<Option<Connection>, DatabaseError> {
     refuse_others(path)?;
     let connection = match whole(path)? {
         Some(bytes) => in_memory(bytes)?,

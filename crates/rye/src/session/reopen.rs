@@ -22,6 +22,7 @@ use serde_json::Map;
 pub(in crate::session) use self::again::Again;
 use self::again::steadily;
 pub use self::ending::Cancelled;
+pub(in crate::session) use self::ending::ENDING;
 pub use self::error::ReopenError;
 pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
@@ -159,6 +160,9 @@ impl Rye {
         };
         let prepared = self.prepared(&reopened, host, lineage)?;
         self.unchanged(&reopened, &prepared)?;
+        let signed_again = changes::signed_again(&reopened.record.facts, &prepared.record.facts);
+        let signed_again =
+            (!signed_again.is_empty()).then(|| ("signed_again".to_owned(), signed_again.into()));
         // The record keeps the token that the thread began with; each later opening has one of its own.
         let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
@@ -173,6 +177,7 @@ impl Rye {
         let mut facts = Map::from_iter([(TOKEN.to_owned(), token)]);
         // It may be another machine by now, or another sandbox on the same one.
         facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
+        facts.extend(signed_again);
         Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
     }
 

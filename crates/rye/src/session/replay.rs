@@ -1,6 +1,6 @@
 //! A thread's record held against what a run would do with it now (SPEC 10.12).
 
-use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
+use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, ThreadState, replay};
 use similar::TextDiff;
 
 use super::continuing::{Begins, begins};
@@ -22,6 +22,9 @@ impl Rye {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
+        if reading.record.state == ThreadState::Error && reading.transcript.records.is_empty() {
+            return Err(ReopenError::NeverBegan { thread: thread.clone() });
+        }
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
         request.lineage = self.lineage(&reading.record, None)?;

@@ -12,10 +12,12 @@ use super::{SignError, signed};
 use crate::outcome::Class;
 use crate::place::place;
 
-/// A file that was signed.
+/// A file that is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedFile {
+    /// Whether it was signed now, or was signed already as it would be now.
+    pub status: SigningStatus,
     /// The file.
     pub path: PathBuf,
     /// Which item it is; none for a trust document.
@@ -30,8 +32,30 @@ pub struct SignedFile {
     pub replaced: Option<KeyId>,
 }
 
+/// What came of signing a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SigningStatus {
+    /// It has a new signature.
+    Signed,
+    /// Its signature is the one that the key would make here, of an earlier time; the file was left alone.
+    Unchanged,
+}
+
+impl SigningStatus {
+    /// `signed` or `unchanged`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Signed => "signed",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
 impl SignedFile {
-    /// `{"path", "kind", "id", "status": "signed", "signature": {"key_id", "timestamp", "hash"}, "replaced"}`.
+    /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced"}`; the status is `signed` or
+    /// `unchanged`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let (kind, id) = self.item.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
@@ -39,7 +63,7 @@ impl SignedFile {
             "path": self.path.to_string_lossy(),
             "kind": kind,
             "id": id,
-            "status": "signed",
+            "status": self.status.as_str(),
             "signature": {
                 "key_id": self.key_id.as_str(),
                 "timestamp": self.at.to_string(),
@@ -125,6 +149,9 @@ impl SignFileError {
 /// Signs the file at `path`, which must be absolute: checks it, puts a new signature line in place of an old one, and
 /// replaces the file whole, with its mode and its line ends. Other names of it, by hard links, keep the old text.
 ///
+/// A file whose signature is the one that this key would make of it, and is not dated later than `at`, is left alone: what rests on
+/// the file, such as a thread that waits, is not disturbed by a new one. [`sign_file_anew`] signs it all the same.
+///
 /// # Errors
 ///
 /// When it is a link or lies behind one that leaves the `.ai` folder, is no item or has problems, or cannot be written.
@@ -136,7 +163,22 @@ pub fn sign_file(
     sign_judged_file(path, key, at, |_| Ok(()))
 }
 
-/// The same, unless `judge` refuses the text that would be signed.
+/// Signs the file at `path` as [`sign_file`] does, and also when it is signed already as it would be.
+///
+/// # Errors
+///
+/// The ones of [`sign_file`].
+pub fn sign_file_anew(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<SignedFile, SignFileError> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    written(path, &old, key, at)
+}
+
+/// As [`sign_file`], unless `judge` refuses the text that would be signed.
 pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     path: &Path,
     key: &SigningKey,
@@ -146,17 +188,54 @@ pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     check_own_place(path)?;
     let old = text(path)?;
     judge(&old)?;
-    let new = signed(path, &old, key, at).map_err(SignFileError::from)?;
-    replace_file(path, &old, &new)?;
-    let replaced = signer(path, &old).filter(|before| !key.public().is_named(before));
-    Ok(SignedFile {
+    match standing(path, &old, key, at)? {
+        Some(stated) => Ok(told(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(written(path, &old, key, at)?),
+    }
+}
+
+/// The time that the signature states, where it is the one that this key would have made of this text at that time: signatures
+/// are deterministic, so that nothing about it has to be compared one by one.
+fn standing(
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<Option<Timestamp>, SignFileError> {
+    let stated = located(path, text).map(|line| line.stated_time());
+    let Some(stated) = stated.filter(|stated| *stated <= at) else { return Ok(None) };
+    Ok((signed(path, text, key, stated)? == text).then_some(stated))
+}
+
+fn written(
+    path: &Path,
+    old: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<SignedFile, SignFileError> {
+    let new = signed(path, old, key, at)?;
+    replace_file(path, old, &new)?;
+    let replaced = located(path, old).map(|line| line.key_id().clone());
+    let replaced = replaced.filter(|before| !key.public().is_named(before));
+    Ok(SignedFile { replaced, ..told(SigningStatus::Signed, path, &new, key, at) })
+}
+
+fn told(
+    status: SigningStatus,
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> SignedFile {
+    SignedFile {
+        status,
         path: path.to_owned(),
         item: place(path),
         key_id: key.public().key_id().clone(),
         at,
-        digest: Digest::of_content(&new),
-        replaced,
-    })
+        digest: Digest::of_content(text),
+        replaced: None,
+    }
 }
 
 /// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
@@ -238,10 +317,10 @@ fn without_path(error: io::Error) -> io::Error {
     if error.get_ref().is_some() { error.kind().into() } else { error }
 }
 
-/// The key that the signature line names, if there is one that can be read.
-fn signer(path: &Path, text: &str) -> Option<KeyId> {
+/// The signature line, if there is one that can be read.
+fn located<'a>(path: &Path, text: &'a str) -> Option<Unverified<'a>> {
     let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
-    Some(Unverified::locate(text, style).ok()?.key_id().clone())
+    Unverified::locate(text, style).ok()
 }
 
 #[cfg(test)]

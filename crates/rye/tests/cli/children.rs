@@ -33,7 +33,7 @@ fn start(directive: &str) -> Says {
     Says::Calls("rye_agent_threads_thread_directive", json!({ "directive": directive }))
 }
 
-fn write(path: &str) -> Says {
+pub(crate) fn write(path: &str) -> Says {
     Says::Calls("rye_file_system_write", json!({ "path": path, "content": "x" }))
 }
 

@@ -248,6 +248,22 @@ fn threads_that_wait_for_somebody() {
     assert!(!session.rye("doctor").contains("suspended"));
 }
 
+/// A folder that was copied or committed has threads that no list has.
+#[test]
+fn threads_without_a_list_are_counted() {
+    let session = Session::new();
+    session.asks_before_it_writes();
+    session.rye("run notes/index --trust TRUST --provider steps");
+    std::fs::remove_file(session.project().join(".ai/threads/registry.db")).unwrap();
+    let doctor = session.rye("doctor --trust TRUST");
+    assert!(doctor.contains("note   threads    1 thread suspended, 0 stopped\n"), "{doctor}");
+    let record = format!(".ai/threads/{}/thread.json", session.thread());
+    session.change(&record, "suspended", "completed");
+    let found = ["note threads 1 thread that cannot be read", "`rye threads verify` says why"];
+    is_told(&session.rye("doctor --trust TRUST"), found, 0);
+    assert!(!session.project().join(".ai/threads/registry.db").exists(), "who looks makes no list");
+}
+
 #[test]
 fn what_should_not_be_in_git() {
     let session = Session::new();

@@ -17,6 +17,8 @@ mod killing;
 mod limits;
 mod links;
 mod loading;
+#[cfg(unix)]
+mod looking;
 mod mcp;
 mod outcomes;
 mod programs;
@@ -42,3 +44,5 @@ mod trusting;
 mod usage;
 mod watching;
 mod web;
+#[cfg(target_os = "linux")]
+mod writing;

@@ -60,6 +60,30 @@ fn nothing_more_happens_in_a_thread_that_ended() {
     }
 }
 
+/// The line that says how a thread ended is not waited for, so that a loss of power may leave an older list.
+#[test]
+fn an_end_that_only_the_record_has_is_shown() {
+    let (session, _) = suspended();
+    let registry = session.project().join(".ai/threads/registry.db");
+    let older = fs::read(&registry).unwrap();
+    session.rye("cancel THREAD");
+    fs::write(&registry, &older).unwrap();
+    for (command, line) in [
+        ("threads list", "  cancelled  "),
+        ("threads list --json", "\"state\": \"cancelled\""),
+        ("threads show", "state      cancelled"),
+        ("threads tree", "cancelled"),
+    ] {
+        let shown = session.rye(command);
+        assert!(shown.contains(line) && !shown.contains("suspended"), "{shown}");
+    }
+    assert!(!session.rye("doctor").contains("suspended"));
+    assert!(fs::read(&registry).unwrap() == older, "who looks changes nothing");
+    // Whoever would go on with it lists its end.
+    session.rye("resume THREAD --trust TRUST");
+    assert!(fs::read(&registry).unwrap() != older);
+}
+
 #[test]
 fn what_is_no_thread_is_not_opened() {
     let (session, _) = suspended();
@@ -122,11 +146,60 @@ fn what_changed_since_is_named() {
     let (session, _) = suspended();
     session.change(".ai/directives/notes/index.md", "List the notes", "List all notes");
     session.rye("sign .ai/directives/notes/index.md --key KEY");
+    session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");
     session.rye("sign .ai/knowledge/notes/index-style.md --key KEY");
     insta::assert_snapshot!("changed_directive", session.rye("resume THREAD --trust TRUST"));
     session.change(".ai/directives/notes/index.md", "List all notes", "List no notes");
     insta::assert_snapshot!("unsigned_change", session.rye("resume THREAD --trust TRUST"));
     assert!(!session.project().join("INDEX.md").exists());
+}
+
+/// A new signature over the same text, by whom the operator trusts as far, changes nothing that the thread rests on.
+#[test]
+fn a_thread_goes_on_with_files_that_were_signed_again() {
+    let (session, _) = suspended();
+    session.rye("approve THREAD --trust TRUST");
+    session.rye("keys generate --owner other");
+    fs::rename(session.home().join(".ai/config/keys/signing"), session.home().join("signing"))
+        .unwrap();
+    let key = session.home().join("signing/private_key.pem");
+    session.rye("sign .ai --key KEY --re-sign");
+    let file = ".ai/directives/notes/index.md";
+    session.rye(&format!("sign {file} --key {}", key.display()));
+    let resumed = session.rye("resume THREAD --trust TRUST");
+    assert!(resumed.ends_with("exit 0\n"), "{resumed}");
+    let shown = session.rye("threads show --json");
+    assert!(shown.contains("\"signed_again\": [") && shown.contains("\"owner\": \"other\""));
+}
+
+/// A key that may grant less is another authority, whatever it signed.
+#[test]
+fn a_key_that_may_grant_less_is_another_authority() {
+    let (session, _) = suspended();
+    session.rye("approve THREAD --trust TRUST");
+    session.rye("keys generate --owner other");
+    let signing = session.home().join(".ai/config/keys/signing");
+    fs::rename(&signing, session.home().join("signing")).unwrap();
+    let trusted = session.home().join(".ai/config/keys/trusted");
+    let path = fs::read_dir(trusted).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, text) = text.split_once('\n').unwrap();
+    let grants = "grants = [\"rye.execute.tool.rye.file-system.read\"]\n[public_key]";
+    fs::write(&path, text.replace("[public_key]", grants)).unwrap();
+    let key = session.home().join("signing/private_key.pem");
+    session.rye(&format!("sign .ai/directives/notes/index.md --key {}", key.display()));
+    insta::assert_snapshot!("another_authority", session.rye("resume THREAD --trust TRUST"));
+}
+
+/// Nobody's word is not the word of whom it replaces.
+#[test]
+fn a_thread_does_not_go_on_with_what_is_no_longer_signed() {
+    let (session, _) = suspended();
+    let path = session.project().join(".ai/directives/notes/index.md");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.split_once('\n').unwrap().1).unwrap();
+    let resumed = session.rye("resume THREAD --trust TRUST --allow-unsigned");
+    assert!(resumed.contains("directive `notes/index` changed since it began"), "{resumed}");
 }
 
 #[test]
@@ -197,6 +270,19 @@ fn a_changed_directive_is_a_divergence() {
     let data = session.rye("replay THREAD --trust TRUST --json");
     let is_named = data.contains(r#""what": "the first message""#);
     assert!(is_named && data.ends_with("exit 1\n"), "{data}");
+}
+
+/// What never began has nothing to be held against, and says who knows why.
+#[test]
+fn a_thread_that_never_began_is_not_replayed() {
+    let session = Session::new();
+    session.rye("run notes/index --trust TRUST --provider steps --input folder=1 --input other=2");
+    let refused = session.rye("replay THREAD --trust TRUST");
+    assert!(
+        refused.contains("never began, so that nothing can be replayed; `rye threads show index-"),
+        "{refused}"
+    );
+    assert!(refused.ends_with("--- exit 1\n"), "{refused}");
 }
 
 #[test]

@@ -99,6 +99,14 @@ fn inputs_that_do_not_fit() {
 }
 
 #[test]
+fn an_input_that_is_missing_is_asked_for() {
+    let session = Session::new();
+    session.rye("new directive notes/tidy");
+    let told = session.rye("run notes/tidy --allow-unsigned --provider steps");
+    assert!(told.contains("\n  to do: add `--input path=VALUE`\n"), "{told}");
+}
+
+#[test]
 fn a_directive_that_is_not_there() {
     insta::assert_snapshot!(Session::new().rye("run notes/indx --trust TRUST --provider steps"));
 }

@@ -135,8 +135,64 @@ fn signing_again_changes_nothing_but_the_line() {
     let session = Session::new();
     let path = session.project().join(".ai/directives/notes/index.md");
     let before = fs::read_to_string(&path).unwrap();
-    insta::assert_snapshot!(session.rye("sign .ai --key KEY --at 2026-11-20T00:00:00Z"));
+    insta::assert_snapshot!(session.rye("sign .ai --key KEY --re-sign --at 2026-11-20T00:00:00Z"));
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
+}
+
+/// What is signed as this key would sign it needs no new line, and whoever rests on the file is not disturbed.
+#[test]
+fn a_file_that_nobody_changed_is_left_alone() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let path = ".ai/directives/notes/index.md";
+    session.rye("sign .ai --at 2026-11-20T00:00:00Z");
+    session.change(".ai/knowledge/notes/index-style.md", "one Markdown file", "two Markdown files");
+    let read = |path: &str| fs::read_to_string(session.project().join(path)).unwrap();
+    let before = read(path);
+    insta::assert_snapshot!(session.rye("sign .ai --at 2026-11-21T00:00:00Z"));
+    assert_eq!(read(path), before);
+    let told = session.rye(&format!("sign {path} --at 2026-11-21T00:00:00Z --json"));
+    assert!(told.contains(r#""status": "unchanged""#), "{told}");
+    assert!(told.contains(r#""timestamp": "2026-11-20T00:00:00Z""#), "{told}");
+    let renewed = session.rye(&format!("sign {path} --at 2026-11-21T00:00:00Z --re-sign"));
+    assert!(renewed.contains("1 signed, 0 not signed"), "{renewed}");
+    assert!(read(path).contains("rye:signed:2026-11-21T00:00:00Z:"));
+}
+
+/// Each row changes the signed file; only a signature that this key would make here counts as one.
+#[test]
+fn a_file_is_signed_where_its_signature_does_not_hold() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let path = ".ai/knowledge/notes/index-style.md";
+    let now = "2026-11-20T00:00:00Z";
+    session.rye(&format!("sign {path} --at {now}"));
+    let good = fs::read_to_string(session.project().join(path)).unwrap();
+    let (line, rest) = good.split_once('\n').unwrap();
+    let claimed = line.replace(" -->", "|github@somebody -->");
+    let elsewhere = {
+        session.put(".ai/knowledge/notes/other.md", rest);
+        session.rye(&format!("sign .ai/knowledge/notes/other.md --at {now}"));
+        fs::read_to_string(session.project().join(".ai/knowledge/notes/other.md")).unwrap()
+    };
+    for (name, text, at, status) in [
+        ("as it was", good.clone(), now, "unchanged"),
+        ("later", good.clone(), "2026-12-20T00:00:00Z", "unchanged"),
+        ("of a time to come", good.clone(), "2026-11-19T23:59:59Z", "signed"),
+        ("another text", good.replace("one Markdown", "two Markdown"), now, "signed"),
+        ("another's claim", format!("{claimed}\n{rest}"), now, "signed"),
+        ("another name", elsewhere, now, "signed"),
+        ("no signature", rest.to_owned(), now, "signed"),
+        ("cut off", format!("{}\n{rest}", &line[..line.len() - 5]), now, "signed"),
+    ] {
+        session.put(path, &text);
+        let told = session.rye(&format!("sign {path} --at {at} --json"));
+        assert!(told.contains(&format!("\"status\": \"{status}\"")), "{name}: {told}");
+        assert!(session.rye("verify .ai/knowledge/notes").ends_with("exit 0\n"), "{name}");
+    }
+    // A signature does not keep what is wrong with the text from being told.
+    session.put(path, "```yaml\nname: [\n```\n");
+    assert!(session.rye(&format!("sign {path}")).ends_with("exit 1\n"));
 }
 
 #[test]
@@ -153,7 +209,7 @@ fn one_bad_file_does_not_stop_the_others() {
 #[test]
 fn a_pattern_is_expanded_by_the_program_too() {
     let session = Session::new();
-    let output = session.rye("sign .ai/**/*.md --key KEY");
+    let output = session.rye("sign .ai/**/*.md --key KEY --re-sign");
     assert!(output.contains("3 signed, 0 not signed"), "{output}");
     insta::assert_snapshot!(session.rye("sign .ai/**/*.toml --key KEY"));
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::Args as _;
 use rye::primary::{PrimaryError, causes};
+use rye::prompt::{BindError, BindProblem};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError};
@@ -26,6 +27,8 @@ pub(crate) struct Failure {
     /// The error and its causes, outermost first.
     sentences: Vec<String>,
     excerpts: Vec<Excerpt>,
+    /// What to do on the command line.
+    advice: Option<String>,
     /// What is worth knowing besides.
     epilogue: Option<String>,
 }
@@ -36,6 +39,7 @@ impl Failure {
             exit: Exit::Usage,
             sentences: vec![message.into()],
             excerpts: Vec::new(),
+            advice: None,
             epilogue: None,
         }
     }
@@ -81,7 +85,7 @@ impl Failure {
     /// An error of the library, with its causes.
     pub(crate) fn of(error: &dyn Error, exit: Exit) -> Self {
         let sentences = causes(error);
-        Self { exit, sentences, excerpts: Vec::new(), epilogue: None }
+        Self { exit, sentences, excerpts: Vec::new(), advice: advice(error), epilogue: None }
     }
 
     fn with_excerpts(self, excerpts: Vec<Excerpt>) -> Self {
@@ -112,6 +116,9 @@ impl Failure {
             let lead = if depth == 0 { "error: " } else { "  because: " };
             eprintln!("{lead}{sentence}");
         }
+        if let Some(advice) = &self.advice {
+            eprintln!("  to do: {advice}");
+        }
         for excerpt in &self.excerpts {
             output::painted_error(&excerpt::rendered(excerpt, environment.colors()));
         }
@@ -119,6 +126,21 @@ impl Failure {
             eprintln!("{epilogue}");
         }
     }
+}
+
+fn bind_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a BindError> {
+    error.downcast_ref().or_else(|| bind_error(error.source()?))
+}
+
+/// What to add to a command line that lacks inputs. Other surfaces have other words for that than the library's.
+fn advice(error: &dyn Error) -> Option<String> {
+    let refused = bind_error(error.source()?)?;
+    let missing = refused.problems().iter().filter_map(|problem| match problem {
+        BindProblem::Missing { name } => Some(format!("`--input {name}=VALUE`")),
+        _ => None,
+    });
+    let missing = missing.collect::<Vec<_>>().join(" ");
+    (!missing.is_empty()).then(|| format!("add {missing}"))
 }
 
 /// Tells what is wrong with the command line, or the help that it asks for, and the exit code.

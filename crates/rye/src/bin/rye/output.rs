@@ -1,11 +1,16 @@
 //! What goes to standard output and standard error.
 
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rye::hidden_characters;
+use rye::thread::Cancel;
 use serde_json::Value;
+
+mod whole;
 
 /// In place of the standard macros, which panic where the reader of a pipe has gone.
 macro_rules! print {
@@ -37,20 +42,51 @@ pub(crate) fn out(text: fmt::Arguments<'_>) {
 
 /// Writes text that this program painted, and whose parts it tamed itself.
 pub(crate) fn painted(text: &str) {
-    // In one piece, which is one call of the system where the pieces would be many.
-    written(io::stdout().lock().write_all(text.as_bytes()));
+    bytes(text.as_bytes());
 }
 
-/// Ends the program where its output could not be written for another reason than that nobody reads on.
-pub(crate) fn written(result: io::Result<()>) {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write the output: {error}");
-            #[expect(clippy::exit, reason = "nothing more can be told")]
-            std::process::exit(1);
-        }
-        _ => {}
+/// Writes bytes that no person is meant to read, such as a script.
+pub(crate) fn bytes(bytes: &[u8]) {
+    if !IS_LOST.load(Ordering::Relaxed) {
+        // In one piece, which is one call of the system where the pieces would be many.
+        written(whole::to_stdout(bytes));
     }
+}
+
+/// What is stopped when nobody can be told of it any more, and whether that came to pass.
+static STOPPED: Mutex<Option<Cancel>> = Mutex::new(None);
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Does work that is interrupted, so that somebody can go on with it, when standard output cannot be written; otherwise the
+/// program would end in the middle of it.
+pub(crate) fn interrupting<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    let stopped = || STOPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    *stopped() = Some(cancel.clone());
+    let done = work();
+    *stopped() = None;
+    done
+}
+
+/// Whether something was interrupted because standard output could not be written; nothing is written there since.
+pub(crate) fn is_lost() -> bool {
+    IS_LOST.load(Ordering::Relaxed)
+}
+
+/// Ends the program, or interrupts what it does, where its output could not be written for another reason than that nobody
+/// reads on.
+fn written(result: io::Result<()>) {
+    let Err(error) = result else { return };
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return;
+    }
+    eprintln!("error: cannot write the output: {error}");
+    let stopped = STOPPED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Some(cancel) = stopped else {
+        #[expect(clippy::exit, reason = "nothing more can be told")]
+        std::process::exit(1);
+    };
+    IS_LOST.store(true, Ordering::Relaxed);
+    cancel.interrupt();
 }
 
 /// Writes to standard error, where nobody may be left to hear that it failed. It is for people, also by way of a log, so
@@ -61,7 +97,7 @@ pub(crate) fn err(text: fmt::Arguments<'_>) {
 
 /// As [`painted`], for standard error.
 pub(crate) fn painted_error(text: &str) {
-    drop(io::stderr().lock().write_all(text.as_bytes()));
+    drop(whole::to_stderr(text.as_bytes()));
 }
 
 /// Prints data for programs: one JSON value, indented.

@@ -1,9 +1,14 @@
 //! What a thread rests on, held against what it rested on when it began.
 
+use std::collections::BTreeSet;
+
 use rye_sign::token::{Claims, Token};
 use serde_json::{Map, Value};
 
 use crate::session::facts::TOKEN;
+
+/// The facts whose rows name what a thread rests on.
+const ROWS: [&str; 4] = ["chain", "knowledge", "tools", "config"];
 
 /// Everything that is not what it was, in words; `token` is what the thread began with.
 pub(super) fn changes(
@@ -11,29 +16,54 @@ pub(super) fn changes(
     now: &Map<String, Value>,
     token: Option<&Token>,
 ) -> Vec<String> {
-    let mut changes: Vec<String> = ["chain", "knowledge", "tools", "config"]
-        .iter()
-        .flat_map(|name| changed(then, now, name))
-        .collect();
+    let mut changes: Vec<String> = ROWS.iter().flat_map(|name| changed(then, now, name)).collect();
     changes.extend((then.get("inputs") != now.get("inputs")).then(|| "its inputs".to_owned()));
     changes.extend(authority_changes(token, now));
     changes
 }
 
+/// The rows of now whose file is another one than it was: where nothing changed, the same text with another signature.
+pub(super) fn signed_again(then: &Map<String, Value>, now: &Map<String, Value>) -> Vec<Value> {
+    let is_one = |row: &Value, other: &Value| {
+        ["kind", "id", "sha256", "key_id", "owner"].iter().all(|it| row.get(it) == other.get(it))
+    };
+    let is_new = |name: &str, row: &Value| !rows(then, name).iter().any(|then| is_one(then, row));
+    let new = |name: &&'static str| {
+        let name = *name;
+        rows(now, name).iter().filter(move |row| is_new(name, row)).cloned()
+    };
+    ROWS.iter().flat_map(new).collect()
+}
+
+fn rows<'a>(facts: &'a Map<String, Value>, name: &str) -> &'a [Value] {
+    facts.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
 /// The rows of a fact that are not what they were, by kind and id.
 fn changed(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> Vec<String> {
-    let rows = |facts: &Map<String, Value>| -> Vec<Value> {
-        facts.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let (then, now) = (rows(then), rows(now));
-    if then == now {
+    let (then, now) = (rows(then, name), rows(now, name));
+    if then.len() == now.len() && then.iter().zip(now).all(|(then, now)| is_same(then, now)) {
         return Vec::new();
     }
-    let gone = then.iter().filter(|row| !now.contains(row));
-    let new = now.iter().filter(|row| !then.contains(row));
-    let mut named: Vec<String> = gone.chain(new).map(row_name).collect();
-    named.dedup();
+    let gone = then.iter().filter(|row| !now.iter().any(|other| is_same(row, other)));
+    let new = now.iter().filter(|row| !then.iter().any(|other| is_same(other, row)));
+    let mut named = Vec::new();
+    for name in gone.chain(new).map(row_name) {
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
     if named.is_empty() { vec![format!("the order of its {name}")] } else { named }
+}
+
+/// Whether a row stands for the same item with the same text, signed as it was or not at all as it was. By whom is for the
+/// authority to say: each item is verified again, and what its key may grant is part of that.
+fn is_same(then: &Value, now: &Value) -> bool {
+    let same = |name: &str| then.get(name) == now.get(name);
+    let is_signed = |row: &Value| row.get("key_id").is_some();
+    // Records of before this fact was kept have the digest of the whole file alone.
+    let text = if then.get("content_sha256").is_some() { "content_sha256" } else { "sha256" };
+    ["kind", "id", "space", text].into_iter().all(same) && is_signed(then) == is_signed(now)
 }
 
 fn row_name(row: &Value) -> String {
@@ -42,12 +72,13 @@ fn row_name(row: &Value) -> String {
 }
 
 /// Whether a token that is made now would allow what the one allows that the thread began with. The text of the directive, which
-/// it names too, is among the rows of the chain.
+/// it names too, is among the rows of the chain. All of the lists must allow, so that neither their order nor one that stands there
+/// twice makes a difference.
 fn authority_changes(then: Option<&Token>, now: &Map<String, Value>) -> Option<String> {
     let now = now.get(TOKEN).and_then(|token| Token::parse(&token.to_string()).ok());
     let claims = |token: &Token| {
         let Claims { directive_id, capabilities, .. } = token.claims().clone();
-        (directive_id, capabilities)
+        (directive_id, capabilities.into_iter().collect::<BTreeSet<_>>())
     };
     (then.map(claims) != now.as_ref().map(claims)).then(|| "its authority".to_owned())
 }

@@ -294,7 +294,7 @@ impl Rye {
 }
 
 /// Who a thread is driven by that is about to be ended.
-const ENDING: &str = "`rye cancel`";
+pub(in crate::session) const ENDING: &str = "`rye cancel`";
 
 /// A claim at a time that is later than any lease lasts, unless somebody is waited for. It lapses where nobody sees that this program
 /// has died.

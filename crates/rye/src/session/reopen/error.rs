@@ -97,6 +97,14 @@ pub enum ReopenError {
     /// It was continued, and the next thread cannot be begun.
     #[error(transparent)]
     Continue(#[from] RunError),
+    /// It failed before its first event, so that there is nothing to hold its directive against.
+    #[error(
+        "thread `{thread}` never began, so that nothing can be replayed; `rye threads show {thread}` says why"
+    )]
+    NeverBegan {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// It was continued, and nobody has begun the thread in which it goes on, so that no call waits there.
     #[error(
         "no call of thread `{thread}` waits for a decision; it goes on in `{next}`, which `rye resume {thread}` begins"

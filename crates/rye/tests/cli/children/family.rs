@@ -104,14 +104,25 @@ impl Family {
     }
 
     /// Starts a run of a directive in a program of its own.
-    #[expect(clippy::disallowed_methods, reason = "what is stopped has to be a program")]
     pub(crate) fn started(&self, name: &str) -> Child {
+        self.started_with(name, "")
+    }
+
+    /// The same with options of its own.
+    pub(crate) fn started_with(&self, name: &str, options: &str) -> Child {
+        self.started_to(name, options, Stdio::piped())
+    }
+
+    /// The same with a standard output of its own.
+    #[expect(clippy::disallowed_methods, reason = "what is stopped has to be a program")]
+    pub(crate) fn started_to(&self, name: &str, options: &str, to: impl Into<Stdio>) -> Child {
         Command::new(env!("CARGO_BIN_EXE_rye"))
             .args(["run", &format!("test/{name}"), "--provider", "small"])
+            .args(options.split_whitespace())
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.home())
-            .stdout(Stdio::piped())
+            .stdout(to)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()

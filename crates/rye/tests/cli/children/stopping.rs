@@ -42,6 +42,23 @@ fn a_tree_that_runs_is_cancelled_from_another_program() {
     assert!(verified.ends_with("--- exit 0\n"), "{verified}");
 }
 
+/// The result says how the thread ended, and not that this program could not write it down.
+#[test]
+fn a_cancelled_run_is_told_as_data() {
+    let (family, _model, gate) = held();
+    let run = family.started_with("parent", "--json --quiet");
+    gate.reached();
+    family.rye("cancel PARENT");
+    gate.open();
+    insta::assert_snapshot!("cancelled_run_json", without_cost(&family.ended(run)));
+}
+
+/// Only what was set aside for the lost request differs.
+fn without_cost(text: &str) -> String {
+    let is_cost = |line: &&str| !line.contains("\"cost_nanos\": ");
+    text.lines().filter(is_cost).map(|line| format!("{line}\n")).collect()
+}
+
 /// A thread that answers after it was cancelled starts nobody any more.
 #[test]
 fn nobody_begins_below_a_cancelled_thread() {

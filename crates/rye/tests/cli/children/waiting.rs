@@ -194,6 +194,33 @@ fn another_ledger_forgets_nothing_that_was_spent() {
     assert_eq!(spent(&family), 2 * before, "as much was asked again");
 }
 
+/// A request may cost a cent, and an answer cost a tenth of that: what was spent before leaves too little for another one, whichever
+/// ledger knows of it.
+#[test]
+fn another_ledger_gives_no_more_money() {
+    let model = Model::new(|asked: &Asked| match asked.results().len() {
+        0 => write("a.txt"),
+        _ => Says::Text("Written."),
+    });
+    let family = Family::new(&model);
+    let provider = model.provider();
+    let prices =
+        ["prices: {input: \"1\", output: \"1\"}", "prices: {input: \"0\", output: \"10\"}"];
+    assert!(provider.contains(prices[0]), "{provider}");
+    let provider = provider.replace(prices[0], prices[1]);
+    family.config(".ai/tools/rye/agent/providers/small.yaml", &provider);
+    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
+    family.config(".ai/config/agent/approval.yaml", ask);
+    family.directive("leaf", CHILD);
+    let run = family.run("leaf", "--spend 0.0105");
+    assert!(run.ends_with("--- exit 4\n"), "{run}");
+    family.rye("approve LEAF");
+    std::fs::remove_file(family.project().join(".ai/threads/registry.db")).unwrap();
+    let resumed = family.rye("resume LEAF");
+    assert!(resumed.contains("spend") && resumed.ends_with("--- exit 5\n"), "{resumed}");
+    assert_eq!(model.asked(), 1, "nobody is asked without money");
+}
+
 /// A tree whose ledger is gone is ended with what it has cost.
 #[test]
 fn a_tree_without_its_ledger_is_cancelled() {

@@ -121,8 +121,12 @@ async fn what_is_signed_is_told_the_same() {
     let answer = wire.call("rye_sign", arguments(text)).await;
     let answer = steady(&session, &answer["structuredContent"]);
     let at = answer["signature"]["timestamp"].as_str().unwrap();
-    let printed = printed(&session, &format!("sign .ai/knowledge/notes/mine.md --at {at}"));
-    assert_eq!(answer, printed[0]);
+    let again = |options: &str| {
+        printed(&session, &format!("sign .ai/knowledge/notes/mine.md {options}"))[0].clone()
+    };
+    assert_eq!(again(&format!("--at {at} --re-sign")), answer);
+    // Earlier than any clock that is asked from here on.
+    again("--at 2020-01-01T00:00:00Z --re-sign");
     let signed = std::fs::read_to_string(session.project().join(path)).unwrap();
     let rows = [row("", "rye_sign", arguments(&signed))];
     put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
@@ -131,9 +135,12 @@ async fn what_is_signed_is_told_the_same() {
     session.rye("approve THREAD --trust TRUST");
     let resumed = session.rye("resume THREAD --trust TRUST");
     assert!(resumed.ends_with("exit 0\n"), "{resumed}");
-    let mut recorded = steady(&session, &results(&session)[0]);
-    recorded["signature"]["timestamp"] = at.into();
-    assert_eq!(recorded, answer);
+    let recorded = steady(&session, &results(&session)[0]);
+    assert_eq!(recorded["status"], "unchanged");
+    assert_eq!(recorded, again(""));
+    let mut wire = Wire::begin(server(&session, granted(&["rye.sign.*"])), Era::Initialize).await;
+    let answer = wire.call("rye_sign", arguments(&signed)).await;
+    assert_eq!(steady(&session, &answer["structuredContent"]), recorded);
 }
 
 #[tokio::test]

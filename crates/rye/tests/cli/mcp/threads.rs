@@ -153,6 +153,28 @@ async fn a_thread_is_ended_for_good() {
     assert_eq!(ended["structuredContent"]["state"], "cancelled", "{ended}");
 }
 
+/// Whoever waits for a thread hears how it ended, whoever ended it.
+#[tokio::test]
+async fn a_thread_that_another_program_ended_is_told_as_that() {
+    let (session, listener) = waiting().await;
+    let mut wire = Wire::begin(patient(&session), Era::Inline).await;
+    let begun = wire.call("rye_execute", started()).await["structuredContent"].clone();
+    let (connection, _) = listener.accept().await.unwrap();
+    let cancelled = session.rye("cancel THREAD");
+    assert!(cancelled.ends_with("exit 0\n"), "{cancelled}");
+    // It writes down that nobody answers, which it may not any more.
+    drop((connection, listener));
+    let status = json!({ "thread": begun["thread"], "wait_seconds": 50 });
+    let ended = wire.call("rye_thread_status", status).await["structuredContent"].clone();
+    assert_eq!(
+        (&ended["state"], &ended["failure"]),
+        (&json!("cancelled"), &json!(null)),
+        "{ended}"
+    );
+    let told = ended["warnings"].to_string();
+    assert!(told.contains("was cancelled by another program"), "{ended}");
+}
+
 #[tokio::test]
 async fn a_server_that_stops_leaves_threads_that_can_go_on() {
     let (session, listener) = waiting().await;

@@ -1,7 +1,5 @@
 //! `rye completions SHELL`.
 
-use std::io::{self, Write as _};
-
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
@@ -26,6 +24,6 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "rye", &mut script);
-    output::written(io::stdout().write_all(&script));
+    output::bytes(&script);
     Exit::Fine
 }

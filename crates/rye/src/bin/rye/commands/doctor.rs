@@ -14,7 +14,7 @@ use crate::output;
 /// Look at what a run needs here, and say what to do about what is missing
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Nothing is sent, changed or made. Exits with 1 when something stands in the way of every run; what only some\n\
+    after_help = "Nothing is sent, changed or made. Exits with 1 when something stands in the way of every run; what only some \
                   runs need is a note.\n\n\
                   Examples:\n  rye doctor\n  rye doctor --json"
 )]

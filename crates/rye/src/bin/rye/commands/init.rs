@@ -20,7 +20,7 @@ use crate::output;
 /// Begin a project: a first directive that runs, what it extends and what agents should know, all signed
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The folder gets an `.ai` folder, whole or not at all; one that has it is left as it is. The items are signed\n\
+    after_help = "The folder gets an `.ai` folder, whole or not at all; one that has it is left as it is. The items are signed \
                   with your key. Who has none is asked whether to make one, and without a terminal says so with `--new-key`.\n\n\
                   Examples:\n  rye init\n  rye init notes --new-key --owner ada@example.org"
 )]

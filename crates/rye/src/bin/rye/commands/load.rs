@@ -14,7 +14,7 @@ use crate::output;
 /// Print an item as it is written, after its signature was verified
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With `--to` the file is copied, with its signature, to where you can change it; a file that is there is not\n\
+    after_help = "With `--to` the file is copied, with its signature, to where you can change it; a file that is there is not \
                   replaced. The nearest space that has the id decides: what is refused there is refused.\n\n\
                   Examples:\n  rye load notes/index\n  rye load rye/agent/core/Identity --kind knowledge --json\n  \
                   rye load team/review --to project"

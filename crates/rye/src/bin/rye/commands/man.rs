@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         if environment.json() {
             output::json(&json!({ "page": String::from_utf8_lossy(&page) }));
         } else {
-            output::written(std::io::Write::write_all(&mut std::io::stdout(), &page));
+            output::bytes(&page);
         }
         return Ok(Exit::Fine);
     };

@@ -27,10 +27,10 @@ use crate::key_store::signing_key_if_any;
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Clients may search and load, and take directives and knowledge into their conversation. Everything else is what\n\
-                  you add with `--allow`: tools that they call, directives that they run, items that they sign with your key.\n\
+    after_help = "Clients may search and load, and take directives and knowledge into their conversation. Everything else is what \
+                  you add with `--allow`: tools that they call, directives that they run, items that they sign with your key. \
                   A pattern that is too dangerous by `config/agent/capability_risk.yaml` is refused unless you acknowledge it.\n\n\
-                  Over HTTP, the server listens to this machine alone. With `--allow` it also wants a token from its clients,\n\
+                  Over HTTP, the server listens to this machine alone. With `--allow` it also wants a token from its clients, \
                   which it takes from the variable RYE_MCP_TOKEN: other users of the machine can reach it too.\n\n\
                   Examples:\n  rye mcp --project /home/me/notes\n  rye mcp --allow 'rye.execute.tool.rye.file-system.*'\n  \
                   rye mcp --allow 'rye.execute.directive.notes.*' --http 127.0.0.1:8931"
@@ -195,6 +195,9 @@ async fn over_http(
     server.serve_http(listener, options, told_to_stop()).await
 }
 
+/// What can be done about a risk on the command line.
+const ADVICE: &str = "say why with `--acknowledge RISK=REASON`, or allow less";
+
 /// What the operator adds is judged as a directive's grant is (SPEC 9.6).
 fn refuse_risks(
     added: &Grant,
@@ -206,11 +209,12 @@ fn refuse_risks(
     let acknowledged: Vec<Acknowledgement> =
         acknowledged.iter().map(|acknowledged| acknowledged.0.clone()).collect();
     let risks = rye.risks(added, &acknowledged)?;
-    crate::output::warnings(&risks.warned);
+    let warned: Vec<String> = risks.warned.iter().map(|it| format!("{it}; {ADVICE}")).collect();
+    crate::output::warnings(&warned);
     match risks.blocked.as_slice() {
         [] => Ok(()),
         blocked => Err(Failure::refused(format!(
-            "what clients would be allowed is too dangerous (here, `--acknowledge RISK=REASON` stands for `<acknowledge>`): {}",
+            "what clients would be allowed is too dangerous: {}; {ADVICE}",
             blocked.join("; ")
         ))),
     }

@@ -9,8 +9,8 @@ use rye::prompt::ReturnStyle;
 use rye::providers::{ApiKey, ApiKeyError, ConnectError};
 use rye::resolve::ItemId;
 use rye::thread::{
-    ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, SpendLimit, ThreadId,
-    ThreadState,
+    ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, Outcome, SpendLimit,
+    ThreadId, ThreadState,
 };
 use rye::{
     Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
@@ -125,14 +125,15 @@ fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
 /// Runs to the end, or until a signal stops the thread.
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
     // What the run tells of itself is whole once its runtime is gone.
-    exported(|| {
+    let run = || {
         let runtime = tokio::runtime::Runtime::new()
             .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
         Ok(runtime.block_on(async {
             tokio::spawn(interrupt_on_signal(cancel.clone()));
             run.await
         }))
-    })
+    };
+    output::interrupting(cancel, || exported(run))
 }
 
 /// Nobody is told where the feature `otel` is not there.
@@ -257,43 +258,49 @@ async fn terminated() {
 }
 
 pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
-    let outcome = &report.outcome;
     output::warnings(&report.warnings);
     if environment.streams() {
         stream::result(&report.to_json());
     } else if environment.json() {
         output::json(&report.to_json());
     } else {
-        match &outcome.outputs {
-            Some(outputs) => {
-                outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
-            }
-            None if outcome.state == ThreadState::Completed && !outcome.text.is_empty() => {
-                println!("{}", output::for_people(&outcome.text))
-            }
-            None => {}
-        }
-        for thread in &report.continues {
-            eprintln!("thread {thread} nearly filled the model's context window and was continued");
-        }
-        if let Some(failure) = &outcome.failure {
-            eprintln!("error: {failure}");
-        }
-        eprintln!(
-            "thread {} {} ({}, {})",
-            report.thread,
-            outcome.state,
-            output::counted(usize::try_from(outcome.turns).unwrap_or(usize::MAX), "turn"),
-            outcome.cost
-        );
-        if let Some(next) = next(report) {
-            eprintln!("{next}");
-        }
-        if let Some(above) = above(report) {
-            eprintln!("{above}");
-        }
+        tell_result(&report.outcome);
     }
-    exit(report)
+    // Whom the result did not reach is to know where the thread stands.
+    if output::is_lost() || !environment.json() {
+        tell_end(report);
+    }
+    if output::is_lost() { Exit::Failed } else { exit(report) }
+}
+
+fn tell_result(outcome: &Outcome) {
+    match &outcome.outputs {
+        Some(outputs) => {
+            outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
+        }
+        None if outcome.state == ThreadState::Completed && !outcome.text.is_empty() => {
+            println!("{}", output::for_people(&outcome.text))
+        }
+        None => {}
+    }
+}
+
+fn tell_end(report: &RunReport) {
+    let outcome = &report.outcome;
+    for thread in &report.continues {
+        eprintln!("thread {thread} nearly filled the model's context window and was continued");
+    }
+    if let Some(failure) = &outcome.failure {
+        eprintln!("error: {failure}");
+    }
+    eprintln!(
+        "thread {} {} ({}, {})",
+        report.thread,
+        outcome.state,
+        output::counted(usize::try_from(outcome.turns).unwrap_or(usize::MAX), "turn"),
+        outcome.cost
+    );
+    [next(report), above(report)].iter().flatten().for_each(|line| eprintln!("{line}"));
 }
 
 /// What somebody can do about a thread that has not ended.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rye::sign::{Timestamp, TrustDocument};
-use rye::{SignFileError, SignedFile, place, sign_file};
+use rye::{SignFileError, SignedFile, SigningStatus, place, sign_file, sign_file_anew};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, read_text};
@@ -17,8 +17,9 @@ use crate::{files, output};
 /// Sign items, each after a check
 #[derive(Debug, Args)]
 #[command(
-    after_help = "One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole\n\
-                  or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard\n\
+    after_help = "A file that is signed already as it would be now is left alone, so that threads that rest on it can go on.\n\n\
+                  One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
+                  or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
                         Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'"
 )]
@@ -32,6 +33,9 @@ pub(crate) struct Arguments {
     /// The time to sign as, such as `2026-11-20T18:00:00Z`; default: now
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
+    /// Sign files anew, too, whose signature by the same key is valid and covers them
+    #[arg(long)]
+    re_sign: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
@@ -40,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         None => signing_key(environment)?,
     };
     let at = arguments.at.unwrap_or_else(Environment::now);
+    let sign = if arguments.re_sign { sign_file_anew } else { sign_file };
     let files = files::named(&arguments.paths, environment)?;
     let named: Vec<PathBuf> =
         arguments.paths.iter().map(|path| environment.absolute(path)).collect();
@@ -48,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         .map(|path| match refusal(&path, &named) {
             Some(reason) => Row { path, outcome: Err(Refusal::new(reason)) },
             None => {
-                let outcome = sign_file(&path, &key, at).map_err(|error| Refusal::of(&error));
+                let outcome = sign(&path, &key, at).map_err(|error| Refusal::of(&error));
                 Row { path, outcome }
             }
         })
@@ -57,8 +62,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         output::json(&rows.iter().map(Row::to_json).collect());
     } else {
         rows.iter().for_each(|row| row.print(environment));
-        let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-        println!("{} signed, {failed} not signed", rows.len() - failed);
+        println!("{}", counted(&rows));
     }
     warn_of_end(&key.public(), environment);
     Ok(if rows.iter().all(|row| row.outcome.is_ok()) { Exit::Fine } else { Exit::Failed })
@@ -76,6 +80,17 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
         "a trust document is signed by its own path alone; compare its owner and fingerprint first"
             .to_owned(),
     )
+}
+
+/// What came of all of them; what was left alone is named where there is some.
+fn counted(rows: &[Row]) -> String {
+    let left_alone = rows.iter().filter(|row| row.is_unchanged()).count();
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    let signed = rows.len() - left_alone - failed;
+    match left_alone {
+        0 => format!("{signed} signed, {failed} not signed"),
+        _ => format!("{signed} signed, {left_alone} unchanged, {failed} not signed"),
+    }
 }
 
 struct Row {
@@ -102,15 +117,20 @@ impl Refusal {
 }
 
 impl Row {
+    fn is_unchanged(&self) -> bool {
+        let status = self.outcome.as_ref().map(|file| file.status);
+        status.is_ok_and(|status| status == SigningStatus::Unchanged)
+    }
+
     fn print(&self, environment: &Environment) {
         let path = self.path.display();
         match &self.outcome {
             Ok(SignedFile { replaced: Some(key), .. }) => {
-                println!("signed   {path}\n         in place of the signature by `{key}`");
+                println!("signed     {path}\n           in place of the signature by `{key}`");
             }
-            Ok(_) => println!("signed   {path}"),
+            Ok(file) => println!("{:<9}  {path}", file.status.as_str()),
             Err(Refusal { message, excerpt }) => {
-                println!("refused  {path}\n         {message}");
+                println!("refused    {path}\n           {message}");
                 if let Some(excerpt) = excerpt {
                     output::painted(&rendered(excerpt, environment.output_colors()));
                 }

@@ -106,11 +106,14 @@ pub(crate) struct LeftOpen {
     pub(crate) suspended: usize,
     /// Interrupted, or left by a program that was killed.
     pub(crate) stopped: usize,
+    /// Without a line in the list, and with a record that does not say how they stand.
+    pub(crate) unreadable: usize,
 }
 
-pub(crate) fn left_open(threads: PathBuf) -> Result<LeftOpen, Failure> {
+/// Those of the list and those that only have a folder.
+pub(crate) fn left_open(threads: PathBuf, environment: &Environment) -> Result<LeftOpen, Failure> {
     let mut open = LeftOpen::default();
-    let Some(known) = Known::listed(threads)? else { return Ok(open) };
+    let Some(known) = Known::open(threads, environment)? else { return Ok(open) };
     for summary in &known.summaries {
         match known.standing(&summary.thread, summary.state)? {
             known::STOPPED => open.stopped += 1,
@@ -118,6 +121,7 @@ pub(crate) fn left_open(threads: PathBuf) -> Result<LeftOpen, Failure> {
             _ => {}
         }
     }
+    open.unreadable = known.unreadable.len();
     Ok(open)
 }
 

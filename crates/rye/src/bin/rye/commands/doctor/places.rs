@@ -22,7 +22,8 @@ pub(super) fn records(environment: &Environment) -> Vec<Finding> {
             "make it a folder that you may write into; until then, items can be looked at and nothing runs",
         )];
     }
-    [distant(folder), published(project), open_threads(threads)].into_iter().flatten().collect()
+    let places = distant(folder).into_iter().chain(published(project));
+    places.chain(open_threads(threads, environment)).collect()
 }
 
 /// Ledger and leases rest on locks and on what is waited for being on the disk.
@@ -94,24 +95,32 @@ pub(super) fn committed_keys(environment: &Environment) -> Option<Finding> {
     })
 }
 
-/// Threads that go on only when somebody says so.
-fn open_threads(threads: PathBuf) -> Option<Finding> {
-    let LeftOpen { suspended, stopped } = match left_open(threads) {
+/// Threads that go on only when somebody says so, and what is left of others.
+fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
+    let LeftOpen { suspended, stopped, unreadable } = match left_open(threads, environment) {
         Ok(open) => open,
+        // Whom to believe is told as a finding of its own.
+        Err(_) if environment.rye().is_err() => return Vec::new(),
         Err(failure) => {
             let advice =
                 "move `.ai/threads` away, and back when it is mended; no run begins before";
-            return Some(Finding::wrong("threads", super::examine::sentence(&failure), advice));
+            return vec![Finding::wrong("threads", super::examine::sentence(&failure), advice)];
         }
     };
-    if suspended + stopped == 0 {
-        return None;
-    }
-    let text =
-        format!("{} suspended, {stopped} stopped", output::counted(suspended, "thread").as_str());
-    let advice = "`rye threads list` names them; `rye approve` or `rye deny` decides what a suspended one waits for, \
-                  `rye resume` goes on, `rye cancel` ends";
-    Some(Finding::noted("threads", text, advice))
+    let waiting = (0 < suspended + stopped).then(|| {
+        let suspended = output::counted(suspended, "thread");
+        Finding::noted(
+            "threads",
+            format!("{suspended} suspended, {stopped} stopped"),
+            "`rye threads list` names them; `rye approve` or `rye deny` decides what a suspended one waits for, \
+             `rye resume` goes on, `rye cancel` ends",
+        )
+    });
+    let damaged = (0 < unreadable).then(|| {
+        let text = format!("{} that cannot be read", output::counted(unreadable, "thread"));
+        Finding::noted("threads", text, "`rye threads verify` says why")
+    });
+    waiting.into_iter().chain(damaged).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::output;
 /// Write the public key as PEM, for others to trust
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The private key leaves only with `--private`, into a new file that its owner alone can read, or into a\n\
+    after_help = "The private key leaves only with `--private`, into a new file that its owner alone can read, or into a \
                   pipe; never onto a terminal. Whoever has it can sign as you.\n\n\
                   Examples:\n  rye keys export --output ada.pem\n  rye keys export --private | gpg --symmetric --output key.pem.gpg"
 )]

@@ -16,8 +16,8 @@ use crate::key_store::{KeyStore, read_signing_key, warn_of_end};
 /// Take over a signing key into the user space, and trust it there
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The key is PKCS#8 PEM, as `rye keys export --private` and `openssl genpkey -algorithm ed25519` write\n\
-                  it. It is never an argument, which other users of the machine could see. An existing key is never\n\
+    after_help = "The key is PKCS#8 PEM, as `rye keys export --private` and `openssl genpkey -algorithm ed25519` write \
+                  it. It is never an argument, which other users of the machine could see. An existing key is never \
                   replaced.\n\n\
                   Examples:\n  rye keys import key.pem --owner ada@example.org\n  rye keys import --from-env RYE_SIGNING_KEY\n  \
                   gpg --decrypt key.pem.gpg | rye keys import -"

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use rye::thread::store::LocalStore;
-use rye::thread::{Nanos, Registry, ThreadId, ThreadState, ThreadSummary};
+use rye::thread::store::StoreView;
+use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary};
 
 use super::{Show, nothing};
 use crate::environment::Environment;
@@ -21,35 +21,54 @@ pub(super) struct Known {
     /// Those that no list has and whose records do not say how they stand, because they are not as a run wrote them.
     pub(super) unreadable: Vec<ThreadId>,
     /// Nothing where there is no registry: who only looks makes none.
-    store: Option<LocalStore>,
+    store: Option<StoreView>,
 }
 
 impl Known {
-    /// Finds all threads; nothing where no thread has run.
+    /// Finds all threads, and makes and changes nothing; nothing where no thread has run.
     pub(super) fn open(
         threads: PathBuf,
         environment: &Environment,
     ) -> Result<Option<Self>, Failure> {
-        let listed = Self::listed(threads.clone())?;
-        let is_listed = listed.is_some();
-        let nothing = Self { threads, summaries: Vec::new(), unreadable: Vec::new(), store: None };
-        let mut known = listed.unwrap_or(nothing);
+        let mut known = Self::listed(threads)?;
+        let is_listed = known.store.is_some();
         known.add_unlisted(environment)?;
+        known.see_ends(environment)?;
         let has_some = !known.summaries.is_empty() || !known.unreadable.is_empty();
         Ok(Some(known).filter(|_| is_listed || has_some))
     }
 
     /// Reads the list alone.
-    pub(super) fn listed(threads: PathBuf) -> Result<Option<Self>, Failure> {
-        let registry = threads.join("registry.db");
-        if std::fs::symlink_metadata(&registry).is_err() {
-            return Ok(None);
-        }
+    fn listed(threads: PathBuf) -> Result<Self, Failure> {
         let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
-        let summaries = Registry::open(&registry).and_then(|registry| registry.list());
-        let summaries = summaries.map_err(|error| failed(&error))?;
-        let store = LocalStore::open(&threads).map_err(|error| failed(&error))?;
-        Ok(Some(Self { threads, summaries, unreadable: Vec::new(), store: Some(store) }))
+        let store = StoreView::open(&threads).map_err(|error| failed(&error))?;
+        let listed = store.as_ref().map_or_else(|| Ok(Vec::new()), |it| it.registry().list());
+        let summaries = listed.map_err(|error| failed(&error))?;
+        Ok(Self { threads, summaries, unreadable: Vec::new(), store })
+    }
+
+    /// Not waited for is the line of the list that says how a thread ended, so that a loss of power may leave an older one. Its
+    /// record says how it ended; whoever goes on with it lists that, too.
+    fn see_ends(&mut self, environment: &Environment) -> Result<(), Failure> {
+        // Where nobody knows whom to believe, no record is believed instead of the list.
+        let Ok(rye) = environment.rye() else { return Ok(()) };
+        for place in 0..self.summaries.len() {
+            let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
+                continue;
+            };
+            if self.driver(&summary.thread)?.is_some() {
+                continue;
+            }
+            let Ok(reading) = rye.thread(&self.threads, &summary.thread) else {
+                continue;
+            };
+            if let (true, Some(summary)) =
+                (reading.record.state.is_final(), self.summaries.get_mut(place))
+            {
+                *summary = ThreadSummary::of(&reading.record);
+            }
+        }
+        Ok(())
     }
 
     /// A folder that was committed or copied holds threads that no registry here has heard of.

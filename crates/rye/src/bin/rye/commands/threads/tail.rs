@@ -1,6 +1,5 @@
 //! `rye threads tail`.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use rye::UnfinishedAnswer;
@@ -11,7 +10,6 @@ use super::{Known, Show, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::{Told, continued};
 
 pub(super) fn tail(
@@ -73,7 +71,6 @@ impl Live {
             self.told.text.push_str(piece);
         } else {
             print!("{}", continued(&mut self.told, piece));
-            output::written(std::io::stdout().flush());
         }
     }
 

@@ -19,7 +19,7 @@ use crate::{confirm, output};
 /// Trust a key from now on, after a look at its owner and its fingerprint
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a\n\
+    after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a \
                   terminal nobody can be asked: give `--fingerprint` or `--yes`.\n\n\
                   Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
                   rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \

@@ -19,7 +19,7 @@ use crate::{confirm, files, output};
 /// Refuse everything that a key signed, whenever it did
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The document stays in the user space and says since when, so that no other document for the key counts\n\
+    after_help = "The document stays in the user space and says since when, so that no other document for the key counts \
                   either. A key that the project or the system offers is revoked for you alone.\n\n\
                   Example:\n  rye trust revoke 56dbf7b2d9ce86ed"
 )]
@@ -34,7 +34,7 @@ pub(crate) struct Revoke {
 /// Forget a trust document of the user space
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What the key signed is then refused as signed by an unknown key, unless another document counts for it.\n\
+    after_help = "What the key signed is then refused as signed by an unknown key, unless another document counts for it. \
                   Forgetting that a key was revoked is asked for.\n\n\
                   Example:\n  rye trust remove 56dbf7b2d9ce86ed"
 )]
