@@ -1,7 +1,8 @@
 //! What a thread reads of an answer, whatever the protocol: its reasoning and its calls.
 
 use rye_thread::{Message, Reply, Request, ToolCall};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// What an id begins with that we made because the provider gave none.
 const MADE: &str = "rye_call_";
@@ -40,22 +41,30 @@ pub(crate) fn add_reasoning(reply: &mut Reply, thought: &str) {
 pub(crate) enum Arguments<'a> {
     /// JSON in a JSON string.
     Text(&'a str),
-    /// JSON, or nothing where there are none.
-    Value(Option<&'a Value>),
+    /// JSON as received, or nothing where there are none.
+    Value(Option<&'a RawValue>),
 }
 
 impl Arguments<'_> {
     fn read(self) -> Result<Value, String> {
-        let value = match self {
-            Self::Text("") | Self::Value(None) => Value::Object(serde_json::Map::new()),
-            Self::Text(text) => serde_json::from_str(text)
-                .map_err(|error| format!("the arguments are not JSON: {error}"))?,
-            Self::Value(Some(value)) => value.clone(),
+        let text = match self {
+            Self::Value(value) => value.map(RawValue::get).filter(|value| *value != "null"),
+            Self::Text(text) => Some(text).filter(|text| !text.is_empty()),
         };
-        match value {
-            Value::Object(_) => Ok(value),
-            _ => Err("the arguments are not a JSON object".to_owned()),
+        match text.map_or_else(|| Ok(Value::Object(Map::new())), serde_json::from_str) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(_) => Err("the arguments are not a JSON object".to_owned()),
+            Err(error) => Err(unreadable(&error)),
         }
+    }
+}
+
+/// What a model is told of arguments that cannot be read; beyond what is read at all they are too deep, as some below that are.
+pub(crate) fn unreadable(error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    match error.starts_with("recursion limit exceeded") {
+        true => "the arguments are nested deeper than 64 levels".to_owned(),
+        false => format!("the arguments are not JSON: {error}"),
     }
 }
 

@@ -12,6 +12,11 @@ use serde_json::value::{RawValue, to_raw_value};
 pub(crate) struct RawObject(Vec<(String, Box<RawValue>)>);
 
 impl RawObject {
+    /// The members of a value; none, where it is no object.
+    pub(crate) fn of(value: &RawValue) -> Self {
+        serde_json::from_str(value.get()).unwrap_or_default()
+    }
+
     /// The value of a member; of two with one name the last, as JSON readers have it.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
@@ -67,6 +72,44 @@ pub(crate) fn kind(part: &RawValue) -> Option<String> {
     serde_json::from_str::<Kind>(part.get()).ok().map(|part| part.kind)
 }
 
+/// A value as an answer's record keeps it: as it was received, but for arrays and objects on levels below those that readers of
+/// JSON go down to in a record. They are kept empty, so that every record can be read.
+pub(crate) fn kept(value: &RawValue) -> Box<RawValue> {
+    let text = value.get();
+    let (mut kept, mut from, mut level, mut places) =
+        (String::new(), 0, 0_usize, text.bytes().enumerate());
+    while let Some((at, byte)) = places.next() {
+        match byte {
+            b'"' => {
+                while let Some((_, byte)) = places.next().filter(|(_, byte)| *byte != b'"') {
+                    let _escaped = (byte == b'\\').then(|| places.next());
+                }
+            }
+            b'[' | b'{' => {
+                level += 1;
+                if level == MOST_LEVELS + 1 {
+                    kept.push_str(text.get(from..=at).unwrap_or_default());
+                }
+            }
+            b']' | b'}' => {
+                if level == MOST_LEVELS + 1 {
+                    from = at;
+                }
+                level = level.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+    if kept.is_empty() {
+        return value.to_owned();
+    }
+    kept.push_str(text.get(from..).unwrap_or_default());
+    RawValue::from_string(kept).unwrap_or_else(|_| value.to_owned())
+}
+
+/// JSON is mostly read to 128 levels, and a record has some around an answer.
+const MOST_LEVELS: usize = 96;
+
 /// The JSON of a value that surely has one.
 pub(crate) fn raw(value: &impl Serialize) -> Box<RawValue> {
     to_raw_value(value).expect("because text, numbers and raw JSON have a JSON text")
@@ -111,6 +154,27 @@ impl<'de> Deserialize<'de> for RawObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_deep_for_readers_is_kept_empty() {
+        let nested = |levels: usize, inner: &str| {
+            format!("{}{inner}{}", r#"["[",{"a\"":"#.repeat(levels / 2), "}]".repeat(levels / 2))
+        };
+        for (text, expected) in [
+            (nested(96, "1"), nested(96, "1")),
+            (nested(96, "[]"), nested(96, "[]")),
+            (nested(96, "{ }"), nested(96, "{}")),
+            (nested(98, "1"), nested(96, "[]")),
+            (nested(500, "1"), nested(96, "[]")),
+            (nested(96, r#"[[1],"]"],{"]":2}"#), String::new()),
+            (format!("[{},{}, 1]", nested(98, "1"), nested(98, "2")), String::new()),
+        ] {
+            let Ok(value) = RawValue::from_string(text.clone()) else { continue };
+            let kept = kept(&value);
+            assert!(expected.is_empty() || kept.get() == expected, "{text}: {kept}");
+            assert!(serde_json::from_str::<serde_json::Value>(kept.get()).is_ok(), "{kept}");
+        }
+    }
 
     #[test]
     fn values_stay_as_they_are() {

@@ -1,10 +1,10 @@
 //! Content blocks as a reply.
 
 use rye_thread::{Reply, StopReason};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
+use crate::raw::{RawObject, kept};
 use crate::stop;
 use crate::usage::{self, AnthropicCount};
 use crate::wire::DecodeError;
@@ -15,11 +15,12 @@ pub(super) fn reply(
     stop_reason: &str,
     count: &AnthropicCount,
 ) -> Result<Reply, DecodeError> {
-    let blocks: Vec<Value> = serde_json::from_str(content.get()).map_err(shape)?;
-    let mut reply = Reply::new(content.to_owned(), stop(stop_reason));
+    let blocks: Vec<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
+    let mut reply = Reply::new(kept(content), stop(stop_reason));
     usage::put(&mut reply, Some(count));
     for (index, block) in blocks.iter().enumerate() {
-        view(block, &mut reply).map_err(|reason| DecodeError::Part { index, reason })?;
+        view(&RawObject::of(block), &mut reply)
+            .map_err(|reason| DecodeError::Part { index, reason })?;
     }
     Ok(reply)
 }
@@ -42,16 +43,16 @@ fn stop(word: &str) -> StopReason {
 }
 
 /// Adds to the reply what a thread reads of one block; other blocks are in its raw content alone.
-fn view(block: &Value, reply: &mut Reply) -> Result<(), &'static str> {
-    let text = |key: &str| block.get(key).and_then(Value::as_str);
-    match text("type").ok_or("it has no `type`")? {
-        "text" => reply.text.push_str(text("text").ok_or("a text block has no `text`")?),
+fn view(block: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
+    let text = |key: &str| block.text(key);
+    match text("type").ok_or("it has no `type`")?.as_str() {
+        "text" => reply.text.push_str(&text("text").ok_or("a text block has no `text`")?),
         // Reasoning may be withheld: an empty text with a signature is complete.
-        "thinking" => add_reasoning(reply, text("thinking").unwrap_or_default()),
+        "thinking" => add_reasoning(reply, &text("thinking").unwrap_or_default()),
         "tool_use" => {
             let id = text("id").ok_or("a tool call has no `id`")?;
-            let input = block.get("input").unwrap_or(&Value::Null);
-            add_call(reply, Some(id), text("name"), Arguments::Value(Some(input)))?;
+            let input = Arguments::Value(block.get("input"));
+            add_call(reply, Some(&id), text("name").as_deref(), input)?;
         }
         _ => {}
     }

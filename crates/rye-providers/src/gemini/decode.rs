@@ -2,11 +2,10 @@
 
 use rye_thread::{Reply, StopReason};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::raw;
+use crate::raw::{RawObject, kept, raw};
 use crate::stop;
 use crate::usage::{self, GeminiCount};
 use crate::wire::{DecodeError, text};
@@ -71,11 +70,11 @@ pub(super) fn reply(
     count: Option<&GeminiCount>,
 ) -> Result<Reply, DecodeError> {
     let view: Content = serde_json::from_str(content.get()).map_err(shape)?;
-    let mut reply = Reply::new(content.to_owned(), stop(finish));
+    let mut reply = Reply::new(kept(content), stop(finish));
     usage::put(&mut reply, count);
     let mut was_thought = false;
     for (index, part) in view.parts.iter().enumerate() {
-        was_thought = add_part(&mut reply, part, was_thought)
+        was_thought = add_part(&mut reply, &RawObject::of(part), was_thought)
             .map_err(|reason| DecodeError::Part { index, reason })?;
     }
     // The same word ends an answer and a call: the parts say which.
@@ -88,23 +87,22 @@ pub(super) fn reply(
 #[derive(Deserialize)]
 struct Content {
     #[serde(default)]
-    parts: Vec<Value>,
+    parts: Vec<Box<RawValue>>,
 }
 
 /// Adds to the reply what a thread reads of one part, and says whether it was a thought; others are in its raw content alone.
-fn add_part(reply: &mut Reply, part: &Value, was_thought: bool) -> Result<bool, &'static str> {
-    let is_thought = part.get("thought") == Some(&Value::Bool(true));
-    match part.get("text").and_then(Value::as_str) {
+fn add_part(reply: &mut Reply, part: &RawObject, was_thought: bool) -> Result<bool, &'static str> {
+    let is_thought = part.get("thought").is_some_and(|thought| thought.get() == "true");
+    match part.text("text") {
         // A thought may come in several parts, of which the later ones go on in the same line.
-        Some(text) if is_thought && was_thought => reply.reasoning.push_str(text),
-        Some(text) if is_thought => add_reasoning(reply, text),
-        Some(text) => reply.text.push_str(text),
+        Some(text) if is_thought && was_thought => reply.reasoning.push_str(&text),
+        Some(text) if is_thought => add_reasoning(reply, &text),
+        Some(text) => reply.text.push_str(&text),
         None => {}
     }
-    if let Some(call) = part.get("functionCall") {
-        let text = |key: &str| call.get(key).and_then(Value::as_str);
-        let arguments = call.get("args").filter(|arguments| !arguments.is_null());
-        add_call(reply, text("id"), text("name"), Arguments::Value(arguments))?;
+    if let Some(call) = part.get("functionCall").map(RawObject::of) {
+        let (id, name) = (call.text("id"), call.text("name"));
+        add_call(reply, id.as_deref(), name.as_deref(), Arguments::Value(call.get("args")))?;
     }
     Ok(is_thought)
 }

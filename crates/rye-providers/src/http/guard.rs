@@ -1,10 +1,12 @@
 //! What keeps the key that a provider was sent out of what its answers tell.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rye_thread::{Charge, Delta, DeltaSink, Reply};
 
-/// Whether the key stands in what a thread would keep of an answer.
+/// Whether the key stands in what a thread would keep of an answer, in whatever spelling: all of the answer is recorded, also
+/// what nobody reads of it here, and whoever reads the record reads escapes.
 pub(super) fn repeats(reply: &Reply, secret: &str) -> bool {
     let texts = [reply.raw().get(), &reply.text, &reply.reasoning];
     let in_call = |call: &rye_thread::ToolCall| {
@@ -13,7 +15,49 @@ pub(super) fn repeats(reply: &Reply, secret: &str) -> bool {
             || call.name.contains(secret)
             || call.arguments.as_ref().is_ok_and(in_arguments)
     };
-    texts.iter().any(|text| text.contains(secret)) || reply.calls.iter().any(in_call)
+    texts.iter().any(|text| spells(text, secret)) || reply.calls.iter().any(in_call)
+}
+
+/// JSON stands in strings of JSON, such as the arguments of a call.
+const MOST_READINGS: usize = 8;
+
+/// Whether a text is the key, or becomes it once its escapes are read, as often as such strings stand in each other.
+fn spells(text: &str, secret: &str) -> bool {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..MOST_READINGS {
+        if text.contains(secret) {
+            return true;
+        }
+        if !text.contains('\\') {
+            return false;
+        }
+        text = Cow::Owned(unescaped(&text));
+    }
+    text.contains(secret)
+}
+
+/// The text with the escapes of JSON strings read wherever they stand; what is none stays.
+fn unescaped(text: &str) -> String {
+    let (mut read, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once('\\') {
+        read.push_str(before);
+        // Nothing is escaped by the last one.
+        let Some(letter) = after.chars().next() else { return read + "\\" };
+        let digits = after.get(1..5).filter(|_| letter == 'u');
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        rest = match code.and_then(char::from_u32) {
+            Some(read_as) => {
+                read.push(read_as);
+                after.get(5..).unwrap_or_default()
+            }
+            None => {
+                read.push(letter);
+                after.get(letter.len_utf8()..).unwrap_or_default()
+            }
+        };
+    }
+    read.push_str(rest);
+    read
 }
 
 /// Passes pieces of an answer on, but for what is, or may become, the key: it may come in pieces too.
@@ -106,6 +150,31 @@ impl DeltaSink for Guard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where it would stand in the record, and whether a reader of JSON would come to the key.
+    #[test]
+    fn the_key_is_known_in_every_spelling() {
+        let rows = [
+            ("is sk-abcabd", true),
+            (r#"{"unread":"sk-\u0061bc\u0061bd"}"#, true),
+            (r#"{"unread":"\u0073\u006B\u002d\u0061bcabd"}"#, true),
+            (r#"{"sk-abc\u0061bd":1}"#, true),
+            (r#"{"arguments":"{\"a\":\"sk-\\u0061bcabd\"}"}"#, true),
+            (r#"{"arguments":"{\"a\":\"sk-\\u0061bcabd"#, true),
+            (r#"["\\\\","\u0073k-abcabd\"#, true),
+            (r#"{"a":"sk-\u0062bcabd","b":"sk-abc\nabd","c":"\ud83d\ude00 \u12"}"#, false),
+            ("sk-", false),
+            (r"\", false),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(spells(text, "sk-abcabd"), expected, "{text}");
+        }
+        for key in [r"sk\abc", r#"sk"abc"#, r"sk\u0061", "sk/abc"] {
+            let said = serde_json::to_string(&format!("is {key}.")).unwrap();
+            assert!(spells(&said, key) && spells(&said.replace('/', r"\/"), key), "{said}");
+        }
+        assert!(!spells(&r"\".repeat(1 << 20), "sk-abcabd"), "it comes to an end");
+    }
 
     #[derive(Default)]
     struct Heard(Mutex<String>);

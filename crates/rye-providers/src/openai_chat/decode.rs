@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::RawObject;
+use crate::raw::{RawObject, kept};
 use crate::stop;
 use crate::usage::{self, ChatCount};
 use crate::wire::{DecodeError, text};
@@ -47,7 +47,7 @@ pub(super) fn reply(
     count: Option<&ChatCount>,
 ) -> Result<Reply, DecodeError> {
     let view: Message = serde_json::from_str(message.get()).map_err(shape)?;
-    let mut reply = Reply::new(message.to_owned(), stop(finish_reason.unwrap_or_default()));
+    let mut reply = Reply::new(kept(message), stop(finish_reason.unwrap_or_default()));
     usage::put(&mut reply, count);
     add_content(&mut reply, view.content.as_ref());
     // Compatible servers have one name or the other.
@@ -96,10 +96,9 @@ fn add(reply: &mut Reply, call: &RawObject) -> Result<(), &'static str> {
     let (id, name) = (call.text("id"), function.text("name"));
     let text = function.text("arguments");
     // Some compatible servers give the object itself.
-    let value = function.get("arguments").and_then(|value| serde_json::from_str(value.get()).ok());
     let arguments = match &text {
         Some(text) => Arguments::Text(text),
-        None => Arguments::Value(value.as_ref().filter(|value| !Value::is_null(value))),
+        None => Arguments::Value(function.get("arguments")),
     };
     add_call(reply, id.as_deref(), name.as_deref(), arguments)
 }

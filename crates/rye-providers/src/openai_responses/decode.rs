@@ -2,10 +2,10 @@
 
 use rye_thread::{Reply, StopReason};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
+use crate::raw::{RawObject, kept};
 use crate::stop;
 use crate::usage::{self, ResponsesCount};
 use crate::wire::{DecodeError, text};
@@ -48,11 +48,12 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 
 /// The reply that a response and its items make.
 pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
-    let items: Vec<Value> = serde_json::from_str(output.get()).map_err(shape)?;
-    let mut reply = Reply::new(output.to_owned(), stop(response)?);
+    let items: Vec<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
+    let mut reply = Reply::new(kept(output), stop(response)?);
     usage::put(&mut reply, response.usage.as_ref());
     for (index, item) in items.iter().enumerate() {
-        view(item, &mut reply).map_err(|reason| DecodeError::Part { index, reason })?;
+        view(&RawObject::of(item), &mut reply)
+            .map_err(|reason| DecodeError::Part { index, reason })?;
     }
     if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
@@ -74,38 +75,41 @@ fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
 }
 
 /// Adds to the reply what a thread reads of one item; other items are in its raw content alone.
-fn view(item: &Value, reply: &mut Reply) -> Result<(), &'static str> {
-    let text = |key: &str| item.get(key).and_then(Value::as_str);
-    match text("type").ok_or("it has no `type`")? {
-        "message" => parts(item, "content").for_each(|part| add_part(reply, part)),
+fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
+    match item.text("type").ok_or("it has no `type`")?.as_str() {
+        "message" => parts(item, "content").iter().for_each(|part| add_part(reply, part)),
         "reasoning" => {
-            let thoughts = parts(item, "summary").chain(parts(item, "content"));
-            let thoughts = thoughts.filter_map(|part| part.get("text").and_then(Value::as_str));
-            thoughts.for_each(|thought| add_reasoning(reply, thought));
+            let (summary, content) = (parts(item, "summary"), parts(item, "content"));
+            let thoughts = summary.iter().chain(&content).filter_map(|part| part.text("text"));
+            thoughts.for_each(|thought| add_reasoning(reply, &thought));
         }
         "function_call" => {
+            let (id, name, text) =
+                (item.text("call_id"), item.text("name"), item.text("arguments"));
             // Some compatible servers give the object itself.
-            let arguments = match item.get("arguments") {
-                Some(Value::String(text)) => Arguments::Text(text),
-                value => Arguments::Value(value.filter(|value| !value.is_null())),
+            let arguments = match &text {
+                Some(text) => Arguments::Text(text),
+                None => Arguments::Value(item.get("arguments")),
             };
-            add_call(reply, text("call_id"), text("name"), arguments)?;
+            add_call(reply, id.as_deref(), name.as_deref(), arguments)?;
         }
         _ => {}
     }
     Ok(())
 }
 
-fn parts<'a>(item: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    item.get(key).and_then(Value::as_array).into_iter().flatten()
+fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
+    let parts = item.get(key).map(|parts| serde_json::from_str::<Vec<&RawValue>>(parts.get()));
+    let parts = parts.and_then(Result::ok).unwrap_or_default();
+    parts.into_iter().map(RawObject::of).collect()
 }
 
-fn add_part(reply: &mut Reply, part: &Value) {
-    let text = |key: &str| part.get(key).and_then(Value::as_str).unwrap_or_default();
-    match text("type") {
-        "output_text" => reply.text.push_str(text("text")),
+fn add_part(reply: &mut Reply, part: &RawObject) {
+    let text = |key: &str| part.text(key).unwrap_or_default();
+    match text("type").as_str() {
+        "output_text" => reply.text.push_str(&text("text")),
         "refusal" => {
-            reply.text.push_str(text("refusal"));
+            reply.text.push_str(&text("refusal"));
             reply.stop = StopReason::Refusal;
         }
         _ => {}

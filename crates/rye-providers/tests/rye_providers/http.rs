@@ -276,8 +276,12 @@ async fn a_key_that_comes_back_is_not_told() {
     .collect();
     let whole = bodies.map(|body| ResponseTemplate::new(200).set_body_json(body));
     let streamed = ResponseTemplate::new(200).set_body_raw(pieces, "text/event-stream");
+    // In a member that nobody reads, as a reader of the record would read it.
+    let escaped = answer(json!([{ "type": "new", "of": SECRET }])).to_string();
+    let escaped = escaped.replace("sk-T", r"\u0073k\u002dT");
+    let escaped = ResponseTemplate::new(200).set_body_raw(escaped, "application/json");
     let message = "the answer of `vendor` repeats the key that it was sent and is not used; check `base_url`, and replace the key";
-    for answer in whole.into_iter().chain([streamed]) {
+    for answer in whole.into_iter().chain([streamed, escaped]) {
         let (error, told) = told_by(answer, SECRET).await;
         assert_eq!((error.to_string().as_str(), error.may_have_cost()), (message, true));
         assert!(matches!(told.as_str(), "" | "You sent "), "{told}");

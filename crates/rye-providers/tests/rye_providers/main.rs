@@ -11,6 +11,7 @@ mod telemetry;
 mod vendor;
 
 mod conversations;
+mod deep;
 mod encode;
 mod faults;
 mod http;

@@ -3,6 +3,7 @@
 use rye_thread::{Delta, DeltaSink};
 use serde_json::value::RawValue;
 
+use crate::answer::unreadable;
 use crate::raw::{RawObject, raw};
 use crate::stream::StreamError;
 use crate::wire::DecodeError;
@@ -91,8 +92,7 @@ impl Block {
             match RawValue::from_string(input) {
                 Ok(input) => object.set("input", input),
                 Err(error) => {
-                    let reason = format!("the arguments are not JSON: {error}");
-                    fault = object.text("id").map(|id| (id, reason));
+                    fault = object.text("id").map(|id| (id, unreadable(&error)));
                 }
             }
         }
