@@ -234,6 +234,12 @@ impl<'a> Driver<'a> {
         self.before.saturating_add(driven.saturating_sub(self.waited))
     }
 
+    /// Takes what people thought off the time of the thread, also for whoever goes on with it.
+    fn thought(&mut self, time: Duration) {
+        self.waited += time;
+        self.context.journal.thought(time);
+    }
+
     /// How long a request or a call that begins now may take.
     fn left(&self, run: &Run) -> Duration {
         Duration::from_secs(run.limits().duration_seconds).saturating_sub(self.elapsed())

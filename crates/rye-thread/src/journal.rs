@@ -7,6 +7,7 @@ mod taking;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rye_sign::SigningKey;
 
@@ -73,6 +74,11 @@ impl Journal {
         if let Some(place) = &mut self.place {
             place.readable.push(&markdown(event, at));
         }
+    }
+
+    /// Has the next record say that somebody thought for so long, beside whatever else it tells.
+    pub(crate) fn thought(&mut self, time: Duration) {
+        self.transcript.thought(time);
     }
 
     /// The record that was appended last, as its line; empty once it was written.

@@ -2,6 +2,8 @@
 
 pub(crate) mod disk;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use rye_caps::Permit;
 use serde_json::Value;
@@ -53,6 +55,13 @@ pub trait Tool: Send + Sync {
     ) -> ToolOutput {
         let _nobody_tells = told;
         self.call(permit, arguments).await
+    }
+
+    /// How long people have thought, by this time of the driver's clock, about what a call of this tool waits for: that is none
+    /// of the thread's time. Only a difference of two of them counts. Tools that wait for nobody have none.
+    fn thought(&self, now: Duration) -> Duration {
+        let _nobody_thinks = now;
+        Duration::ZERO
     }
 }
 

@@ -11,6 +11,7 @@ mod wire;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rye_sign::chain::{Head, sign_checkpoint};
 use rye_sign::{PublicKey, SigningKey};
@@ -41,6 +42,8 @@ pub struct Transcript {
     newest: usize,
     /// The head and the number of the records that it has.
     kept: (Head, u64),
+    /// What people thought since the last record, which the next one tells.
+    thought: Duration,
     /// Why the store refused a write.
     broken: Option<Arc<StoreError>>,
 }
@@ -100,7 +103,8 @@ impl Transcript {
 
     fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
         let (kept, directive) = ((head, records), directive.to_owned());
-        Self { held, directive, head, records, pending: Vec::new(), newest: 0, kept, broken: None }
+        let (pending, thought) = (Vec::new(), Duration::ZERO);
+        Self { held, directive, head, records, pending, newest: 0, kept, thought, broken: None }
     }
 
     /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
@@ -115,6 +119,7 @@ impl Transcript {
 
     /// Appends one record, which is with the store after [`Transcript::flush`].
     pub(crate) fn add(&mut self, event: &Event, at: Moment) {
+        let thought_millis = self.told_thought();
         let record = RecordWire {
             seq: self.records,
             ts: Shown(at),
@@ -122,6 +127,7 @@ impl Transcript {
             directive: &self.directive,
             event: event.name(),
             payload: Payload(event),
+            thought_millis,
             prev: Shown(self.head),
         };
         self.newest = self.pending.len();
@@ -129,6 +135,18 @@ impl Transcript {
         self.head = self.head.link(self.pending.get(self.newest..).unwrap_or_default());
         self.pending.push(b'\n');
         self.records += 1;
+    }
+
+    /// Notes that somebody thought for so long about what the thread waits for.
+    pub(crate) fn thought(&mut self, time: Duration) {
+        self.thought += time;
+    }
+
+    /// In whole milliseconds; what is left is told once it is one.
+    fn told_thought(&mut self) -> u64 {
+        let millis = u64::try_from(self.thought.as_millis()).unwrap_or(u64::MAX);
+        self.thought = self.thought.saturating_sub(Duration::from_millis(millis));
+        millis
     }
 
     /// The record that was added last, without its line end; empty once the store has it.

@@ -30,8 +30,14 @@ use Holds::{A, Anything, Count, Flag, Many, Moment, Object, OneOf, OrNull, Sha25
 type Members = &'static [(&'static str, Holds)];
 
 /// What every record has besides its event and payload.
-const RECORD: Members =
-    &[("seq", Count), ("ts", Moment), ("thread_id", Text), ("directive", Text), ("prev", Sha256)];
+const RECORD: Members = &[
+    ("seq", Count),
+    ("ts", Moment),
+    ("thread_id", Text),
+    ("directive", Text),
+    ("thought_millis?", Count),
+    ("prev", Sha256),
+];
 
 /// The payload of each event that a transcript records.
 const PAYLOADS: [(&str, Members); 20] = [

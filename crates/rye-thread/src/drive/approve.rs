@@ -39,10 +39,15 @@ impl Driver<'_> {
         let began = self.context.clock.elapsed();
         let decision = tokio::select! {
             biased;
-            halt = self.context.cancel.halted() => return Err(halt.into()),
-            decision = self.context.approver.decide(request) => decision,
+            halt = self.context.cancel.halted() => Err(halt),
+            decision = self.context.approver.decide(request) => Ok(decision),
         };
-        self.waited += self.context.clock.elapsed().saturating_sub(began);
-        Ok(decision)
+        let thought = self.context.clock.elapsed().saturating_sub(began);
+        match decision {
+            // The record of it stands for the time since they were asked.
+            Ok(Some(_)) => self.waited += thought,
+            _ => self.thought(thought),
+        }
+        Ok(decision?)
     }
 }

@@ -13,12 +13,12 @@ use tracing::{Instrument as _, Span};
 use super::call::{Plan, Prepared, intent, returned};
 use super::hooks::Occasion;
 use super::output::{self, Piece, Told};
-use super::spawn::SpawnCall;
+use super::spawn::{SpawnCall, used_up};
 use super::{Driver, Stop, Tape, telemetry};
 use crate::cancel::Halt;
 use crate::children::Spawn;
 use crate::transcript::Event;
-use crate::{Cancel, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
+use crate::{Cancel, Clock, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
 
 /// How many read-only calls run at once.
 const MOST_IN_PARALLEL: usize = 16;
@@ -137,13 +137,12 @@ impl Driver<'_> {
         let (answers, interrupted) = match &self.tape {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
             None => {
-                let (left, observer) = (self.left(run), self.context.observer);
-                let mut begun = Begun::new(group);
+                let mut begun = Begun::new(group, self.context.clock);
                 if only_reads && !begun.end_at_once().await {
                     // It may take long, and an answer that was paid for is not to be lost meanwhile.
                     self.write()?;
                 }
-                begun.ended(self.context.cancel, left, observer).await
+                self.ended(run, begun).await
             }
         };
         self.receive(answers)?;
@@ -156,6 +155,18 @@ impl Driver<'_> {
             None | Some(Interruption::OutOfTime) => Err(Stop::Failed(self.out_of_time(run))),
             Some(Interruption::Halted(halt)) => Err(halt.into()),
         }
+    }
+
+    async fn ended(
+        &mut self,
+        run: &Run,
+        begun: Begun<'_>,
+    ) -> (Vec<Returned>, Option<Interruption>) {
+        let (left, observer) = (self.left(run), self.context.observer);
+        let Ran { answers, interrupted, thought } =
+            begun.ended(self.context.cancel, left, observer).await;
+        self.thought(thought);
+        (answers, interrupted)
     }
 
     fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) -> Result<(), Stop> {
@@ -191,13 +202,22 @@ struct Slot<'a> {
     answer: Option<Returned>,
 }
 
+/// What calls came to.
+pub(super) struct Ran {
+    pub(super) answers: Vec<Returned>,
+    pub(super) interrupted: Option<Interruption>,
+    /// How long people thought about what they waited for.
+    pub(super) thought: Duration,
+}
+
 pub(super) async fn run_all(
     group: Vec<Prepared<'_>>,
+    clock: &dyn Clock,
     cancel: &Cancel,
     left: Duration,
     observer: &dyn Observer,
-) -> (Vec<Returned>, Option<Interruption>) {
-    Begun::new(group).ended(cancel, left, observer).await
+) -> Ran {
+    Begun::new(group, clock).ended(cancel, left, observer).await
 }
 
 /// Calls that run; what still does is stopped when this is dropped.
@@ -205,14 +225,42 @@ struct Begun<'a> {
     tasks: JoinSet<ToolOutput>,
     slots: Vec<Slot<'a>>,
     pieces: Receiver<Piece>,
+    thinking: Thinking<'a>,
+}
+
+/// What people think about calls that others of this thread's wait for.
+struct Thinking<'a> {
+    clock: &'a dyn Clock,
+    tools: Vec<Arc<dyn Tool>>,
+    before: Duration,
+}
+
+impl<'a> Thinking<'a> {
+    fn new(group: &[Prepared<'a>], clock: &'a dyn Clock) -> Self {
+        let tools = group.iter().filter_map(|prepared| match &prepared.plan {
+            Plan::Run { offered, .. } => Some(Arc::clone(&offered.entry.tool)),
+            Plan::Answer(_) => None,
+        });
+        let mut thinking = Self { clock, tools: tools.collect(), before: Duration::ZERO };
+        thinking.before = thinking.so_far();
+        thinking
+    }
+
+    /// What several wait for at once counts once.
+    fn so_far(&self) -> Duration {
+        let now = self.clock.elapsed();
+        let thought = self.tools.iter().map(|tool| tool.thought(now)).max();
+        thought.unwrap_or_default().saturating_sub(self.before)
+    }
 }
 
 impl<'a> Begun<'a> {
-    fn new(group: Vec<Prepared<'a>>) -> Self {
+    fn new(group: Vec<Prepared<'a>>, clock: &'a dyn Clock) -> Self {
         let mut tasks = JoinSet::new();
+        let thinking = Thinking::new(&group, clock);
         let (sender, pieces) = output::channel();
         let slots = group.into_iter().map(|it| start(it, &mut tasks, &sender)).collect();
-        Self { tasks, slots, pieces }
+        Self { tasks, slots, pieces, thinking }
     }
 
     /// Gives the calls one chance to end, and says whether all of them took it.
@@ -233,14 +281,9 @@ impl<'a> Begun<'a> {
     }
 
     /// Waits until all have ended, or something else has.
-    async fn ended(
-        self,
-        cancel: &Cancel,
-        left: Duration,
-        observer: &dyn Observer,
-    ) -> (Vec<Returned>, Option<Interruption>) {
-        let Self { mut tasks, mut slots, mut pieces } = self;
-        let deadline = tokio::time::sleep(left);
+    async fn ended(self, cancel: &Cancel, left: Duration, observer: &dyn Observer) -> Ran {
+        let Self { mut tasks, mut slots, mut pieces, thinking } = self;
+        let deadline = used_up(left, || thinking.so_far());
         tokio::pin!(deadline);
         let interrupted = loop {
             tokio::select! {
@@ -265,7 +308,7 @@ impl<'a> Begun<'a> {
             }
             _ => slots.into_iter().map(Slot::close).collect(),
         };
-        (answers, interrupted)
+        Ran { answers, interrupted, thought: thinking.so_far() }
     }
 }
 

@@ -153,12 +153,13 @@ impl Fold {
         }
     }
 
-    /// Counts the time that the thread took, without the time in which nobody drove it or somebody was asked.
+    /// Counts the time that the thread took, without the time in which nobody drove it or somebody thought.
     fn clock(&mut self, record: &Record) {
         let is_pause = matches!(record.event.as_str(), "thread_resumed" | "approval_decided");
         if let Some(last) = self.last.filter(|_| !is_pause) {
             let millis = record.at.as_unix_millis().saturating_sub(last.as_unix_millis());
-            self.elapsed += Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            let passed = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            self.elapsed += passed.saturating_sub(record.thought);
         }
         self.last = Some(record.at);
     }

@@ -72,21 +72,20 @@ impl Driver<'_> {
         let (left, before) = (self.left(run), thought());
         let spawned = tokio::select! {
             biased;
-            halt = self.context.cancel.halted() => return Ok(match halt {
-                Halt::Interrupt => (None, Some(Stop::Interrupted)),
-                Halt::Cancel => call.stopped(Stop::Cancelled),
-            }),
-            spawned = call.children.run(&spawn, &call.arguments) => spawned,
-            () = used_up(left, || thought().saturating_sub(before)) => {
-                return Ok(call.stopped(Stop::Failed(self.out_of_time(run))));
-            }
+            halt = self.context.cancel.halted() => Err(halt),
+            spawned = call.children.run(&spawn, &call.arguments) => Ok(Some(spawned)),
+            () = used_up(left, || thought().saturating_sub(before)) => Ok(None),
         };
         let thought = thought().saturating_sub(before);
-        self.waited += thought;
+        self.thought(thought);
         Ok(match spawned {
-            Spawned::Returned(output) => (Some(call.answer(output)), None),
-            Spawned::Interrupted => (None, Some(Stop::Interrupted)),
-            Spawned::Suspended(request) => (None, Some(Stop::Suspended(request))),
+            Err(Halt::Cancel) => call.stopped(Stop::Cancelled),
+            Ok(None) => call.stopped(Stop::Failed(self.out_of_time(run))),
+            Ok(Some(Spawned::Returned(output))) => (Some(call.answer(output)), None),
+            Ok(Some(Spawned::Interrupted)) | Err(Halt::Interrupt) => {
+                (None, Some(Stop::Interrupted))
+            }
+            Ok(Some(Spawned::Suspended(request))) => (None, Some(Stop::Suspended(request))),
         })
     }
 
@@ -178,11 +177,17 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) async fn end_children(&self, ending: Ending) -> Ended {
-        match self.children() {
-            Some(children) if 0 < self.spawned => children.end(ending).await,
-            _ => Ended::All,
-        }
+    /// What people think about calls of theirs meanwhile is none of the thread's time.
+    pub(super) async fn end_children(&mut self, ending: Ending) -> Ended {
+        let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else {
+            return Ended::All;
+        };
+        let thought = || children.thought(self.context.clock.elapsed());
+        let before = thought();
+        let ended = children.end(ending).await;
+        let thought = thought().saturating_sub(before);
+        self.thought(thought);
+        ended
     }
 
     fn children(&self) -> Option<&Arc<dyn Children>> {
@@ -191,7 +196,7 @@ impl Driver<'_> {
 }
 
 /// Comes to its end once so much time has passed beside what people thought, which may grow meanwhile.
-async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
+pub(super) async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
     let (mut counted, mut due) = (Duration::ZERO, left);
     loop {
         tokio::time::sleep(due).await;

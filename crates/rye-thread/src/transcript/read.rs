@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use rye_sign::PublicKey;
 use rye_sign::chain::{Checkpoint, CheckpointError, Head};
@@ -80,6 +81,7 @@ impl Reading {
             at: wire.ts.parse().map_err(|_| DamageKind::Unreadable {
                 message: format!("`{}` is no time", wire.ts),
             })?,
+            thought: Duration::from_millis(wire.thought_millis),
             thread: thread.clone(),
             directive: wire.directive,
             event: wire.event,

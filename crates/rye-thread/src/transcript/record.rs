@@ -1,5 +1,7 @@
 //! One line of a transcript, as read.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use crate::{Moment, ThreadId};
@@ -12,6 +14,8 @@ pub struct Record {
     pub seq: u64,
     /// When it was written.
     pub at: Moment,
+    /// How much of the time since the record before it somebody thought about what the thread waited for; to the millisecond.
+    pub thought: Duration,
     /// The thread that it belongs to.
     pub thread: ThreadId,
     /// The directive that the thread follows.

@@ -24,7 +24,14 @@ pub(super) struct RecordWire<'a> {
     pub(super) directive: &'a str,
     pub(super) event: &'a str,
     pub(super) payload: Payload<'a>,
+    #[serde(skip_serializing_if = "is_none")]
+    pub(super) thought_millis: u64,
     pub(super) prev: Shown<Head>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_none(millis: &u64) -> bool {
+    *millis == 0
 }
 
 /// Text that is written as it is shown, without a copy of it.
@@ -52,6 +59,8 @@ pub(super) struct ReadWire {
     pub(super) directive: String,
     pub(super) event: String,
     pub(super) payload: Box<RawValue>,
+    #[serde(default)]
+    pub(super) thought_millis: u64,
     pub(super) prev: String,
 }
 

@@ -23,3 +23,4 @@ mod spawning;
 mod spending;
 mod stopping;
 mod telemetry;
+mod thinking;

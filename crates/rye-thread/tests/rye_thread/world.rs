@@ -9,10 +9,10 @@ use rye_sign::SigningKey;
 use rye_thread::store::{Claim, MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits, Message, Nanos,
-    Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderInfo, Registry,
-    ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run, SpendLimit, StopReason,
-    ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
+    Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits,
+    Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderInfo,
+    Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run, SpendLimit,
+    StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
 };
 use serde_json::{Value, json};
 
@@ -128,6 +128,8 @@ pub(crate) struct World {
     pub(crate) asking: Asking,
     pub(crate) approves: Option<Decision>,
     pub(crate) decides: Option<Judge>,
+    /// Somebody else who is asked.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) model: Model,
     pub(crate) hooks: Hooks,
     /// Tools beside those of [`entries`].
@@ -149,6 +151,7 @@ impl World {
             asking: Asking::Never,
             approves: Some(Decision::Approved),
             decides: None,
+            approver: None,
             model: Model { turns: turns(), asked: AtomicU64::new(0), slow: None },
             hooks: Hooks::none(),
             more: Box::new(Vec::new),
@@ -235,7 +238,9 @@ impl World {
             LayerName::Operator,
             Grant::everything(),
         ))));
-        let approver = Box::leak(Box::new(Says { approves: self.approves, decides: self.decides }));
+        let says: &dyn Approver =
+            Box::leak(Box::new(Says { approves: self.approves, decides: self.decides }));
+        let approver = self.approver.as_deref().unwrap_or(says);
         action(DriveContext {
             provider: &self.model,
             palette,

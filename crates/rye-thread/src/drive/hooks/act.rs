@@ -120,9 +120,11 @@ impl<'a> Driver<'a> {
             return Ok(replayed(prepared, tape));
         }
         let call = prepared.call;
-        let (cancel, observer) = (self.context.cancel, self.context.observer);
-        let (answers, interruption) = run_all(vec![prepared], cancel, left, observer).await;
-        match (answers.into_iter().next(), interruption) {
+        let (cancel, clock, observer) =
+            (self.context.cancel, self.context.clock, self.context.observer);
+        let ran = run_all(vec![prepared], clock, cancel, left, observer).await;
+        self.thought(ran.thought);
+        match (ran.answers.into_iter().next(), ran.interrupted) {
             (_, Some(Interruption::Halted(halt))) => Err(halt.into()),
             (Some(answer), _) => Ok(answer),
             (None, _) => Ok(failed(call, "the action gave nothing back", &[])),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::Permit;
-use rye_thread::{Effect, ThreadId, Tool, ToolOutput};
+use rye_thread::{Children as _, Effect, ThreadId, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,6 +55,13 @@ impl Tool for ThreadTool {
             Function::Wait => wait(own, tree, arguments).await,
         };
         done.unwrap_or_else(|output| output)
+    }
+
+    fn thought(&self, now: Duration) -> Duration {
+        match self.function {
+            Function::Cancel | Function::Wait => self.handle.thought(now),
+            Function::List | Function::Result | Function::Status => Duration::ZERO,
+        }
     }
 }
 
