@@ -123,8 +123,8 @@ pub trait Ledger: Send + Sync {
     /// When the thread has no account, or the store fails.
     fn recall(&self, thread: &ThreadId, spending: Spending) -> Result<Balance, LedgerError>;
 
-    /// Enters a child that has ended, with what it and all below it have cost, settled in the account of `parent`; where the
-    /// child has an account, nothing changes.
+    /// Enters a child that has ended, with what it and all below it have cost, settled in the account of `parent`. An account
+    /// that the child has is closed with that, or with what is settled there where that is more; a closed one stays.
     ///
     /// # Errors
     ///

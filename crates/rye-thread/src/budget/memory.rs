@@ -146,8 +146,8 @@ impl Ledger for MemoryLedger {
         cost: Nanos,
     ) -> Result<(), LedgerError> {
         let mut accounts = self.accounts();
-        if accounts.balances.contains_key(child) {
-            return Ok(());
+        if let Ok(found) = accounts.balance(child) {
+            return accounts.correct((parent, child), &found, cost);
         }
         let ended = Balance::ended(cap, cost).ok_or(LedgerError::TooLarge)?;
         let reservation = accounts.reserve(parent, Nanos::ZERO)?;
@@ -231,6 +231,28 @@ impl Accounts {
         }
         let cost = self.balance(thread)?.cost();
         self.settle_child(&Reservation { thread: parent, number, amount }, cost)
+    }
+
+    /// Closes the account of a child that had not ended when this ledger was copied, with what it came to since.
+    fn correct(
+        &mut self,
+        (parent, child): (&ThreadId, &ThreadId),
+        found: &Balance,
+        cost: Nanos,
+    ) -> Result<(), LedgerError> {
+        let of_parent = self.children.get(child).filter(|it| it.parent == *parent);
+        let Some(number) = of_parent.map(|it| it.number) else { return Ok(()) };
+        let Some(amount) = self.open.get(&number).map(|(_, amount)| *amount) else { return Ok(()) };
+        let cost = cost.max(found.cost());
+        let ended = Balance::ended(found.cap, cost).ok_or(LedgerError::TooLarge)?;
+        let below = self.children.iter().filter(|(_, it)| it.parent == *child);
+        let below: Vec<ThreadId> = below.map(|(each, _)| each.clone()).collect();
+        below.iter().try_for_each(|each| self.close(each))?;
+        for left in self.unsettled(child) {
+            self.settle(&left, Nanos::ZERO)?;
+        }
+        self.balances.insert(child.clone(), ended);
+        self.settle_child(&Reservation { thread: parent.clone(), number, amount }, cost)
     }
 
     /// Settles what was set aside for a child.

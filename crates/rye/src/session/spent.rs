@@ -34,24 +34,29 @@ impl Rye {
         settle_left(thread, reading, store.ledger())?;
         store.ledger().recall(thread, spending(reading))?;
         for spawn in spawned_children(reading).unwrap_or_default() {
-            if store.has(&spawn.child) && store.spent(&spawn.child)?.is_none() {
-                self.account_child(thread, &spawn, store)?;
+            if store.has(&spawn.child) {
+                let is_known = store.spent(&spawn.child)?.is_some();
+                self.account_child(thread, &spawn, is_known, store)?;
             }
         }
         Ok(())
     }
 
-    /// A child that has ended is settled with all below it. One that goes on has its account opened by whoever drives it, after
+    /// A child that has ended is settled with all below it, also where this ledger is from before it ended. One that goes on has its account opened by whoever drives it, after
     /// those of the threads whose conversation it goes on with.
     fn account_child(
         &self,
         parent: &ThreadId,
         spawn: &Spawn,
+        is_known: bool,
         store: &Store,
     ) -> Result<(), LedgerError> {
         let ledger = store.ledger();
         let recall = |cap, cost| ledger.recall_child(parent, &spawn.child, cap, cost);
         let Some(line) = self.line(parent, &spawn.child, store) else {
+            if is_known {
+                return Ok(());
+            }
             // Nobody can tell what it has cost, which is at most what it might.
             return match spawn.limits.spend {
                 cap @ SpendLimit::AtMost(most) => recall(cap, most),
@@ -62,6 +67,9 @@ impl Rye {
         let goes_on = line
             .last()
             .is_none_or(|last| !ended(last) || last.record.state == ThreadState::Continued);
+        if goes_on && is_known {
+            return Ok(());
+        }
         if goes_on {
             let mut before = line.iter().filter(|it| ended(it));
             return before.try_for_each(|it| self.account(&it.record, &it.transcript, store));
@@ -69,7 +77,8 @@ impl Rye {
         let mut seen = BTreeSet::new();
         let cost = line.iter().map(|it| self.cost_of(it, store, &mut seen));
         let cost = cost.fold(Nanos::ZERO, Nanos::saturating_add);
-        let Some(first) = line.first().filter(|_| cost != Nanos::ZERO) else { return Ok(()) };
+        let is_worth_it = is_known || cost != Nanos::ZERO;
+        let Some(first) = line.first().filter(|_| is_worth_it) else { return Ok(()) };
         recall(first.record.limits.spend, cost)
     }
 

@@ -93,12 +93,35 @@ pub(super) fn recall(
 ) -> Result<(), LedgerError> {
     match balance(connection, child) {
         Err(LedgerError::UnknownAccount { .. }) => {}
-        found => return found.map(drop),
+        found => return correct(connection, (parent, child), &found?, cost),
     }
     let ended = Balance::ended(cap, cost).ok_or(LedgerError::TooLarge)?;
     let reservation = reserve(connection, parent, Nanos::ZERO)?;
     enter(connection, child, (parent, reservation.number), cap)?;
     store(connection, child, &ended)?;
+    settle(connection, &reservation, cost).map(drop)
+}
+
+/// Closes the account of a child that had not ended when this ledger was copied, with what it came to since.
+fn correct(
+    connection: &Connection,
+    (parent, child): (&ThreadId, &ThreadId),
+    found: &Balance,
+    cost: Nanos,
+) -> Result<(), LedgerError> {
+    let is_open = |row: &Row| row.is_open && row.parent == parent.as_str();
+    let Some(row) = row(connection, child)?.filter(is_open) else { return Ok(()) };
+    for each in below(connection, child)? {
+        close(connection, &each)?;
+    }
+    for left in unsettled(connection, child)? {
+        settle(connection, &left, Nanos::ZERO)?;
+    }
+    let cost = cost.max(found.cost());
+    let ended = Balance::ended(found.cap, cost).ok_or(LedgerError::TooLarge)?;
+    store(connection, child, &ended)?;
+    let reservation =
+        Reservation { thread: parent.clone(), number: row.number, amount: row.amount };
     settle(connection, &reservation, cost).map(drop)
 }
 

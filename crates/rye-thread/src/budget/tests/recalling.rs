@@ -60,6 +60,71 @@ fn children_are_counted_beside() {
     });
 }
 
+/// An older copy of the ledger knows a child that had not ended then: what it had settled and set aside, its child likewise,
+/// what it came to by its records, and what is settled for it then.
+#[test]
+fn a_child_that_ended_since_is_settled_as_it_ended() {
+    let rows = [
+        ("it spent more", (10, 20), None, 50, 50),
+        ("it spent nothing of what was set aside", (10, 20), None, 10, 10),
+        ("it never spent anything", (0, 30), None, 0, 0),
+        ("the copy knows more", (40, 0), None, 30, 40),
+        ("it had a child", (10, 5), Some((5, 10)), 45, 45),
+        ("it passed its cap", (10, 5), None, 80, 80),
+    ];
+    for (row, (settled, reserved), below, cost, expected) in rows {
+        on_each(|name, ledger| {
+            ledger.open(&id(1), at_most(100)).unwrap();
+            ledger.open_child(&id(1), &id(2), at_most(60)).unwrap();
+            let spend = |number, (settled, reserved): (u64, u64)| {
+                let thread = &id(number);
+                let spent = ledger.reserve(thread, Nanos::new(settled)).unwrap();
+                ledger.settle(spent, Nanos::new(settled)).unwrap();
+                drop(ledger.reserve(thread, Nanos::new(reserved)).unwrap());
+            };
+            spend(2, (settled, reserved));
+            if let Some(below) = below {
+                ledger.open_child(&id(2), &id(3), at_most(30)).unwrap();
+                spend(3, below);
+            }
+            for _ in 0..2 {
+                ledger.recall_child(&id(1), &id(2), at_most(60), Nanos::new(cost)).unwrap();
+                let parent = ledger.open(&id(1), at_most(100)).unwrap();
+                let found = (parent.cost().get(), parent.reserved.get());
+                assert_eq!(found, (expected, 0), "{name}: {row}");
+                assert_eq!(
+                    ledger.close_child(&id(2)).unwrap().cost().get(),
+                    expected,
+                    "{name}: {row}"
+                );
+                assert!(ledger.unsettled(&id(2)).unwrap().is_empty(), "{name}: {row}");
+            }
+            let error = ledger.reserve(&id(2), Nanos::ZERO).unwrap_err();
+            assert!(error.to_string().contains("is used up"), "{name}: {row}: {error}");
+            // Its own requests are known with it.
+            let known = ledger.recall(&id(2), spending(200, 0)).unwrap();
+            assert_eq!(known.cost().get(), expected, "{name}: {row}");
+        });
+    }
+}
+
+/// One that another thread started is not settled for this one.
+#[test]
+fn a_child_of_somebody_else_is_left_alone() {
+    on_each(|name, ledger| {
+        for parent in [1, 5] {
+            ledger.open(&id(parent), at_most(100)).unwrap();
+        }
+        ledger.open_child(&id(5), &id(2), at_most(60)).unwrap();
+        ledger.recall_child(&id(1), &id(2), at_most(60), Nanos::new(50)).unwrap();
+        let stands = |thread| {
+            let balance = ledger.open(&id(thread), at_most(100)).unwrap();
+            (balance.cost().get(), balance.reserved.get())
+        };
+        assert_eq!((stands(1), stands(5)), ((0, 0), (0, 60)), "{name}");
+    });
+}
+
 proptest! {
     // Each case has a database of its own.
     #![proptest_config(ProptestConfig::with_cases(32))]
