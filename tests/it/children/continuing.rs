@@ -1,9 +1,12 @@
 //! Children whose conversations grow too long for one thread: their parents wait for the last one.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use rye::thread::budget::Balance;
 use rye::thread::store::{Claim, LocalStore, Store as _};
-use rye::thread::{Decision, Moment, ThreadId, ThreadRecord, ThreadState};
-use rye::{ProviderChoice, ReopenError, RunReport};
+use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadRecord, ThreadState};
+use rye::{Host, ProviderChoice, ReopenError, RunReport, RunRequest};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
@@ -221,6 +224,56 @@ async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
     assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
     check_money(&scratch, &resumed, 4);
+}
+
+/// A clock at which somebody looks who ends a conversation as soon as a thread of it is to be continued.
+struct Ends<'a> {
+    scratch: &'a Scratch,
+    has_ended: AtomicBool,
+}
+
+impl Clock for Ends<'_> {
+    fn now(&self) -> Moment {
+        let threads = self.scratch.project().join(".ai/threads");
+        let names = std::fs::read_dir(&threads).into_iter().flatten().flatten();
+        let named = |name: std::ffi::OsString| name.to_str()?.parse::<ThreadId>().ok();
+        for thread in names.filter_map(|entry| named(entry.file_name())) {
+            let rye = self.scratch.rye();
+            let is_continued = rye
+                .thread(&threads, &thread)
+                .is_ok_and(|it| it.record.state == ThreadState::Continued);
+            if is_continued && !self.has_ended.swap(true, Ordering::Relaxed) {
+                drop(self.scratch.cancel(&thread, &StoppedClock).unwrap());
+            }
+        }
+        StoppedClock.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        StoppedClock.elapsed()
+    }
+}
+
+/// Whoever waits for it hears how it ended, and not that it was interrupted.
+#[tokio::test]
+async fn it_is_cancelled_elsewhere_before_its_next_thread_begins() {
+    let server = server(vec![starts(), writes("a.txt"), says("Done.")]).await;
+    let scratch = family(Scratch::new(), &server);
+    let clock = Ends { scratch: &scratch, has_ended: AtomicBool::new(false) };
+    let thread = ThreadId::new("test/parent", "019a0000-0000-7000-8000-000000000001").unwrap();
+    let mut request = RunRequest::new("test/parent".parse().unwrap(), thread);
+    request.provider = ProviderChoice::Directive;
+    let cancel = Cancel::new();
+    let host = Host { clock: &clock, ..scratch.host(&cancel) };
+    let report = scratch.rye().run(request, host).await.unwrap();
+    assert!(clock.has_ended.load(Ordering::Relaxed));
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    let told = told(&scratch, &report);
+    assert_eq!(told["state"], "cancelled");
+    let first = record(&scratch, &told["thread"].as_str().unwrap().parse().unwrap());
+    let last = record(&scratch, first.continued_by.as_ref().unwrap());
+    assert_eq!((first.state, last.state), (ThreadState::Continued, ThreadState::Cancelled));
+    check_money(&scratch, &report, 3);
 }
 
 /// A parent that did not wait for its child, whose conversation is in the hands of another program by now; and what the parent's

@@ -9,12 +9,14 @@ use tokio::sync::Semaphore;
 use super::{followed, lineage, standing};
 use crate::Rye;
 use crate::session::begin::Begun;
+use crate::session::going_on::goes_on;
 use crate::session::prepare::prepare;
 use crate::session::request::Host;
 use crate::session::tree::thinking::Thinking;
 use crate::session::tree::watching::Below;
 use crate::session::tree::{Report, Standing, Tree};
 use crate::session::{Store, with_causes};
+use crate::thread_reading::{Found, Voucher};
 
 /// The threads of one conversation below the same parent. Who waits for the first waits for the last, and the money of each is
 /// set aside in the account of the one before it, so that nobody can take it in between.
@@ -61,6 +63,9 @@ impl Line<'_> {
             match self.next(&outcome) {
                 Ok(next) => begun = next,
                 Err(reason) => {
+                    if let Some(ended) = self.ended_elsewhere(&outcome) {
+                        return self.stands(ended);
+                    }
                     self.tree.warn(format!("thread `{last}` is not continued for now: {reason}"));
                     return self.stands(Standing::Interrupted);
                 }
@@ -73,6 +78,33 @@ impl Line<'_> {
         outcome.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
         if let (ThreadState::Running, Some(failure)) = (outcome.state, &outcome.failure) {
             self.tree.warn(format!("thread `{thread}` stopped: {failure}"));
+        }
+    }
+
+    /// The end of a conversation that somebody else ended, or went on with to its end, before the next thread could begin here.
+    fn ended_elsewhere(&mut self, outcome: &Outcome) -> Option<Standing> {
+        let found = |thread: &ThreadId| {
+            let Found { reading, .. } = self.rye.found(&self.store.folder, thread).ok()?;
+            // For an operator with a key a record counts only where a trusted key vouches for it.
+            let is_vouched = reading.vouched_by == Voucher::TrustedKey;
+            (is_vouched || self.host.signing_key.is_none()).then_some(reading)
+        };
+        let (mut line, mut before) = (vec![Report::of_outcome(outcome)], found(self.last())?);
+        let mut threads = Vec::new();
+        loop {
+            let next = before.record.continued_by.clone()?;
+            let last = found(&next).filter(|last| goes_on(&before.record, &last.record))?;
+            if threads.contains(&next) || self.threads.contains(&next) {
+                return None;
+            }
+            threads.push(next);
+            if last.record.state.is_final() && last.record.state != ThreadState::Continued {
+                self.used.append(&mut line);
+                threads.into_iter().for_each(|next| self.push(next));
+                return Some(Standing::Ended(Arc::new(Report::of_reading(&last))));
+            }
+            line.push(Report::of_reading(&last));
+            before = last;
         }
     }
 
