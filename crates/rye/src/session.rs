@@ -61,6 +61,7 @@ pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
 pub use self::reopen::{Cancelled, ReopenError};
+#[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;
 pub use self::request::{
@@ -69,6 +70,7 @@ pub use self::request::{
 #[cfg(feature = "mcp")]
 pub(crate) use self::servers::ServerFault;
 pub(crate) use self::store::Store;
+#[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
 pub(crate) use self::tools::{Offer, offer, tool_id};
 pub(crate) use self::tree::Lineage;

@@ -6,6 +6,7 @@ mod changes;
 mod ending;
 mod error;
 mod reopened;
+#[cfg(feature = "mcp")]
 mod stands;
 mod waiting;
 
@@ -24,6 +25,7 @@ use self::again::steadily;
 pub use self::ending::Cancelled;
 pub(in crate::session) use self::ending::ENDING;
 pub use self::error::ReopenError;
+#[cfg(feature = "mcp")]
 pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
 use super::begin::Begun;
@@ -218,6 +220,7 @@ impl Rye {
     }
 
     /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
+    #[cfg(feature = "mcp")]
     pub(crate) fn decide_on(
         &self,
         waiting: &Waiting,

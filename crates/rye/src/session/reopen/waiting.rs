@@ -3,6 +3,7 @@
 use rye_thread::transcript::Reading;
 use rye_thread::{ApprovalRequest, PendingApproval, ThreadRecord, pending_approval};
 
+#[cfg(feature = "mcp")]
 use crate::Rye;
 
 /// A call that waits for a decision, and where the record asks about it.
@@ -30,6 +31,14 @@ impl Waiting {
         &self.asked.request
     }
 
+    pub(super) fn into_request(self) -> ApprovalRequest {
+        self.asked.request
+    }
+}
+
+/// What a client is told of the call that it is asked about.
+#[cfg(feature = "mcp")]
+impl Waiting {
     /// The place of the record that asks about it.
     pub(crate) fn seq(&self) -> u64 {
         self.asked.seq
@@ -42,12 +51,9 @@ impl Waiting {
     pub(crate) fn is_below(&self) -> bool {
         self.is_below
     }
-
-    pub(super) fn into_request(self) -> ApprovalRequest {
-        self.asked.request
-    }
 }
 
+#[cfg(feature = "mcp")]
 impl Rye {
     /// The call as its thread's record asks about it; `None` where the thread does not wait with such a call by now.
     pub(crate) fn waiting(&self, request: &ApprovalRequest) -> Option<Waiting> {
