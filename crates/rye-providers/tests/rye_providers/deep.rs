@@ -12,79 +12,86 @@ fn nested(levels: usize) -> String {
 
 /// An answer in one piece and in events, with a text and two calls, of which the first has these arguments.
 fn answer(protocol: Protocol, deep: &str) -> (String, Vec<String>) {
-    let text = |json: &str| Value::from(json).to_string();
     match protocol {
-        Protocol::AnthropicMessages => {
-            let blocks = [
-                r#"{"type":"text","text":"Hi."}"#.to_owned(),
-                format!(r#"{{"type":"tool_use","id":"1","name":"x","input":{deep}}}"#),
-                r#"{"type":"tool_use","id":"2","name":"y","input":{"n":1}}"#.to_owned(),
-            ];
-            let usage = r#"{"input_tokens":1,"output_tokens":1}"#;
-            let whole = format!(
-                r#"{{"content":[{}],"stop_reason":"tool_use","usage":{usage}}}"#,
-                blocks.join(",")
-            );
-            let mut events =
-                vec![format!(r#"{{"type":"message_start","message":{{"usage":{usage}}}}}"#)];
-            let begun = blocks[1].replace(deep, "{}");
-            for (index, block) in [&blocks[0], &begun, &blocks[2]].iter().enumerate() {
-                events.push(format!(
-                    r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#
-                ));
-                if index == 1 {
-                    let piece = text(deep);
-                    events.push(format!(
-                        r#"{{"type":"content_block_delta","index":1,"delta":{{"type":"input_json_delta","partial_json":{piece}}}}}"#
-                    ));
-                }
-                events.push(format!(r#"{{"type":"content_block_stop","index":{index}}}"#));
-            }
-            events.push(format!(
-                r#"{{"type":"message_delta","delta":{{"stop_reason":"tool_use"}},"usage":{usage}}}"#
-            ));
-            events.push(r#"{"type":"message_stop"}"#.to_owned());
-            (whole, events)
-        }
-        Protocol::Gemini => {
-            let body = format!(
-                r#"{{"candidates":[{{"content":{{"role":"model","parts":[{{"text":"Hi."}},{{"functionCall":{{"id":"1","name":"x","args":{deep}}}}},{{"functionCall":{{"id":"2","name":"y","args":{{"n":1}}}}}}]}},"finishReason":"STOP"}}]}}"#
-            );
-            (body.clone(), vec![body])
-        }
-        Protocol::OpenAiChat => {
-            let message = |index: &str| {
-                format!(
-                    r#"{{"content":"Hi.","tool_calls":[{{{}"id":"1","type":"function","function":{{"name":"x","arguments":{}}}}},{{{}"id":"2","type":"function","function":{{"name":"y","arguments":"{{\"n\":1}}"}}}}]}}"#,
-                    index.replace('#', "0"),
-                    text(deep),
-                    index.replace('#', "1")
-                )
-            };
-            let choice = |member: &str, message: String| {
-                format!(
-                    r#"{{"choices":[{{"index":0,"{member}":{message},"finish_reason":"tool_calls"}}]}}"#
-                )
-            };
-            let piece = choice("delta", message(r##""index":#,"##));
-            (choice("message", message("")), vec![piece, "[DONE]".to_owned()])
-        }
-        Protocol::OpenAiResponses => {
-            let items = [
-                r#"{"type":"message","content":[{"type":"output_text","text":"Hi."}]}"#.to_owned(),
-                format!(
-                    r#"{{"type":"function_call","call_id":"1","name":"x","arguments":{}}}"#,
-                    text(deep)
-                ),
-                r#"{"type":"function_call","call_id":"2","name":"y","arguments":"{\"n\":1}"}"#
-                    .to_owned(),
-            ];
-            let whole = format!(r#"{{"output":[{}],"status":"completed"}}"#, items.join(","));
-            let ends = format!(r#"{{"type":"response.completed","response":{whole}}}"#);
-            (whole, vec![ends])
-        }
+        Protocol::AnthropicMessages => anthropic_messages(deep),
+        Protocol::Gemini => gemini(deep),
+        Protocol::OpenAiChat => openai_chat(deep),
+        Protocol::OpenAiResponses => openai_responses(deep),
         _ => panic!("a protocol without an answer"),
     }
+}
+
+fn text(json: &str) -> String {
+    Value::from(json).to_string()
+}
+
+fn anthropic_messages(deep: &str) -> (String, Vec<String>) {
+    let blocks = [
+        r#"{"type":"text","text":"Hi."}"#.to_owned(),
+        format!(r#"{{"type":"tool_use","id":"1","name":"x","input":{deep}}}"#),
+        r#"{"type":"tool_use","id":"2","name":"y","input":{"n":1}}"#.to_owned(),
+    ];
+    let usage = r#"{"input_tokens":1,"output_tokens":1}"#;
+    let whole =
+        format!(r#"{{"content":[{}],"stop_reason":"tool_use","usage":{usage}}}"#, blocks.join(","));
+    let mut events = vec![format!(r#"{{"type":"message_start","message":{{"usage":{usage}}}}}"#)];
+    let begun = blocks[1].replace(deep, "{}");
+    for (index, block) in [&blocks[0], &begun, &blocks[2]].iter().enumerate() {
+        events.push(format!(
+            r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#
+        ));
+        if index == 1 {
+            let piece = text(deep);
+            events.push(format!(
+                r#"{{"type":"content_block_delta","index":1,"delta":{{"type":"input_json_delta","partial_json":{piece}}}}}"#
+            ));
+        }
+        events.push(format!(r#"{{"type":"content_block_stop","index":{index}}}"#));
+    }
+    events.push(format!(
+        r#"{{"type":"message_delta","delta":{{"stop_reason":"tool_use"}},"usage":{usage}}}"#
+    ));
+    events.push(r#"{"type":"message_stop"}"#.to_owned());
+    (whole, events)
+}
+
+fn gemini(deep: &str) -> (String, Vec<String>) {
+    let body = format!(
+        r#"{{"candidates":[{{"content":{{"role":"model","parts":[{{"text":"Hi."}},{{"functionCall":{{"id":"1","name":"x","args":{deep}}}}},{{"functionCall":{{"id":"2","name":"y","args":{{"n":1}}}}}}]}},"finishReason":"STOP"}}]}}"#
+    );
+    (body.clone(), vec![body])
+}
+
+fn openai_chat(deep: &str) -> (String, Vec<String>) {
+    let message = |index: &str| {
+        format!(
+            r#"{{"content":"Hi.","tool_calls":[{{{}"id":"1","type":"function","function":{{"name":"x","arguments":{}}}}},{{{}"id":"2","type":"function","function":{{"name":"y","arguments":"{{\"n\":1}}"}}}}]}}"#,
+            index.replace('#', "0"),
+            text(deep),
+            index.replace('#', "1")
+        )
+    };
+    let choice = |member: &str, message: String| {
+        format!(
+            r#"{{"choices":[{{"index":0,"{member}":{message},"finish_reason":"tool_calls"}}]}}"#
+        )
+    };
+    let piece = choice("delta", message(r##""index":#,"##));
+    (choice("message", message("")), vec![piece, "[DONE]".to_owned()])
+}
+
+fn openai_responses(deep: &str) -> (String, Vec<String>) {
+    let items = [
+        r#"{"type":"message","content":[{"type":"output_text","text":"Hi."}]}"#.to_owned(),
+        format!(
+            r#"{{"type":"function_call","call_id":"1","name":"x","arguments":{}}}"#,
+            text(deep)
+        ),
+        r#"{"type":"function_call","call_id":"2","name":"y","arguments":"{\"n\":1}"}"#.to_owned(),
+    ];
+    let whole = format!(r#"{{"output":[{}],"status":"completed"}}"#, items.join(","));
+    let ends = format!(r#"{{"type":"response.completed","response":{whole}}}"#);
+    (whole, vec![ends])
 }
 
 #[track_caller]
