@@ -18,14 +18,14 @@ impl Driver<'_> {
             return Ok(run.decided(Decision::Approved)?);
         };
         if !self.progress.is_asked {
-            self.emit(&Event::ApprovalRequested(request.clone()))?;
+            self.emit(&Event::ApprovalRequested(request.clone()));
             self.seal()?;
             self.progress.is_asked = true;
         }
         let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
-        self.emit(&Event::ApprovalDecided { request, decision, by })?;
+        self.emit(&Event::ApprovalDecided { request, decision, by });
         self.seal()?;
         self.progress.is_asked = false;
         Ok(run.decided(decision)?)

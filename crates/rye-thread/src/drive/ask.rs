@@ -48,7 +48,7 @@ impl Driver<'_> {
         let reserved = self.reserve(run, &mut request)?;
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
         let (reservation, held) = (self.purse.number(), self.purse.left());
-        self.emit(&Event::StepStart { turn, reserved, reservation, held, max_output_tokens })?;
+        self.emit(&Event::StepStart { turn, reserved, reservation, held, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.sync_for_a_request()?;
         self.due.asked(run.turns());
@@ -103,29 +103,30 @@ impl Driver<'_> {
         let cost = self.cost_of_reply(&reply, reserved);
         let reply = Arc::new(reply);
         self.purse.owe(cost);
-        self.record_reply(run, &reply, cost)?;
+        self.record_reply(run, &reply, cost);
         run.model_replied(reply, cost)?;
-        self.end_turn(run)
+        self.end_turn(run);
+        Ok(())
     }
 
-    fn record_reply(&mut self, run: &Run, reply: &Arc<Reply>, cost: Nanos) -> Result<(), Stop> {
+    fn record_reply(&mut self, run: &Run, reply: &Arc<Reply>, cost: Nanos) {
         if !reply.reasoning.is_empty() {
-            self.emit(&Event::AssistantReasoning { text: reply.reasoning.clone() })?;
+            self.emit(&Event::AssistantReasoning { text: reply.reasoning.clone() });
         }
         if !reply.text.is_empty() {
-            self.emit(&Event::AssistantText { text: reply.text.clone() })?;
+            self.emit(&Event::AssistantText { text: reply.text.clone() });
         }
-        self.emit(&Event::StepFinish { turn: run.turns() + 1, reply: Arc::clone(reply), cost })
+        self.emit(&Event::StepFinish { turn: run.turns() + 1, reply: Arc::clone(reply), cost });
     }
 
     /// A turn without calls ends with its answer; one with calls ends with their receipts.
-    fn end_turn(&mut self, run: &Run) -> Result<(), Stop> {
+    fn end_turn(&mut self, run: &Run) {
         match run.messages().last() {
-            Some(Message::Assistant { reply }) if !reply.calls.is_empty() => Ok(()),
+            Some(Message::Assistant { reply }) if !reply.calls.is_empty() => {}
             _ => {
                 self.due.turn_over(&[], Vec::new());
-                self.record_user_text(run)?;
-                self.checkpoint()
+                self.record_user_text(run);
+                self.checkpoint();
             }
         }
     }

@@ -78,7 +78,7 @@ impl Driver<'_> {
     ) -> Result<(), Stop> {
         let recorded = self.progress.intents.saturating_sub(called);
         for call in returns.iter().skip(recorded) {
-            self.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None))?;
+            self.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None));
         }
         self.progress.intents = self.progress.intents.max(called + returns.len());
         let unwanted = match run.returning(&self.progress.answers) {
@@ -99,9 +99,10 @@ impl Driver<'_> {
         };
         self.due.turn_over(run.refusals_since(known), limited);
         for result in own {
-            self.emit(&Event::ToolCallResult { result, refusal: None, limit: None })?;
+            self.emit(&Event::ToolCallResult { result, refusal: None, limit: None });
         }
-        self.checkpoint()
+        self.checkpoint();
+        Ok(())
     }
 
     /// Runs calls that may run together, each between its intent and its receipt.
@@ -115,7 +116,7 @@ impl Driver<'_> {
             // A call that is run again has its intent on record. One that somebody let run again has another one, which
             // shows that what they said was acted on: it is not for a third run.
             if is_new || (prepared.plan.runs() && run.decision(prepared.index).is_some()) {
-                self.emit(&prepared.intent)?;
+                self.emit(&prepared.intent);
                 self.progress.intents = self.progress.intents.max(prepared.index + 1);
             }
         }
@@ -130,7 +131,7 @@ impl Driver<'_> {
             let (answer, stop) = self.spawn(run, call).instrument(span.clone()).await?;
             telemetry::started(&span, answer.as_ref());
             drop(span);
-            self.receive(answer)?;
+            self.receive(answer);
             self.write()?;
             return stop.map_or(Ok(()), Err);
         }
@@ -145,7 +146,7 @@ impl Driver<'_> {
                 self.ended(run, begun).await
             }
         };
-        self.receive(answers)?;
+        self.receive(answers);
         if !only_reads {
             self.write()?;
         }
@@ -169,14 +170,13 @@ impl Driver<'_> {
         (answers, interrupted)
     }
 
-    fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) -> Result<(), Stop> {
+    fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) {
         for answer in answers {
             let Returned { result, refusal, limit } = answer.clone();
-            self.emit(&Event::ToolCallResult { result, refusal, limit })?;
+            self.emit(&Event::ToolCallResult { result, refusal, limit });
             self.progress.answers.push(answer);
             self.progress.spawned = None;
         }
-        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ impl Driver<'_> {
             Some(next) => self.continued(run, outcome, next)?,
             None => event(outcome),
         };
-        self.emit(&event)?;
+        self.emit(&event);
         self.seal()
     }
 

@@ -53,7 +53,7 @@ impl Driver<'_> {
         let before = run.messages().len();
         let unwanted = apply(run, &frames).map_err(Stop::from)?;
         self.due.acted(run, &frames);
-        self.record_texts(run, before, &frames)?;
+        self.record_texts(run, before, &frames);
         Ok(unwanted)
     }
 
@@ -72,7 +72,7 @@ impl Driver<'_> {
     }
 
     /// Records what the user's side of the conversation got, and from which hooks.
-    fn record_texts(&mut self, run: &Run, before: usize, frames: &[Frame]) -> Result<(), Stop> {
+    fn record_texts(&mut self, run: &Run, before: usize, frames: &[Frame]) {
         let texts: Vec<String> = run
             .messages()
             .iter()
@@ -90,18 +90,20 @@ impl Driver<'_> {
             if let Some((hook, item)) = by {
                 let digest = rye_sign::Digest::of(text.as_bytes()).to_string();
                 let injected = Injected::new(Some(&item), IN_A_TURN, &digest).by_hook(&hook);
-                self.emit(&Event::ContextInjected(injected))?;
+                self.emit(&Event::ContextInjected(injected));
             }
-            self.emit(&Event::UserMessage { text })?;
+            self.emit(&Event::UserMessage { text });
         }
-        Ok(())
     }
 
     /// Records an event of a hook, unless the record of the program before this one has it.
     fn logged(&mut self, event: &Event) -> Result<Option<Entry>, Stop> {
         match self.log.take(event) {
             Ok(Some(entry)) => Ok(Some(entry)),
-            Ok(None) => self.emit(event).map(|()| None),
+            Ok(None) => {
+                self.emit(event);
+                Ok(None)
+            }
             Err(problem) => Err(Stop::Failed(Failure::new(FailureKind::Storage, &problem))),
         }
     }

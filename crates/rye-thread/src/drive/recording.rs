@@ -8,8 +8,8 @@ use crate::transcript::Event;
 use crate::{Message, Run};
 
 impl Driver<'_> {
-    pub(super) fn record_opening(&mut self, run: &Run) -> Result<(), Stop> {
-        self.opening(run).iter().try_for_each(|event| self.emit(event))
+    pub(super) fn record_opening(&mut self, run: &Run) {
+        self.opening(run).iter().for_each(|event| self.emit(event));
     }
 
     /// What is recorded before the first request.
@@ -31,24 +31,21 @@ impl Driver<'_> {
     }
 
     /// Records the last message, where it is the user's.
-    pub(super) fn record_user_text(&mut self, run: &Run) -> Result<(), Stop> {
-        match run.messages().last() {
-            Some(Message::User { text }) => self.emit(&Event::UserMessage { text: text.clone() }),
-            _ => Ok(()),
+    pub(super) fn record_user_text(&mut self, run: &Run) {
+        if let Some(Message::User { text }) = run.messages().last() {
+            self.emit(&Event::UserMessage { text: text.clone() });
         }
     }
 
-    pub(super) fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+    pub(super) fn emit(&mut self, event: &Event) {
         self.context.journal.append(event, self.context.clock.now());
         self.tell(event);
-        Ok(())
     }
 
     /// Signs what is recorded.
-    pub(super) fn checkpoint(&mut self) -> Result<(), Stop> {
+    pub(super) fn checkpoint(&mut self) {
         let event = self.context.journal.checkpoint(self.context.clock.now());
         self.tell(&event);
-        Ok(())
     }
 
     /// Tells the observer of what was recorded last.
@@ -59,7 +56,7 @@ impl Driver<'_> {
 
     /// Signs what is recorded and puts it on disk, before somebody is waited for or the thread ends.
     pub(super) fn seal(&mut self) -> Result<(), Stop> {
-        self.checkpoint()?;
+        self.checkpoint();
         self.sync()
     }
 

@@ -106,7 +106,7 @@ impl Driver<'_> {
             Ok(spawn) => spawn,
             Err(output) => return Ok(Err(call.answer(output))),
         };
-        self.emit(&Event::SpawnChild(spawn.clone()))?;
+        self.emit(&Event::SpawnChild(spawn.clone()));
         self.sync()?;
         self.spawned += 1;
         self.progress.spawned = Some(spawn.clone());

@@ -76,7 +76,7 @@ impl<'a> Driver<'a> {
         }
         let returned = self.run_action(run, hook, prepared).await?;
         let Returned { result, refusal, .. } = returned.clone();
-        self.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal })?;
+        self.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal });
         Ok(returned)
     }
 
@@ -138,7 +138,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Decision, Stop> {
         self.check_cancelled()?;
         if !self.log.asked() {
-            self.emit(&Event::ApprovalRequested(request.clone()))?;
+            self.emit(&Event::ApprovalRequested(request.clone()));
             self.seal()?;
         }
         if let Some(decision) = self.log.decision() {
@@ -147,7 +147,7 @@ impl<'a> Driver<'a> {
         let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
-        self.emit(&Event::ApprovalDecided { request, decision, by })?;
+        self.emit(&Event::ApprovalDecided { request, decision, by });
         self.seal()?;
         Ok(decision)
     }
