@@ -13,6 +13,7 @@ use rye::thread::{
     ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Moment, Registry, ThreadId,
     ThreadRecord, ThreadState,
 };
+use rye::tools::ProcessHost;
 use rye::{
     Cancelled, Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye,
     Secrets, Setup, shipped, signed,
@@ -28,6 +29,8 @@ pub struct Scratch {
     operator: Option<Arc<SigningKey>>,
     policy: Policy,
     grants: Option<Vec<String>>,
+    /// Whether its tools may start programs, without a sandbox.
+    starts_programs: bool,
 }
 
 impl Scratch {
@@ -41,8 +44,16 @@ impl Scratch {
         let folder = tempfile::tempdir().expect("a folder for the test");
         fs::create_dir_all(folder.path().join("project/.ai")).expect("a project");
         fs::create_dir_all(folder.path().join("user/.ai")).expect("a user space");
+        fs::create_dir(folder.path().join("calls")).expect("a folder for programs");
         let key = Arc::new(SigningKey::generate().expect("a key"));
-        Self { folder, key, operator: None, policy: Policy::default(), grants: None }
+        let (policy, starts_programs) = (Policy::default(), false);
+        Self { folder, key, operator: None, policy, grants: None, starts_programs }
+    }
+
+    /// The same project, whose tools start programs without any sandbox.
+    #[must_use]
+    pub fn with_programs(self) -> Self {
+        Self { starts_programs: true, ..self }
     }
 
     /// The same project under another policy.
@@ -87,6 +98,12 @@ impl Scratch {
     #[must_use]
     pub fn user(&self) -> PathBuf {
         self.folder.path().join("user")
+    }
+
+    /// The folder where the policy of the project is pinned.
+    #[must_use]
+    pub fn pins(&self) -> PathBuf {
+        self.user().join(".ai/state/policy")
     }
 
     /// Writes a file of the project as it is.
@@ -159,6 +176,12 @@ impl Scratch {
         }
         let mut setup = Setup::new(spaces, now());
         setup.policy = self.policy.clone();
+        setup.policy_pins = Some(self.pins());
+        setup.processes = self.starts_programs.then(|| {
+            let mut host = ProcessHost::new(self.folder.path());
+            drop(host.environment.insert("PATH".to_owned(), "/usr/bin:/bin".to_owned()));
+            host
+        });
         let name = document.item_name();
         setup.trust_documents =
             vec![sign(&document.to_toml(), CommentStyle::Hash, &name, &self.key, now())];
@@ -193,6 +216,20 @@ impl Scratch {
         change(&mut request);
         let cancel = Cancel::new();
         self.rye().run(request, self.host(&cancel)).await
+    }
+
+    /// Runs a directive with the `steps` provider, by this clock.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::run`].
+    pub async fn run_at(&self, id: &str, clock: &dyn Clock) -> Result<RunReport, RunError> {
+        let thread =
+            ThreadId::new(id, "019a0000-0000-7000-8000-000000000001").expect("a thread id");
+        let mut request = RunRequest::new(id.parse().expect("an id"), thread);
+        request.provider = ProviderChoice::Steps;
+        let cancel = Cancel::new();
+        self.rye().run(request, Host { clock, ..self.host(&cancel) }).await
     }
 
     /// Goes on with a thread.
@@ -313,22 +350,21 @@ impl Default for Scratch {
     }
 }
 
-/// The folder of the founding documents, where the machine has it.
+/// The folder of the founding documents, beside the checkout. Tests that read it are ignored where it is not there.
 #[must_use]
-pub fn seeds() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds");
-    folder.is_dir().then_some(folder)
+pub fn seeds() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds")
 }
 
 /// The text of the seed whose file name begins with `number`.
 ///
 /// # Panics
 ///
-/// When the folder does not hold it.
+/// When the machine does not have it.
 #[must_use]
-pub fn seed(folder: &Path, number: &str) -> String {
+pub fn seed(number: &str) -> String {
     let entries =
-        fs::read_dir(folder).expect("the seeds").map(|entry| entry.expect("an entry").path());
+        fs::read_dir(seeds()).expect("the seeds").map(|entry| entry.expect("an entry").path());
     let is_it = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
     };

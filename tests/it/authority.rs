@@ -118,7 +118,9 @@ async fn a_policy_that_allows_another_name_for_a_function() {
     policy(&scratch, "[rye.execute.tool.mine.*]");
     let report = run(&scratch).await;
     assert!(!scratch.project().join("out.txt").exists());
-    let denied = format!("`{WRITES}` is not allowed by the operator's policy");
+    let denied = format!(
+        "`{WRITES}`, which `rye.execute.tool.mine.write` stands for, is not allowed by the operator's policy"
+    );
     assert!(
         report.warnings.iter().any(|warning| warning.contains(&denied)),
         "{:?}",
@@ -131,7 +133,9 @@ async fn the_signing_key() {
     let scratch = Scratch::new().with_ceiling(&["rye.load.*"]);
     scratch.sign(".ai/directives/test/write.md", &writing("rye.file-system.write", ""));
     let report = run(&scratch).await;
-    let id = report.outcome.failure.as_ref().unwrap().message.split('`').nth(3).unwrap().to_owned();
+    let message = &report.outcome.failure.as_ref().unwrap().message;
+    let (_, key) = message.split_once("the signing key `").unwrap();
+    let (id, _) = key.split_once('`').unwrap();
     let expected =
         format!("the signing key `{id}` (add `{WRITES}` to the `grants` of its trust document)");
     check_denied(&scratch, &report, &expected);
@@ -201,7 +205,7 @@ async fn a_thread_s_token_says_what_it_may_do() {
         ("rye.load.tool.rye.file-system.write", false),
     ] {
         let capability: Capability = capability.parse().unwrap();
-        assert_eq!(authority.permit(&capability).is_ok(), allowed, "{capability}");
+        assert_eq!(authority.permit(&capability.clone().into()).is_ok(), allowed, "{capability}");
     }
     let threads = scratch.project().join(".ai/threads");
     let reading = scratch.rye().thread(&threads, &report.thread).unwrap();

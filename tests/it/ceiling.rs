@@ -82,7 +82,8 @@ async fn a_tool_does_no_more_than_its_signer_may_grant() {
         Some(
             format!(
                 "tool `rye/file-system/read` is granted but not offered: \
-                 `rye.execute.tool.rye.file-system.write` is not allowed by the signing key `{0}` \
+                 `rye.execute.tool.rye.file-system.write`, which `rye.execute.tool.rye.file-system.read` stands \
+                 for, is not allowed by the signing key `{0}` \
                  (add `rye.execute.tool.rye.file-system.write` to the `grants` of its trust document)",
                 limited.key.public().key_id()
             )

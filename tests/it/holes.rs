@@ -16,8 +16,12 @@ use serde_json::{Value, json};
 
 use crate::model::{answer, provider, server, tool_use};
 
+mod clocks;
 mod dots;
 mod environment;
+mod policy;
+mod project_files;
+mod wrappers;
 
 const WRITE: &str =
     "<permissions><execute><tool>rye.file-system.write</tool></execute></permissions>";

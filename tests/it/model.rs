@@ -28,7 +28,7 @@ Write a greeting for {input:who} to a file of your choice.
 
 pub(super) fn provider(server: &MockServer) -> String {
     format!(
-        "protocol: anthropic_messages\nbase_url: {}\nauth: {{ env: TEST_KEY, header: x-api-key }}\n\
+        "protocol: anthropic_messages\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\n\
          tiers: {{ fast: test-model }}\nmodels:\n  test-model:\n    context_window: 100000\n    max_output: 1000\n    \
          prices: {{ input: \"1\", output: \"5\" }}\n",
         server.uri()

@@ -288,6 +288,7 @@ async fn knowledge_of_hooks_must_be_there() {
     scratch.sign(".ai/config/agent/hooks.yaml", &format!("hooks:\n  - {hook}\n"));
     let error = scratch.run("test/write", &[]).await.unwrap_err();
     assert_eq!(error.class(), Class::Failed);
-    let source = std::error::Error::source(&error).unwrap().to_string();
-    assert!(source.starts_with("knowledge `x` not found"), "{source}");
+    let told = rye::primary::causes(&error).join(": ");
+    assert!(told.contains("hook `a` of config `agent/hooks`"), "{told}");
+    assert!(told.contains("knowledge `x` not found"), "{told}");
 }

@@ -1,4 +1,10 @@
-//! The founding documents, really signed by somebody else: only where the machine has them.
+//! The founding documents, where they are beside the checkout; elsewhere these tests are counted as ignored.
+//!
+//! What is known of them without their text, digests, signatures and the key, is tested everywhere, in `rye-sign`.
+
+mod examples;
+mod forms;
+mod signatures;
 
 use rye::sign::{Binding, Coverage, Error, Policy, Provenance};
 use rye::{RenderRequest, VerifyError};
@@ -8,15 +14,14 @@ const KNOWLEDGE: &str = ".ai/knowledge/rye/agent/threads/prompt-rendering.md";
 const DIRECTIVE: &str = ".ai/directives/rye/core/create_threaded_directive.md";
 
 /// A project with both signed seeds in their places, whose user space trusts the key that signed them.
-fn scratch() -> Option<Scratch> {
-    let folder = seeds()?;
+fn scratch() -> Scratch {
     let scratch = Scratch::new();
-    scratch.put(KNOWLEDGE, &seed(&folder, "000"));
-    scratch.put(DIRECTIVE, &seed(&folder, "004"));
-    let document = std::fs::read_to_string(folder.join("trusted/6ea18199041a1ea8.toml"))
+    scratch.put(KNOWLEDGE, &seed("000"));
+    scratch.put(DIRECTIVE, &seed("004"));
+    let document = std::fs::read_to_string(seeds().join("trusted/6ea18199041a1ea8.toml"))
         .expect("the trust document");
     scratch.put_user(".ai/config/keys/trusted/6ea18199041a1ea8.toml", &document);
-    Some(scratch)
+    scratch
 }
 
 fn verified(scratch: &Scratch, path: &str, text: &str) -> Result<(Coverage, Binding), Error> {
@@ -32,9 +37,9 @@ fn text(scratch: &Scratch, path: &str) -> String {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_whole_of_one_is_covered_and_only_the_metadata_of_the_other() {
-    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
-    let scratch = scratch.with_policy(Policy::default().allow_metadata_only());
+    let scratch = scratch().with_policy(Policy::default().allow_metadata_only());
     let (knowledge, directive) = (text(&scratch, KNOWLEDGE), text(&scratch, DIRECTIVE));
     assert_eq!(
         verified(&scratch, KNOWLEDGE, &knowledge).unwrap(),
@@ -47,8 +52,9 @@ fn the_whole_of_one_is_covered_and_only_the_metadata_of_the_other() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_directive_whose_body_is_not_covered_is_refused_by_default() {
-    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let scratch = scratch();
     let error = scratch
         .rye()
         .render(&RenderRequest::new("rye/core/create_threaded_directive".parse().unwrap()));
@@ -57,17 +63,18 @@ fn a_directive_whose_body_is_not_covered_is_refused_by_default() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn one_changed_byte_is_tampering() {
-    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
+    let scratch = scratch();
     let changed = text(&scratch, KNOWLEDGE).replacen("Prompt Structure", "Prompt structure", 1);
     assert!(matches!(verified(&scratch, KNOWLEDGE, &changed), Err(Error::Tampered { .. })));
 }
 
 /// SPEC 8.2 and 8.3, byte for byte: frame, raw permissions, body, returns, closing tag.
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_prompt_of_the_directive_is_the_one_that_the_rules_say() {
-    let Some(scratch) = scratch() else { return eprintln!("skipped: no seeds on this machine") };
-    let scratch = scratch.with_policy(Policy::default().allow_metadata_only());
+    let scratch = scratch().with_policy(Policy::default().allow_metadata_only());
     let file = text(&scratch, DIRECTIVE);
     let mut request = RenderRequest::new("rye/core/create_threaded_directive".parse().unwrap());
     request.inputs = inputs(&[

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use rye::parse::ValueType;
+use rye::parse::{Input, ValueType};
 use rye::resolve::{ItemId, ItemKind};
-use rye::{RenderRequest, check, place, shipped};
+use rye::{RenderRequest, Severity, check, shipped};
 use rye_tests::Scratch;
 use serde_json::Value;
 
@@ -16,7 +16,12 @@ fn every_shipped_item_passes_its_check() {
         let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == folder).unwrap();
         let id: ItemId = rest.rsplit_once('.').unwrap().0.parse().unwrap();
         let checked = check(path, kind, Some(&id), file.text.to_owned());
-        assert!(checked.findings.is_empty(), "{}: {:?}", file.path, checked.findings);
+        // The directive that it starts is an input, so that no step names it.
+        let is_known =
+            |code: &str| file.path.ends_with("/spawn_thread.md") && code == "unused-grant";
+        let heavy = checked.findings.iter();
+        let heavy = heavy.filter(|it| it.severity > Severity::Note && !is_known(it.code));
+        assert_eq!(heavy.count(), 0, "{}: {:?}", file.path, checked.findings);
     }
 }
 
@@ -31,10 +36,11 @@ fn the_core_knowledge_is_there() {
     }
 }
 
-/// A value of the type.
-fn some(value_type: ValueType) -> Value {
-    match value_type {
-        ValueType::Integer => 1.into(),
+/// A value that the input takes.
+fn some(input: &Input) -> Value {
+    match (input.value_type, input.choices.first()) {
+        (ValueType::Integer, _) => 1.into(),
+        (_, Some(choice)) => choice.as_str().into(),
         _ => "x".into(),
     }
 }
@@ -48,44 +54,9 @@ fn every_shipped_directive_renders() {
         let item = rye.library().directive(&listed.id).unwrap();
         let required = item.content.value().inputs.iter().filter(|input| input.value.required);
         let mut request = RenderRequest::new(listed.id.clone());
-        request.inputs = required
-            .map(|input| (input.value.name.value.clone(), some(input.value.value_type)))
-            .collect();
+        request.inputs =
+            required.map(|input| (input.value.name.value.clone(), some(&input.value))).collect();
         rye.render(&request).unwrap_or_else(|error| panic!("{}: {error}", listed.id));
-    }
-}
-
-/// What the shipped directives write by their steps alone passes its check, and could be signed as it is.
-#[tokio::test]
-async fn what_the_shipped_directives_create_is_whole() {
-    // What XML or YAML would read as its own is text here.
-    let said = "Reads & writes <b>it</b> where 1 < 2: \"always\" # or not.";
-    let named: &[(&str, &str)] = &[("name", "fresh"), ("category", "made"), ("description", said)];
-    let rows: [(&str, Vec<(&str, &str)>); 5] = [
-        ("create_directive", named.to_vec()),
-        ("create_threaded_directive", [named, &[("turns", "3")]].concat()),
-        (
-            "create_knowledge",
-            vec![("name", "fresh"), ("category", "made"), ("title", said), ("content", "Text.")],
-        ),
-        ("create_tool", [named, &[("command", "wc")]].concat()),
-        ("init", vec![("about", "A project.")]),
-    ];
-    for (name, inputs) in rows {
-        let scratch = Scratch::new();
-        let report = scratch.run(&format!("rye/core/{name}"), &inputs).await.unwrap();
-        let outputs = report
-            .outcome
-            .outputs
-            .unwrap_or_else(|| panic!("{name}: {:?}", report.outcome.failure));
-        let path = scratch.project().join(outputs["path"].as_str().unwrap());
-        let (kind, id) = place(&path).unwrap();
-        let checked = check(&path, kind, Some(&id), std::fs::read_to_string(&path).unwrap());
-        assert!(checked.findings.is_empty(), "{name}: {:?}", checked.findings);
-        if name.starts_with("create") && kind == ItemKind::Directive {
-            let written = rye::parse::directive(&checked.source).unwrap();
-            assert_eq!(written.description.unwrap().value, said, "{name}");
-        }
     }
 }
 
@@ -97,4 +68,51 @@ async fn a_shipped_directive_runs_without_a_model() {
     let outputs = report.outcome.outputs.unwrap();
     assert_eq!(outputs["listing"], "- a.md: Alpha");
     assert_eq!(outputs["count"], 1);
+}
+
+/// The classes of SPEC 9.6a, each as a refusal, a warning or nothing.
+#[test]
+fn the_shipped_risks_are_those_of_the_founding_documents() {
+    let rye = rye_tests::Scratch::new().rye();
+    for (pattern, warned, blocked) in [
+        ("rye.execute.tool.rye.bash.*", true, false),
+        ("rye.execute.tool.rye.bash.bash", true, false),
+        ("rye.execute.tool.rye.shell.*", true, false),
+        ("rye.execute.tool.rye.web.*", true, false),
+        ("rye.execute.tool.mcp.notes.create", true, false),
+        ("rye.execute.tool.own", true, false),
+        ("rye.execute.*", true, false),
+        ("rye.execute.tool.rye.*", true, false),
+        ("rye.execute.tool.rye.file-system.*", false, false),
+        ("rye.execute.tool.rye.file-system.read", false, false),
+        ("rye.execute.directive.*", false, false),
+        ("rye.search.*", false, false),
+        ("rye.load.*", false, false),
+        ("rye.sign.*", false, false),
+        ("rye.*", false, true),
+        ("*", false, true),
+        ("rye.[el]*", false, true),
+    ] {
+        let grant: rye::caps::Grant = [pattern.parse().unwrap()].into_iter().collect();
+        let risks = rye.risks(&grant, &[]).unwrap();
+        let found = (!risks.warned.is_empty(), !risks.blocked.is_empty());
+        assert_eq!(found, (warned, blocked), "{pattern}: {risks:?}");
+    }
+}
+
+/// A shell and files with the one acknowledgement that they take are neither refused nor warned of.
+#[test]
+fn a_directive_with_a_shell_runs_with_its_own_acknowledgement() {
+    let scratch = rye_tests::Scratch::new();
+    let permissions = "<permissions><execute><tool>rye.bash.*</tool><tool>rye.file-system.*</tool></execute>\
+                       <fetch><knowledge>ops/*</knowledge></fetch>\
+                       <acknowledge risk=\"elevated\">Runs the release script.</acknowledge></permissions>";
+    scratch.sign(".ai/directives/test/write.md", &rye_tests::writing(permissions, ""));
+    let rye = scratch.rye();
+    let privileges = rye.privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+    assert_eq!(privileges.refusal, None);
+    let explained = rye.explain(&rye::PlanRequest::new("test/write".parse().unwrap())).unwrap();
+    let unacknowledged: Vec<&String> =
+        explained.risks.iter().filter(|risk| risk.contains("add `<acknowledge")).collect();
+    assert!(unacknowledged.is_empty(), "{unacknowledged:?}");
 }

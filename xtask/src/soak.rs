@@ -35,6 +35,7 @@ pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
             CUTS,
         ),
         ("programs killed", ("RYE_KILLS", kills.as_str()), KILLS),
+        ("parallel starts in a sandbox", ("RYE_STARTS", "1000"), STARTS),
     ];
     for (told, variable, line) in steps {
         println!("== {told}");
@@ -49,6 +50,7 @@ const CUTS: &str = "cargo test --quiet --package rye-thread --test rye_thread --
                     whatever_the_power whenever_the_power";
 const KILLS: &str =
     "cargo test --quiet --package rye --test cli -- --nocapture killing:: stopped::";
+const STARTS: &str = "cargo test --quiet --package rye-tools --test processes --examples -- --nocapture parallel_starts";
 
 #[cfg(test)]
 mod tests {

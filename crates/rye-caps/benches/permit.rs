@@ -5,7 +5,9 @@
 use divan::{Bencher, black_box};
 use fnmatch_regex::{glob_to_regex, glob_to_regex_pattern};
 use regex::{Regex, RegexSet};
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Pattern};
+use rye_caps::risk::RiskTable;
+use rye_caps::{Authority, Grant, Invocation, Layer, LayerName, Pattern};
+use serde_json::json;
 
 fn main() {
     divan::main();
@@ -54,6 +56,26 @@ fn allowed_by_patterns_one_by_one(bencher: Bencher<'_, '_>, patterns: usize) {
     bencher.bench(|| matches(black_box(&capability)));
 }
 
+/// The most patterns that a directive may have, held against a table as long as the shipped one.
+#[divan::bench(args = [100, 1_000])]
+fn assessed(bencher: Bencher<'_, '_>, patterns: usize) {
+    let rows = (0..20).map(
+        |n| json!({ "risk": "elevated", "patterns": [format!("rye.execute.tool.other{n}.*")] }),
+    );
+    let all = json!({ "risk": "unrestricted", "patterns": ["rye.*"] });
+    let table = json!({ "classifications": rows.chain([all]).collect::<Vec<_>>() });
+    let table = RiskTable::from_value(&table).expect("because it is a table");
+    let grant = grant(patterns);
+    bencher.bench(|| black_box(&table).assess(black_box(&grant), &[], &[]).len());
+}
+
+/// Each pattern compared with each other.
+#[divan::bench(args = [100, 1_000])]
+fn redundant(bencher: Bencher<'_, '_>, patterns: usize) {
+    let grant = grant(patterns);
+    bencher.bench(|| black_box(&grant).redundant().len());
+}
+
 fn permit(bencher: Bencher<'_, '_>, patterns: usize, capability: &str, expected: bool) {
     let root = Layer::new(LayerName::Operator, Grant::everything());
     let authority = Authority::new(root)
@@ -64,7 +86,7 @@ fn permit(bencher: Bencher<'_, '_>, patterns: usize, capability: &str, expected:
 }
 
 fn ask(bencher: Bencher<'_, '_>, authority: &Authority, capability: &str, expected: bool) {
-    let capability: Capability = capability.parse().expect("because it is a capability");
+    let capability: Invocation = capability.parse().expect("because it is a capability");
     assert_eq!(authority.permit(&capability).is_ok(), expected, "what is measured is what it says");
     bencher.bench(|| black_box(authority).permit(black_box(&capability)).is_ok());
 }

@@ -2,13 +2,14 @@
 
 mod denied;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 pub use self::denied::Denied;
 use crate::{
     capability::{Capability, Kind, Primary},
     grant::Grant,
     inclusion,
+    invocation::Invocation,
     pattern::{self, Pattern},
 };
 
@@ -40,14 +41,14 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
-    /// Invariant: not empty.
-    layers: Vec<Layer>,
+    /// Invariant: not empty. Shared, because every permit has the authority that gave it.
+    layers: Arc<[Layer]>,
 }
 
 impl Authority {
     /// The authority of a root layer alone.
     pub fn new(root: Layer) -> Self {
-        Self { layers: vec![root] }
+        Self { layers: Arc::new([root]) }
     }
 
     /// The authority that denies everything.
@@ -61,27 +62,51 @@ impl Authority {
         Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
     }
 
-    /// The permit for `capability`, when every layer allows it.
+    /// The permit for a call: every layer has to allow the item, and every layer but those of directives and threads the
+    /// functions that it stands for (`SPEC 9.6b`).
+    ///
+    /// A directive grants items, so that one may be granted a wrapper and not what it wraps. The rules of the operator, of
+    /// the project and of signers are about what happens, whatever it is called.
     ///
     /// # Errors
     ///
-    /// [`Denied`] with every layer that refuses, outermost first.
-    pub fn permit(&self, capability: &Capability) -> Result<Permit, Denied> {
-        if self.allows(capability) {
-            return Ok(Permit { capability: capability.clone() });
+    /// [`Denied`] with every layer that refuses, outermost first: the item, or the first function that is refused.
+    pub fn permit(&self, invocation: &Invocation) -> Result<Permit, Denied> {
+        let item = invocation.item();
+        if !self.allows(item) {
+            return Err(self.denial(item, None, |_| true));
         }
-        let mut refusing = self.layers.iter().filter(|layer| !layer.grant.allows(capability));
+        let refused = invocation.functions().iter().find(|function| {
+            let mut judging = self.layers.iter().filter(|layer| layer.name.judges_functions());
+            judging.any(|layer| !layer.grant.allows(function))
+        });
+        match refused {
+            Some(function) => Err(self.denial(function, Some(item), LayerName::judges_functions)),
+            None => Ok(Permit { capability: item.clone(), authority: self.clone() }),
+        }
+    }
+
+    /// The refusal of `capability` by those of the layers that `judges` holds for.
+    fn denial(
+        &self,
+        capability: &Capability,
+        item: Option<&Capability>,
+        judges: impl Fn(&LayerName) -> bool,
+    ) -> Denied {
+        let judging = self.layers.iter().filter(|layer| judges(&layer.name));
+        let mut refusing = judging.filter(|layer| !layer.grant.allows(capability));
         let name = |layer: &Layer| layer.name.clone();
-        Err(Denied {
+        Denied {
             capability: capability.clone(),
+            item: item.cloned(),
             layer: refusing.next().map_or(LayerName::Nobody, name),
             others: refusing.map(name).collect(),
             smallest: Pattern::exactly(capability),
-        })
+        }
     }
 
-    /// Whether every layer allows `capability`: the same answer as [`permit`](Self::permit), for listings that ask
-    /// often and call nothing.
+    /// Returns `true` if every layer allows `capability`: the same answer as [`permit`](Self::permit) gives for an item that
+    /// stands for nothing else. It is for listings, which ask often and call nothing.
     pub fn allows(&self, capability: &Capability) -> bool {
         !self.layers.is_empty() && self.layers.iter().all(|layer| layer.grant.allows(capability))
     }
@@ -107,7 +132,7 @@ impl Authority {
         let sides: Vec<&[Pattern]> =
             self.layers.iter().map(|layer| layer.grant.patterns()).collect();
         let capability = items.globs().iter().find_map(|glob| inclusion::meeting(glob, &sides))?;
-        self.permit(&capability).ok()
+        self.permit(&capability.into()).ok()
     }
 
     /// The first layer under which `primary` is allowed on no item of `kind` at all (`SPEC 9.3`).
@@ -176,6 +201,15 @@ pub enum LayerName {
     Client,
 }
 
+impl LayerName {
+    /// Returns `true` if the layer has to allow the functions behind an item, too, and not the item alone (`SPEC 9.6b`).
+    ///
+    /// The declarations of directives, be it of an ancestor thread's, grant items by their ids.
+    pub fn judges_functions(&self) -> bool {
+        !matches!(self, Self::Directive(_) | Self::Thread(_))
+    }
+}
+
 impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -197,7 +231,8 @@ impl fmt::Display for LayerName {
 ///
 /// ```compile_fail,E0451
 /// # let capability: rye_caps::Capability = "rye.execute.tool.x".parse().unwrap();
-/// let permit = rye_caps::Permit { capability };
+/// # let authority = rye_caps::Authority::denied();
+/// let permit = rye_caps::Permit { capability, authority };
 /// ```
 ///
 /// ```compile_fail,E0599
@@ -209,12 +244,18 @@ impl fmt::Display for LayerName {
 #[must_use = "a permit that is dropped permits nothing"]
 pub struct Permit {
     capability: Capability,
+    authority: Authority,
 }
 
 impl Permit {
     /// What was allowed.
     pub fn capability(&self) -> &Capability {
         &self.capability
+    }
+
+    /// The authority that gave the permit, as it was then: it bounds whatever else is done within the call.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
     }
 }
 

@@ -63,8 +63,11 @@ pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterEx
     if outer.contains(inner) {
         return Ok(());
     }
-    let globs: Vec<_> = outer.iter().flat_map(Pattern::globs).collect();
     for glob in inner.globs() {
+        let globs = beside(outer, glob);
+        if globs.iter().any(|outer| outer.covers_head_of(glob)) {
+            continue;
+        }
         let capability = match Walk::new(glob, &globs, Goal::Outside).find() {
             Ok(None) => continue,
             Ok(Some(capability)) => Some(capability),
@@ -78,8 +81,16 @@ pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterEx
 
 /// Whether every capability that `inner` covers is certain to be covered by one of `outer`.
 pub(crate) fn covers_glob<'a>(outer: impl IntoIterator<Item = &'a Pattern>, inner: &Glob) -> bool {
-    let outer: Vec<_> = outer.into_iter().flat_map(Pattern::globs).collect();
-    Walk::new(inner, &outer, Goal::Outside).find() == Ok(None)
+    let globs = beside(outer, inner);
+    globs.iter().any(|outer| outer.covers_head_of(inner))
+        || Walk::new(inner, &globs, Goal::Outside).find() == Ok(None)
+}
+
+/// The globs of `patterns` that may have something in common with `glob`, as far as their heads tell: most questions end
+/// with that, and no automaton is made for them.
+fn beside<'a>(patterns: impl IntoIterator<Item = &'a Pattern>, glob: &Glob) -> Vec<&'a Glob> {
+    let globs = patterns.into_iter().flat_map(Pattern::globs);
+    globs.filter(|other| !other.is_apart_from(glob)).collect()
 }
 
 /// Of `patterns`, those that another one covers, each with that one. Of several that mean the same, the first stays.
@@ -100,8 +111,12 @@ pub(crate) fn redundant(patterns: &[Pattern]) -> Vec<(Pattern, Pattern)> {
 
 /// Whether `outer` is certain to cover `inner`, as far as `budget` goes, which is used up by the question.
 fn covers_within(outer: &Pattern, inner: &Pattern, budget: &mut usize) -> bool {
-    let globs: Vec<_> = outer.globs().iter().collect();
     inner.globs().iter().all(|glob| {
+        if outer.globs().iter().all(|outer| outer.is_apart_from(glob)) {
+            // Only what covers nothing is covered by what is apart from it, and that is said elsewhere.
+            return false;
+        }
+        let globs: Vec<_> = outer.globs().iter().collect();
         let mut walk = Walk::new(glob, &globs, Goal::Outside).within(*budget);
         let is_covered = *budget > 0 && walk.find() == Ok(None);
         *budget = budget.saturating_sub(walk.work() + WALK);
@@ -118,14 +133,13 @@ const WALK: usize = 50;
 
 /// Whether some capability may be covered by `glob` and `pattern` both. A question that takes too long counts as yes.
 pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
-    let others: Vec<_> = pattern.globs().iter().collect();
-    Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
+    let others = beside([pattern], glob);
+    !others.is_empty() && Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
 }
 
 /// A capability that `glob` and a pattern of each side cover; nothing when none is found within the work that is allowed.
 pub(crate) fn meeting(glob: &Glob, sides: &[&[Pattern]]) -> Option<Capability> {
-    let sides: Vec<Vec<_>> =
-        sides.iter().map(|side| side.iter().flat_map(Pattern::globs).collect()).collect();
+    let sides: Vec<Vec<_>> = sides.iter().map(|side| beside(*side, glob)).collect();
     Walk::between(glob, &sides, Goal::Inside).find().ok().flatten()
 }
 

@@ -22,8 +22,9 @@
 //!
 //! # Example: an authority, and a permit from it
 //!
-//! Who runs a directive, the directive itself and every thread above it are layers. A [`Permit`] is the proof that
-//! all of them said yes; code that takes one cannot be reached without asking.
+//! The operator, the directive itself and every thread above it are layers. A [`Permit`] is the proof that
+//! all of them said yes; code that takes one cannot be reached without asking. What is asked for is an [`Invocation`]: an
+//! item with the functions that it stands for.
 //!
 //! ```
 //! use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
@@ -38,11 +39,11 @@
 //!     .narrow(Layer::new(LayerName::Directive("notes/tidy".to_owned()), declared));
 //!
 //! let wanted = Capability::new(Primary::Execute, Kind::Tool, "rye/file-system/read")?;
-//! assert!(read(&authority.permit(&wanted)?).ends_with("rye.execute.tool.rye.file-system.read"));
+//! assert!(read(&authority.permit(&wanted.into())?).ends_with("rye.execute.tool.rye.file-system.read"));
 //!
 //! let unwanted = Capability::new(Primary::Execute, Kind::Tool, "rye/bash/bash")?;
 //! assert_eq!(
-//!     authority.permit(&unwanted).unwrap_err().to_string(),
+//!     authority.permit(&unwanted.into()).unwrap_err().to_string(),
 //!     "`rye.execute.tool.rye.bash.bash` is not allowed by the directive `notes/tidy` (add \
 //!      `<execute><tool>rye.bash.bash</tool></execute>` to its `<permissions>`)",
 //! );
@@ -146,6 +147,7 @@ mod inclusion;
 
 mod authority;
 mod grant;
+mod invocation;
 
 pub mod risk;
 
@@ -154,5 +156,6 @@ pub use crate::{
     capability::{Capability, CapabilityError, Kind, Primary},
     grant::Grant,
     inclusion::CounterExample,
+    invocation::Invocation,
     pattern::{Pattern, PatternError, PatternProblem, PatternProblemKind},
 };

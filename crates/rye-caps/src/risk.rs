@@ -17,11 +17,11 @@
 //! }))?;
 //!
 //! // A wildcard is at least as risky as what it covers.
-//! let findings = table.assess(&Grant::of_primary("execute")?, &[]);
+//! let findings = table.assess(&Grant::of_primary("execute")?, &[], &[]);
 //! assert_eq!((findings[0].risk, findings[0].verdict), (Risk::Elevated, Verdict::Warn));
 //!
 //! let known = Acknowledgement::new("elevated", "builds need a shell")?;
-//! let findings = table.assess(&Grant::of_primary("execute")?, &[known]);
+//! let findings = table.assess(&Grant::of_primary("execute")?, &[], &[known]);
 //! assert_eq!(findings[0].verdict, Verdict::Allow);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

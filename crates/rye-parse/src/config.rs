@@ -1,5 +1,7 @@
 //! Config files: YAML, TOML or JSON behind the same bounds (SPEC 4.2).
 
+use std::ops::Range;
+
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
@@ -22,10 +24,39 @@ const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 /// Every problem of the file, each with its place: not that format, not a mapping, a key given twice, too long,
 /// too deep, or a value that JSON cannot express.
 pub fn config(source: &str, extension: &str) -> Result<Value, ParseError> {
+    placed_config(source, extension).map(|config| config.value)
+}
+
+/// A config file that was read, with the places of its keys.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PlacedConfig {
+    /// What the file says, as [`config`] reads it.
+    pub value: Value,
+    document: Document,
+}
+
+impl PlacedConfig {
+    /// The bytes of the key or list element that `path` leads to, such as `["tiers", "fast"]` or `["ask", "0"]`.
+    ///
+    /// Where that has no place of its own, the nearest one around it is given; for an empty path, the first line.
+    pub fn place(&self, path: &[&str]) -> Range<usize> {
+        self.document.place_of_value(path)
+    }
+}
+
+/// Reads a config file as [`config`] does, and keeps the places of its keys.
+///
+/// # Errors
+///
+/// The ones of [`config`].
+pub fn placed_config(source: &str, extension: &str) -> Result<PlacedConfig, ParseError> {
     let mut report = Report::new(source);
     let document = document(&mut report, extension);
     report.finish()?;
-    Ok(Value::Object(document.map(|document| document.value).unwrap_or_default()))
+    let mut document = document.unwrap_or_else(Document::empty);
+    let value = Value::Object(std::mem::take(&mut document.value));
+    Ok(PlacedConfig { value, document })
 }
 
 /// The mapping of the file; `None` when the report says why there is none.
@@ -108,4 +139,28 @@ fn json(report: &mut Report<'_>) -> Option<Document> {
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     start + column.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(source: &str, extension: &str, path: &[&str], expected: &str) {
+        let config = placed_config(source, extension).unwrap();
+        assert_eq!(&source[config.place(path)], expected, "{path:?}");
+    }
+
+    #[test]
+    fn a_key_and_an_element_of_a_list_have_their_places() {
+        let yaml = "a: 1\nlist:\n  - one\n  - 'two'\n  - x: 1\n    y: 2\n";
+        check(yaml, "yaml", &["list"], "list");
+        check(yaml, "yaml", &["list", "0"], "one");
+        check(yaml, "yaml", &["list", "2"], "x");
+        check(yaml, "yaml", &["list", "2", "y"], "y");
+        check(yaml, "yaml", &["list", "2", "y", "deeper"], "y");
+        check(yaml, "yaml", &[], "a: 1");
+        check("a = 1\n[t]\nb = [\"x\"]\n", "toml", &["t", "b"], "b");
+        check("{\"a\": {\"b\": 1}}", "json", &["a", "b"], "b");
+    }
 }

@@ -65,7 +65,7 @@ mod tool;
 mod reference;
 
 pub use condition::{Condition, Operator, ParseOperatorError};
-pub use config::config;
+pub use config::{PlacedConfig, config, placed_config};
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
 pub use directive::cost::{Cost, CostContext};
 pub use directive::hooks::{

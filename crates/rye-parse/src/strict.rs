@@ -52,6 +52,19 @@ impl Document {
             .unwrap_or(&self.start)
             .clone()
     }
+
+    /// The place of a key or of an element of a list, else of the first key inside it, else what [`place`](Self::place) gives.
+    pub(crate) fn place_of_value(&self, path: &[&str]) -> Range<usize> {
+        let wanted: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        let inside = self.places.range(wanted.clone()..);
+        let inside = inside.take_while(|(path, _)| path.starts_with(&wanted));
+        let first = inside.filter(|_| !wanted.is_empty()).map(|(_, place)| place.clone());
+        // The key itself sorts before what is inside it.
+        match self.places.get(&wanted).cloned().or_else(|| first.min_by_key(|place| place.start)) {
+            Some(place) => place,
+            None => self.place(path),
+        }
+    }
 }
 
 /// What is gathered while a document is read.
@@ -130,8 +143,9 @@ impl<'t> Collector<'t> {
                 report.error(match self.refusal.take() {
                     Some((kind, at)) => Problem::new(kind, at.unwrap_or(place), "refused here"),
                     None => {
+                        let help = help(&message);
                         let kind = ProblemKind::Syntax { format: self.format.to_owned(), message };
-                        Problem::new(kind, place, "read up to here")
+                        Problem { help, ..Problem::new(kind, place, "read up to here") }
                     }
                 });
                 None
@@ -147,6 +161,14 @@ impl<'t> Collector<'t> {
     fn enter(&self, key: &str, place: Option<Range<usize>>) {
         let mut path = self.path.borrow_mut();
         path.push(key.to_owned());
+        if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
+            self.places.borrow_mut().entry(path.clone()).or_insert(place);
+        }
+    }
+
+    /// Notes where a text stands that is an element of a list; a value below a key has the place of its key.
+    fn placed_value(&self, place: Option<Range<usize>>) {
+        let path = self.path.borrow();
         if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
             self.places.borrow_mut().entry(path.clone()).or_insert(place);
         }
@@ -199,4 +221,21 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
         Value::Array(_) => "a list",
         Value::Object(_) => "a mapping",
     }
+}
+
+/// What to write instead, where the parser's message says what it met.
+fn help(message: &str) -> Option<String> {
+    let help = match message {
+        _ if message.contains("did not find expected key") => {
+            "begin the keys of one mapping in the same column"
+        }
+        _ if message.contains("did not find expected ','") => {
+            "separate the elements by commas, and close each `[` and `{`"
+        }
+        _ if message.contains("mapping values are not allowed") => {
+            "begin the keys of one mapping in the same column, and quote a text that holds `: `"
+        }
+        _ => return None,
+    };
+    Some(help.to_owned())
 }

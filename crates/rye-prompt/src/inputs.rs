@@ -28,8 +28,8 @@ impl Inputs {
     /// Checks `given` against `declared`, fills in defaults, and turns text into the declared
     /// types.
     ///
-    /// Text becomes what is declared (`"3"` an integer, `"[1]"` an array); nothing else is
-    /// converted, except that a whole number such as `3.0` is an integer. A directive that declares
+    /// Text becomes what is declared (`"3"` an integer, `"[1]"` an array), and numbers and booleans
+    /// become text. Nothing else is converted, except that a whole number such as `3.0` is an integer. A directive that declares
     /// no inputs accepts none.
     ///
     /// # Errors

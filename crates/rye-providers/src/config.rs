@@ -20,6 +20,7 @@ pub use self::models::Model;
 pub(crate) use self::models::TIERS;
 pub use self::retry::RetryPolicy;
 use self::section::{Report, Section};
+use crate::http::{DEFAULT_ANSWER_BYTES, MOST_ANSWER_BYTES};
 use crate::wire::{Delivery, Wire};
 use crate::{anthropic, gemini, openai_chat, openai_responses};
 
@@ -28,7 +29,7 @@ use crate::{anthropic, gemini, openai_chat, openai_responses};
 /// Keys: `name`, `description`, `version` and `category` for people; `protocol` and `base_url` (required);
 /// `auth: {env, header}`; `headers`; `models: {NAME: {context_window, max_output, prices}}` (required); `tiers: {TIER:
 /// NAME}`; `prompts: {system_template}`; `returns`; `retry: {attempts, first_delay_ms, max_delay_ms, total_seconds}`;
-/// `timeout_seconds`; `idle_seconds`; `stream`, which is `true` unless it says otherwise; `max_tokens_field`, for
+/// `timeout_seconds`; `idle_seconds`; `max_answer_bytes`; `stream`, which is `true` unless it says otherwise; `max_tokens_field`, for
 /// `openai_chat`.
 #[derive(Clone)]
 pub struct ProviderConfig {
@@ -44,6 +45,7 @@ pub struct ProviderConfig {
     retry: RetryPolicy,
     timeout: Duration,
     idle: Duration,
+    max_answer_bytes: usize,
     delivery: Delivery,
     max_tokens_field: MaxTokensField,
 }
@@ -132,6 +134,11 @@ impl ProviderConfig {
     /// How long a stream may be silent.
     pub fn idle(&self) -> Duration {
         self.idle
+    }
+
+    /// The most bytes of one answer that are read and kept.
+    pub fn max_answer_bytes(&self) -> usize {
+        self.max_answer_bytes
     }
 
     /// Whether answers are asked for in pieces.
@@ -241,6 +248,7 @@ const KEYS: &[&str] = &[
     "description",
     "headers",
     "idle_seconds",
+    "max_answer_bytes",
     "max_tokens_field",
     "models",
     "name",
@@ -272,6 +280,10 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     let retry = root.section("retry").map(|section| retry::read(&section)).unwrap_or_default();
     let timeout = root.seconds("timeout_seconds").unwrap_or(DEFAULT_TIMEOUT);
     let idle = root.seconds("idle_seconds").unwrap_or(DEFAULT_IDLE);
+    let most = u64::try_from(MOST_ANSWER_BYTES).unwrap_or(u64::MAX);
+    let bytes = root.count("max_answer_bytes", most);
+    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let max_answer_bytes = bytes.unwrap_or(DEFAULT_ANSWER_BYTES);
     let (protocol, base_url) = (protocol?, base_url?);
     Some(ProviderConfig {
         name,
@@ -286,6 +298,7 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
         retry,
         timeout,
         idle,
+        max_answer_bytes,
         delivery,
         max_tokens_field,
     })

@@ -4,10 +4,12 @@ mod client;
 mod failure;
 mod guard;
 mod hints;
+mod memory;
 mod read;
 mod report;
 mod retry;
 mod telemetry;
 
 pub(crate) use self::client::{Connection, Transport, TransportError};
+pub(crate) use self::memory::{DEFAULT_ANSWER_BYTES, MOST_ANSWER_BYTES};
 pub use self::report::Refusal;

@@ -66,6 +66,6 @@ pub use config::{
 pub use connect::{ConnectError, RandomBits, connect};
 pub use http::Refusal;
 pub use key::{ApiKey, ApiKeyError};
-pub use steps::{PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
+pub use steps::{PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
 pub use stream::{StreamDecoder, StreamError};
 pub use wire::{DecodeError, Delivery, EncodeError, body, decode};

@@ -17,6 +17,11 @@ impl RawObject {
         serde_json::from_str(value.get()).unwrap_or_default()
     }
 
+    /// The bytes of all names and values.
+    pub(crate) fn size(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.get().len()).sum()
+    }
+
     /// The value of a member; of two with one name the last, as JSON readers have it.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())

@@ -24,6 +24,11 @@ impl EventReader {
         Self { line, data, has_data: false, skips_line_feed: false, is_first_line: true, maximum }
     }
 
+    /// The bytes of the event that is under way.
+    pub(crate) fn held(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// Takes the bytes up to the end of the next event; gives back the rest, and the event's data when it is whole.
     ///
     /// What stands behind the last blank line is no event (WHATWG HTML 9.2.6).

@@ -2,9 +2,12 @@
 
 mod fill;
 mod history;
+mod json;
 mod plan;
 mod provider;
 mod reference;
+mod walk;
 
+pub use self::json::PLANNED_STEPS;
 pub use self::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence};
 pub use self::provider::StepsProvider;

@@ -3,7 +3,7 @@
 use rye_thread::{DeltaSink, Reply};
 
 use crate::Protocol;
-use crate::http::Refusal;
+use crate::http::{DEFAULT_ANSWER_BYTES, Refusal};
 use crate::sse::EventReader;
 use crate::wire::DecodeError;
 
@@ -27,18 +27,30 @@ use crate::wire::DecodeError;
 pub struct StreamDecoder {
     events: EventReader,
     assembler: Box<dyn Assemble>,
+    /// The most bytes of the answer that are kept.
+    maximum: usize,
+    /// The bytes of the answer that are kept.
+    kept: usize,
+    /// The bytes of the stream that may still come.
     left: usize,
     has_begun: bool,
     is_done: bool,
 }
 
 impl StreamDecoder {
-    /// A decoder that has seen nothing of an answer of this protocol.
+    /// Creates a decoder for an answer of this protocol of at most 32 MiB.
     pub fn new(protocol: Protocol) -> Self {
+        Self::with_maximum(protocol, DEFAULT_ANSWER_BYTES)
+    }
+
+    /// Creates a decoder that keeps at most `maximum` bytes: the answer so far, and the event that is under way.
+    pub fn with_maximum(protocol: Protocol, maximum: usize) -> Self {
         Self {
-            events: EventReader::new(MAX_EVENT_BYTES),
+            events: EventReader::new(maximum),
             assembler: (protocol.wire().assembler)(),
-            left: MAX_STREAM_BYTES,
+            maximum,
+            kept: 0,
+            left: maximum.saturating_mul(STREAM_BYTES_OF_AN_ANSWER_BYTE),
             has_begun: false,
             is_done: false,
         }
@@ -52,16 +64,26 @@ impl StreamDecoder {
     ///
     /// [`StreamError`] once the stream is refused, malformed or too long; it is of no use after that.
     pub fn feed(&mut self, mut bytes: &[u8], deltas: &dyn DeltaSink) -> Result<(), StreamError> {
-        let too_large = DecodeError::TooLarge { maximum: MAX_STREAM_BYTES };
-        self.left = self.left.checked_sub(bytes.len()).ok_or(too_large)?;
+        let too_large = || DecodeError::TooLarge { maximum: self.maximum };
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(too_large)?;
         while !self.is_done && !bytes.is_empty() {
             let (rest, data) = self.events.feed(bytes)?;
             bytes = rest;
             let Some(data) = data else { continue };
-            self.is_done = self.assembler.event(&data, deltas)? == Progress::Done;
+            let (progress, kept) = self.assembler.event(&data, deltas)?;
+            self.kept = self.kept.saturating_add(kept);
+            if self.maximum < self.kept {
+                return Err(DecodeError::TooLarge { maximum: self.maximum }.into());
+            }
+            self.is_done = progress == Progress::Done;
             self.has_begun = true;
         }
         Ok(())
+    }
+
+    /// The bytes that are kept of the answer, with the event that is under way.
+    pub fn held(&self) -> usize {
+        self.kept.saturating_add(self.events.held())
     }
 
     /// Whether the answer is whole, so that no more has to be read.
@@ -81,8 +103,9 @@ impl StreamDecoder {
     /// [`DecodeError::Unfinished`] when the stream ended early, and whatever a response in one piece can fail with.
     pub fn finish(self) -> Result<Reply, StreamError> {
         let reply = self.assembler.finish()?;
-        if reply.raw().get().len() > MAX_ANSWER_BYTES {
-            return Err(DecodeError::TooLarge { maximum: MAX_ANSWER_BYTES }.into());
+        // Text that needs escapes is longer in the record than it was on its way.
+        if self.maximum < reply.raw().get().len() {
+            return Err(DecodeError::TooLarge { maximum: self.maximum }.into());
         }
         Ok(reply)
     }
@@ -97,14 +120,8 @@ impl std::fmt::Debug for StreamDecoder {
     }
 }
 
-/// The last event of a stream may repeat the whole answer.
-const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
-
-/// As much as of an answer in one piece, so that its record can be read.
-const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
-
-/// Each token comes with some hundred bytes around it.
-const MAX_STREAM_BYTES: usize = 512 * 1024 * 1024;
+/// Each token comes with some hundred bytes around it, of which nothing is kept.
+const STREAM_BYTES_OF_AN_ANSWER_BYTE: usize = 16;
 
 /// Why a stream gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -120,8 +137,12 @@ pub enum StreamError {
 
 /// Puts the events of one protocol's stream together.
 pub(crate) trait Assemble: Send {
-    /// Takes the data of one event.
-    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError>;
+    /// Takes the data of one event, and returns how many bytes of it are kept at most.
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError>;
 
     /// The answer, once no more events come.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError>;

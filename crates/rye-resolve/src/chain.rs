@@ -179,13 +179,17 @@ mod tests {
         check(
             "leaf",
             &[("leaf", "a"), ("a", "b"), ("b", "a")],
-            "Circular extends chain: a (chain: leaf → a → b → a)",
+            "Circular extends chain: a (chain: leaf → a → b → a); remove `extends` from one of them",
         );
     }
 
     #[test]
     fn a_directive_that_extends_itself() {
-        check("leaf", &[("leaf", "leaf")], "Circular extends chain: leaf (chain: leaf → leaf)");
+        check(
+            "leaf",
+            &[("leaf", "leaf")],
+            "Circular extends chain: leaf (chain: leaf → leaf); remove `extends` from one of them",
+        );
     }
 
     #[test]

@@ -185,7 +185,10 @@ pub enum ResolveError {
         allowed: Vec<HookLayer>,
     },
     /// A directive extends itself, at some distance (SPEC 7.1).
-    #[error("Circular extends chain: {id} (chain: {})", arrows(chain))]
+    #[error(
+        "Circular extends chain: {id} (chain: {}); remove `extends` from one of them",
+        arrows(chain)
+    )]
     Circular {
         /// The directive that occurs twice.
         id: ItemId,

@@ -7,14 +7,14 @@ use crate::PermissionProblem;
 
 /// The grant that `entries` declare, or every entry that is no capability pattern.
 pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<PermissionProblem>> {
-    let (mut grant, mut problems) = (Grant::nothing(), Vec::new());
+    let (mut patterns, mut problems) = (Vec::new(), Vec::new());
     for entry in entries {
         match permission_grant(&entry.value) {
-            Ok(more) => grant = grant.union(&more),
+            Ok(more) => patterns.extend_from_slice(more.patterns()),
             Err(reason) => problems.push(PermissionProblem { span: entry.span.clone(), reason }),
         }
     }
-    if problems.is_empty() { Ok(grant) } else { Err(problems) }
+    if problems.is_empty() { Ok(patterns.into_iter().collect()) } else { Err(problems) }
 }
 
 /// Every entry of a `<permissions>` block that is no capability pattern, for authors who check before they sign.

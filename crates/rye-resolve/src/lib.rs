@@ -82,6 +82,7 @@ pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
+pub use suggest::nearest_id;
 pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 
 /// Compiles the example of the README.

@@ -12,7 +12,7 @@ use crate::{
     listing,
     root::{Root, Text},
     search,
-    suggest::suggest,
+    suggest::nearest_id,
     walk::walk,
 };
 
@@ -224,7 +224,7 @@ impl Library {
 
     fn not_found(&self, kind: ItemKind, id: &ItemId, roots: &[Root]) -> ResolveError {
         let items = self.survey(kind).items;
-        let suggestion = suggest(kind, id, items.iter().map(|item| &item.id)).cloned();
+        let suggestion = nearest_id(kind, id, items.iter().map(|item| &item.id)).cloned();
         let looked = roots.iter().map(|root| root.location(kind.folder())).collect();
         let is_there = |kind: &ItemKind| {
             roots.iter().any(|root| root.candidates(*kind, id).is_ok_and(|found| !found.is_empty()))

@@ -6,7 +6,7 @@ use crate::{ItemId, ItemKind};
 ///
 /// A written extension or folder mistake is a likelier slip than several wrong letters, so those
 /// are tried first.
-pub(crate) fn suggest<'a>(
+pub fn nearest_id<'a>(
     kind: ItemKind,
     wanted: &ItemId,
     known: impl Iterator<Item = &'a ItemId> + Clone,
@@ -43,7 +43,7 @@ mod tests {
             .iter()
             .map(|id| id.parse().unwrap())
             .collect();
-        let found = suggest(ItemKind::Directive, &wanted.parse().unwrap(), known.iter());
+        let found = nearest_id(ItemKind::Directive, &wanted.parse().unwrap(), known.iter());
         assert_eq!(found.map(ItemId::as_str), expected);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::{ApprovalRequest, Limits, ThreadId, ToolOutput};
+use crate::{AddedItem, ApprovalRequest, Limits, ThreadId, ToolOutput};
 
 /// The item id of the tool that starts a child.
 pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";
@@ -38,6 +38,10 @@ pub trait Children: Send + Sync {
     ///
     /// Why not, in words.
     async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String>;
+
+    /// Bounds the children that are prepared from now on by an item that a call of the thread added to its conversation.
+    /// The items come in their order, each once, also where the thread is resumed.
+    fn add(&self, item: &AddedItem);
 
     /// How long people have thought about calls below the thread until `now`, by the clock that it is driven with; times in which
     /// several of these waited count once. A thread that waits for a child meanwhile takes none of its own time.
@@ -78,6 +82,9 @@ pub struct Spawn {
     pub waiting: Waiting,
     /// Its limits, at most what the parent had left.
     pub limits: Limits,
+    /// How many items calls of the parent had added to its conversation by then; they bound the child as they bound the
+    /// parent.
+    pub added: u64,
 }
 
 impl Spawn {
@@ -91,7 +98,7 @@ impl Spawn {
         limits: Limits,
     ) -> Self {
         let (call_id, directive) = (call_id.to_owned(), directive.to_owned());
-        Self { call_id, child, directive, waiting, limits }
+        Self { call_id, child, directive, waiting, limits, added: 0 }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rye_sign::Timestamp;
 
@@ -32,11 +32,41 @@ impl Moment {
         self.0
     }
 
+    /// The reading of a clock that a record may carry.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError`] if it is before 1970: such a clock is not set, and nothing that it dates would expire when it should.
+    pub const fn checked(self) -> Result<Self, ClockError> {
+        if self.0 < 0 { Err(ClockError { moment: self }) } else { Ok(self) }
+    }
+
     /// The whole seconds, as signatures carry them.
     #[must_use]
     pub fn timestamp(self) -> Timestamp {
         Timestamp::from_unix(self.0.div_euclid(1_000))
     }
+}
+
+/// Before 1970 too, so that [`Moment::checked`] can refuse it.
+impl From<SystemTime> for Moment {
+    fn from(time: SystemTime) -> Self {
+        let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => Self(millis(since)),
+            // At least a millisecond, so that no part of one before 1970 becomes 1970.
+            Err(before) => Self(-millis(before.duration()).max(1)),
+        }
+    }
+}
+
+/// A clock that shows a time before 1970.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error("the clock shows {moment}, which is before 1970; set the clock of this machine")]
+pub struct ClockError {
+    /// What the clock shows.
+    pub moment: Moment,
 }
 
 /// ISO 8601 with milliseconds: `2026-11-20T18:00:00.250Z`.
@@ -87,6 +117,22 @@ mod tests {
             Moment::from_unix_millis(1_795_197_600_250).to_string(),
             "2026-11-20T18:00:00.250Z"
         );
+    }
+
+    #[test]
+    fn a_reading_of_a_clock_before_1970_is_an_error() {
+        let at = |millis: u64| Duration::from_millis(millis);
+        let (start, nanosecond) = (SystemTime::UNIX_EPOCH, Duration::from_nanos(1));
+        for time in [start, start + at(1), start + at(1_795_197_600_250)] {
+            assert_eq!(Moment::from(time).checked(), Ok(Moment::from(time)));
+        }
+        assert_eq!(Moment::from(start + at(250)), Moment::from_unix_millis(250));
+        for time in [start - nanosecond, start - at(1), start - at(86_400_000_000)] {
+            assert!(Moment::from(time).checked().is_err(), "{time:?}");
+        }
+        let message = "the clock shows 1969-12-31T23:59:59.000Z, which is before 1970; set the clock of this machine";
+        let error = Moment::from(start - at(1_000)).checked().unwrap_err();
+        assert_eq!(error.to_string(), message);
     }
 
     #[test]

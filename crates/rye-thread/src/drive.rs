@@ -22,6 +22,7 @@ mod resume;
 mod spawn;
 mod stop;
 mod telemetry;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,12 +46,13 @@ use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
 use self::stop::{Stop, storage};
+pub use self::warnings::thread_warnings;
 use crate::budget::Ledger;
 use crate::children::Ending;
 use crate::transcript::Injected;
 use crate::{
-    Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, OutOfTurn, Outcome, Palette,
-    Provider, ProviderInfo, Run, Step, ThreadId, ThreadState,
+    AddedItem, Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, OutOfTurn, Outcome,
+    Palette, Provider, ProviderInfo, Run, Step, ThreadId, ThreadState,
 };
 
 /// What a run needs of the world; nothing of it can be left out.
@@ -132,14 +134,21 @@ struct Driver<'a> {
     log: Log,
     /// How many events hooks acted at.
     evaluations: u64,
+    /// The authority of the thread by now: that of the context, under every item that a call added.
+    authority: Authority,
+    /// How many items calls added to the conversation.
+    added: u64,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
+    /// The warnings about what was recorded.
+    warnings: Vec<String>,
 }
 
 impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>) -> Self {
         let (started, before) = (context.clock.elapsed(), run.elapsed());
         let (info, progress) = (context.provider.describe(), Progress::default());
+        let authority = context.authority.clone();
         Self {
             context,
             info,
@@ -153,7 +162,10 @@ impl<'a> Driver<'a> {
             due: Due::default(),
             log: Log::default(),
             evaluations: 0,
+            authority,
+            added: 0,
             successor: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -252,6 +264,18 @@ impl<'a> Driver<'a> {
         refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)?;
         self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
         Ok(())
+    }
+
+    /// Bounds what happens from now on, in this thread and in the children that it starts, by what a call added to the
+    /// conversation.
+    fn add_all(&mut self, items: impl IntoIterator<Item = AddedItem>) {
+        for item in items {
+            self.authority = item.narrow(&self.authority);
+            self.added += 1;
+            if let Some(children) = self.context.palette.children() {
+                children.add(&item);
+            }
+        }
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {

@@ -36,6 +36,7 @@
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
+mod added;
 mod amount;
 mod approval;
 pub mod budget;
@@ -57,7 +58,9 @@ mod palette;
 mod plain;
 mod provider;
 mod record;
+mod reference;
 mod registry;
+mod retry;
 mod run;
 pub mod store;
 mod threads;
@@ -65,6 +68,7 @@ mod tool;
 pub mod transcript;
 mod usage;
 
+pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
     ApprovalReason, ApprovalRequest, Approver, Asking, Decider, Decision, DecisionError,
@@ -73,7 +77,7 @@ pub use self::cancel::Cancel;
 pub use self::children::{
     Children, Ended, Ending, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
 };
-pub use self::clock::{Clock, Moment, MomentError};
+pub use self::clock::{Clock, ClockError, Moment, MomentError};
 pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
@@ -81,7 +85,7 @@ pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, ReplayContext, Replayed, ResumeError, Resumed, decided_approval, drive,
     first_request, handed_over, pending_approval, recorded_end, replay, resume, settle_left,
-    spawned_children, spending,
+    spawned_children, spending, thread_warnings,
 };
 pub use self::history::History;
 pub use self::hooks::{
@@ -104,7 +108,9 @@ pub use self::provider::{
     ProviderTelemetry,
 };
 pub use self::record::{RecordError, ThreadRecord};
+pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
+pub use self::retry::Retry;
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
 pub use self::threads::{Setting, Threads};
 pub use self::tool::{Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus};

@@ -217,7 +217,7 @@ pub struct Refusal {
 impl Refusal {
     pub(crate) fn of_authority(denied: &Denied) -> Self {
         Self {
-            capability: denied.capability.to_string(),
+            capability: denied.item.as_ref().unwrap_or(&denied.capability).to_string(),
             layer: denied.layer.to_string(),
             pattern: Some(denied.smallest.to_string()),
             message: denied.to_string(),

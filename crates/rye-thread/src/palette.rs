@@ -11,12 +11,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use jsonschema::Validator;
-use rye_caps::{Capability, Grant, Kind, Permit, Primary};
+use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Permit, Primary};
 use serde_json::Value;
 
 pub(crate) use self::alone::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
-use self::execute::{fork_arguments, is_fork};
+use self::execute::{Execution, execution, fork_arguments, inline_arguments};
 pub use self::name::palette_name;
 use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
@@ -36,8 +36,8 @@ pub struct PaletteEntry {
     pub aliases: Vec<String>,
     /// What the model is shown; the palette replaces the name by the one of SPEC 5.4.
     pub spec: ToolSpec,
-    /// What an authority must allow before a call.
-    pub capability: Capability,
+    /// What an authority must allow before a call: the item, with the functions that it stands for.
+    pub invocation: Invocation,
     /// What a second call would do.
     pub effect: Effect,
     /// Whether somebody must approve each call.
@@ -46,25 +46,34 @@ pub struct PaletteEntry {
     pub tool: Arc<dyn Tool>,
     /// Who starts the children, for the one tool that does.
     pub(crate) children: Option<Arc<dyn Children>>,
-    /// What calls need, for an operation, instead of `capability`.
+    /// What calls need, for an operation, instead of `invocation`.
     pub(crate) needs: Option<Arc<dyn Needs>>,
     /// The capabilities of which each use waits for somebody.
     pub(crate) asked: Grant,
 }
 
 impl PaletteEntry {
-    /// A tool without aliases.
+    /// A tool without aliases. A [`Capability`] alone is the invocation of a tool that stands for nothing else.
     #[must_use]
     pub fn new(
         item_id: &str,
         spec: ToolSpec,
-        capability: Capability,
+        invocation: impl Into<Invocation>,
         effect: Effect,
         tool: Arc<dyn Tool>,
     ) -> Self {
-        let (item_id, aliases, asking) = (item_id.to_owned(), Vec::new(), Asking::Never);
-        let (children, needs, asked) = (None, None, Grant::nothing());
-        Self { item_id, aliases, spec, capability, effect, asking, tool, children, needs, asked }
+        Self {
+            item_id: item_id.to_owned(),
+            aliases: Vec::new(),
+            spec,
+            invocation: invocation.into(),
+            effect,
+            asking: Asking::Never,
+            tool,
+            children: None,
+            needs: None,
+            asked: Grant::nothing(),
+        }
     }
 
     /// An operation on items, such as `rye_load`, of which each call needs what `needs` says and nothing else.
@@ -86,12 +95,12 @@ impl PaletteEntry {
     pub fn spawning(
         item_id: &str,
         spec: ToolSpec,
-        capability: Capability,
+        invocation: impl Into<Invocation>,
         children: Arc<dyn Children>,
     ) -> Self {
         // A child that is on record is gone on with, so that to ask for it twice is to ask for it once.
         let tool = Arc::new(Inert);
-        let entry = Self::new(item_id, spec, capability, Effect::Idempotent, tool);
+        let entry = Self::new(item_id, spec, invocation, Effect::Idempotent, tool);
         Self { children: Some(children), ..entry }
     }
 
@@ -102,11 +111,17 @@ impl PaletteEntry {
         self
     }
 
-    /// The same tool, of which each call waits for somebody that needs a capability which `asked` allows.
+    /// The same tool, of which each call waits for a decision that uses a capability which `asked` allows: the item's or that
+    /// of a function behind it.
     #[must_use]
     pub fn asking_for(mut self, asked: &Grant) -> Self {
         self.asked = asked.clone();
         self
+    }
+
+    /// Returns `true` if each call waits for a decision, whatever its arguments are.
+    pub(crate) fn waits(&self) -> bool {
+        self.asking == Asking::Always || self.invocation.meets(&self.asked)
     }
 
     /// The same tool under further ids.
@@ -123,7 +138,7 @@ impl fmt::Debug for PaletteEntry {
             .field("item_id", &self.item_id)
             .field("aliases", &self.aliases)
             .field("spec", &self.spec)
-            .field("capability", &self.capability)
+            .field("invocation", &self.invocation)
             .field("effect", &self.effect)
             .field("asking", &self.asking)
             .finish_non_exhaustive()
@@ -140,6 +155,8 @@ pub struct Palette {
     offered: BTreeMap<String, Offered>,
     names: BTreeMap<String, String>,
     fork: Option<Offered>,
+    /// What returns directives and knowledge into the conversation.
+    inline: Option<Inline>,
     operations: BTreeMap<String, Offered>,
     /// The operations that the model is not shown.
     closed: BTreeSet<String>,
@@ -155,9 +172,9 @@ impl Palette {
         let mut problems = Vec::new();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.item_id.as_str()).collect();
         let given = name::assign(&ids);
-        let (offered, names, fork) = (BTreeMap::new(), BTreeMap::new(), None);
+        let (offered, names, fork, inline) = (BTreeMap::new(), BTreeMap::new(), None, None);
         let (operations, closed) = (BTreeMap::new(), BTreeSet::new());
-        let mut palette = Self { offered, names, fork, operations, closed };
+        let mut palette = Self { offered, names, fork, inline, operations, closed };
         for (mut entry, name) in entries.into_iter().zip(given) {
             entry.spec.name.clone_from(&name);
             palette.admit(entry, &name, &mut problems);
@@ -185,6 +202,29 @@ impl Palette {
             }
             Err(error) => {
                 let (id, message) = (THREAD_DIRECTIVE.to_owned(), error.to_string());
+                Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
+            }
+        }
+    }
+
+    /// The same palette, whose `rye_execute` also returns directives and knowledge into the conversation (SPEC D16). A model is
+    /// shown this for items of `kinds`; a call for an item of another kind is refused by the authority, which says why.
+    ///
+    /// # Errors
+    ///
+    /// When the schema of the arguments cannot be used.
+    pub fn with_inline(
+        mut self,
+        entry: PaletteEntry,
+        kinds: Vec<Kind>,
+    ) -> Result<Self, PaletteError> {
+        match jsonschema::options().offline().build(&entry.spec.input_schema) {
+            Ok(validator) => {
+                self.inline = Some(Inline { offered: Offered { entry, validator }, kinds });
+                Ok(self)
+            }
+            Err(error) => {
+                let (id, message) = (entry.item_id, error.to_string());
                 Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
             }
         }
@@ -236,7 +276,9 @@ impl Palette {
         let open = self.operations.iter().filter(|(name, _)| !self.closed.contains(*name));
         specs.extend(open.map(|(_, offered)| offered.entry.spec.clone()));
         let ids = self.names.keys().map(String::as_str);
-        specs.push(execute::spec(ids, contract, self.fork.as_ref().map(|fork| &fork.entry.spec)));
+        let fork = self.fork.as_ref().map(|fork| &fork.entry.spec);
+        let inline = self.inline.as_ref().map_or(&[][..], |inline| inline.kinds.as_slice());
+        specs.push(execute::spec(ids, contract, fork, inline));
         if !contract.is_empty() {
             specs.push(ToolSpec::new(
                 &palette_name(DIRECTIVE_RETURN),
@@ -273,6 +315,14 @@ impl Tool for Inert {
     }
 }
 
+/// What `rye_execute` does with items that are no tools.
+#[derive(Debug)]
+struct Inline {
+    offered: Offered,
+    /// The kinds of items that a model is shown it for.
+    kinds: Vec<Kind>,
+}
+
 /// A tool with its compiled input schema.
 #[derive(Debug)]
 pub(crate) struct Offered {
@@ -282,8 +332,18 @@ pub(crate) struct Offered {
 
 impl Offered {
     /// What a call needs, where this is an operation.
-    pub(crate) fn need(&self, arguments: &Value) -> Option<Result<Need, ToolOutput>> {
-        self.entry.needs.as_ref().map(|needs| needs.need(arguments))
+    pub(crate) fn need(
+        &self,
+        arguments: &Value,
+        authority: &Authority,
+    ) -> Option<Result<Need, ToolOutput>> {
+        self.entry.needs.as_ref().map(|needs| needs.need(arguments, authority))
+    }
+
+    /// What a second call with these arguments would do.
+    pub(crate) fn effect(&self, arguments: &Value) -> Effect {
+        let own = self.entry.needs.as_ref().and_then(|needs| needs.effect(arguments));
+        own.unwrap_or(self.entry.effect)
     }
 
     /// Why the arguments do not satisfy the input schema; empty when they do.

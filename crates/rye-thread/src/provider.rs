@@ -5,7 +5,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::{Prices, Reply, Request, Usage};
+use crate::{Prices, Reply, Request, Retry, Usage};
 
 /// One model behind one wire.
 #[async_trait]
@@ -48,7 +48,8 @@ pub trait Provider: Send + Sync {
     }
 }
 
-/// Somebody who watches an answer grow; only the whole answer counts.
+/// The caller's view of an answer that is on its way; only the whole answer counts.
+#[async_trait]
 pub trait DeltaSink: Send + Sync {
     /// Called with each piece in order, at once.
     fn delta(&self, delta: Delta<'_>);
@@ -56,6 +57,13 @@ pub trait DeltaSink: Send + Sync {
     /// Called when it changes what a request costs that is dropped from now on; until it is called, that is possibly all.
     fn charge(&self, charge: Charge) {
         let _nobody_pays = charge;
+    }
+
+    /// Called after an attempt failed and before the wait for the next one, which is not sent before this returns.
+    ///
+    /// The failed attempt is paid for here: a later error tells of the last attempt alone.
+    async fn retry(&self, retry: &Retry) {
+        let _not_looked_at = retry;
     }
 }
 
@@ -144,7 +152,6 @@ pub struct ProviderError {
     /// What the provider says the failed request used; `None` when it did not say.
     pub usage: Option<Usage>,
     answer_began: bool,
-    earlier_attempt_may_have_cost: bool,
     lacks_model: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -158,7 +165,6 @@ impl ProviderError {
             message: message.to_owned(),
             usage: None,
             answer_began: false,
-            earlier_attempt_may_have_cost: false,
             lacks_model: false,
             source: None,
         }
@@ -175,13 +181,6 @@ impl ProviderError {
     #[must_use]
     pub const fn after_the_answer_began(mut self) -> Self {
         self.answer_began = true;
-        self
-    }
-
-    /// The same failure after an attempt that may be charged, so that the request may be, whatever the class.
-    #[must_use]
-    pub const fn after_an_attempt_that_may_have_cost(mut self) -> Self {
-        self.earlier_attempt_may_have_cost = true;
         self
     }
 
@@ -203,8 +202,7 @@ impl ProviderError {
     /// Whether the provider may have done, and charged for, work that it did not tell of.
     #[must_use]
     pub const fn may_have_cost(&self) -> bool {
-        let has_worked = self.answer_began || self.earlier_attempt_may_have_cost;
-        self.usage.is_none() && (has_worked || self.class.may_have_cost())
+        self.usage.is_none() && (self.answer_began || self.class.may_have_cost())
     }
 
     /// The same failure with what the request used all the same.

@@ -169,6 +169,18 @@ impl Run {
         Ok(())
     }
 
+    /// Takes an answer that ends the run with this failure, whatever it says.
+    pub(crate) fn model_overran(
+        &mut self,
+        reply: impl Into<Arc<Reply>>,
+        cost: Nanos,
+        failure: Failure,
+    ) -> Result<(), OutOfTurn> {
+        self.model_replied(reply, cost)?;
+        self.end_failed(failure);
+        Ok(())
+    }
+
     fn enter(&mut self, next: decide::Next) {
         match next {
             decide::Next::Ask => self.phase = Phase::Ready,

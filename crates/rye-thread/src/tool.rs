@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use rye_caps::Permit;
 use serde_json::Value;
 
+use crate::AddedItem;
+
 /// What a provider shows to the model of one tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -102,25 +104,33 @@ pub struct ToolOutput {
     pub content: Value,
     /// Whether it worked.
     pub status: ToolStatus,
+    /// The items whose texts `content` adds to the conversation, each of which bounds the thread from now on.
+    pub added: Vec<AddedItem>,
 }
 
 impl ToolOutput {
     /// A result.
     #[must_use]
     pub const fn ok(content: Value) -> Self {
-        Self { content, status: ToolStatus::Ok }
+        Self { content, status: ToolStatus::Ok, added: Vec::new() }
+    }
+
+    /// The same result, which adds these items to the conversation.
+    #[must_use]
+    pub fn with_added(self, added: Vec<AddedItem>) -> Self {
+        Self { added, ..self }
     }
 
     /// A failure that the model can read and work around.
     #[must_use]
     pub const fn error(content: Value) -> Self {
-        Self { content, status: ToolStatus::Error }
+        Self { content, status: ToolStatus::Error, added: Vec::new() }
     }
 
     /// A refusal by the tool's own confinement, such as a path outside the project.
     #[must_use]
     pub const fn refused(content: Value) -> Self {
-        Self { content, status: ToolStatus::Refused }
+        Self { content, status: ToolStatus::Refused, added: Vec::new() }
     }
 }
 

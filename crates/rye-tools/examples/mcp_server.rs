@@ -128,6 +128,7 @@ async fn stubborn() -> Result<(), Box<dyn Error>> {
     std::fs::write("ended-1-input", "")?;
     term.recv().await;
     std::fs::write("ended-2-asked", "")?;
+    std::fs::create_dir_all("made/.git/hooks")?;
     std::future::pending().await
 }
 

@@ -5,8 +5,8 @@
 //! work; a link that leads out, or has an absolute target, does not.
 //!
 //! Some areas are kept whatever the path is spelled like, at any depth, through links and on file systems that ignore
-//! case: nothing is written below `.ai/config/keys`, `.ai/threads` (SPEC 5.5) and `.git`, nor to `.ai/rye.lock`, and nothing below
-//! `.ai/config/keys/signing` is read.
+//! case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/threads`, `.ai/tools/rye/agent/providers` and `.git`, nor to
+//! `.ai/rye.lock`. Nothing below `.ai/config/keys/signing` is read. A bare repository is neither made nor changed.
 //!
 //! Whole trees are walked the same way, by open folders and without following links, in the order of the names' bytes:
 //! what [`glob()`] and [`grep()`] find is what [`read()`] of the same path reads.
@@ -20,11 +20,13 @@ mod glob;
 mod grep;
 mod ignored;
 mod ls;
+mod names;
 mod path;
 mod patterns;
 mod protected;
 mod read;
 mod replace;
+mod repository;
 mod root;
 mod sieve;
 mod tree;
@@ -40,9 +42,10 @@ pub use self::grep::{
     MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE_BYTES, Show, Syntax, grep,
 };
 pub use self::ls::{Entry, EntryKind, FirstLines, Listing, LsQuery, MAX_ENTRIES, ls};
+pub(crate) use self::names::fold;
 pub use self::protected::Area;
 pub use self::read::{FileText, Lines, MAX_CONTENT_BYTES, MAX_FILE_BYTES, read};
 pub use self::root::Root;
 pub use self::tree::MAX_VISITED;
 pub use self::view::{Cut, Skipped, Stop, View};
-pub use self::write::{MAX_WRITE_BYTES, Written, write};
+pub use self::write::{MAX_WRITE_BYTES, Written, create, write};

@@ -29,15 +29,20 @@ pub mod mcp;
 mod process;
 mod program;
 pub mod sandbox;
+mod self_starting;
 mod shell;
+mod temporary;
 mod web;
 
 pub use builtin::{builtin, builtins, effect};
 pub use process::{
-    ENVIRONMENT, Placing, ProcessHost, Processes, Rules, Template, TemplateError, Variables,
+    ENVIRONMENT, Placing, ProcessHost, Processes, QUARANTINED, Rules, Template, TemplateError,
+    UNCHECKED, Variables,
 };
 pub use program::{CommandTool, ScriptTool};
+pub use self_starting::SELF_STARTING;
 pub use shell::{BASH, bash};
+pub use temporary::{TemporaryFolder, temporary_file};
 pub use web::{
     AddressFault, Credential, CredentialError, FETCH, HostPattern, HttpBody, HttpTool,
     HttpToolError, MAX_REDIRECTS, Names, Origin, RuleError, SEND, SystemNames, Web, WebError,

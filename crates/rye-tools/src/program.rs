@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::process::{
     Ended, Job, Processes, Script, Template, TemplateError, command_line, failure, limit_of,
+    with_account,
 };
 
 /// A program with the arguments that a manifest gives it.
@@ -185,8 +186,9 @@ async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutp
 /// Standard output: an object when it is one and came whole, else text.
 fn result(ended: &Ended) -> Value {
     let text = ended.output.text();
-    match serde_json::from_str::<Map<String, Value>>(&text) {
+    let result = match serde_json::from_str::<Map<String, Value>>(&text) {
         Ok(object) if ended.output.omitted() == 0 => object.into(),
         _ => text.into(),
-    }
+    };
+    with_account(result, &ended.account)
 }

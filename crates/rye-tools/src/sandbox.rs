@@ -6,19 +6,35 @@
 //! Everything that confines a program is done by processes between it and the caller, which are started from the
 //! launcher (see [`launch`]), because code that runs between `fork` and `exec` cannot be safe Rust.
 
+mod account;
+#[cfg(target_os = "linux")]
+mod aftermath;
+mod bounds;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
+mod control_group;
+#[cfg(target_os = "linux")]
 mod descendants;
+mod encoded;
 #[cfg(target_os = "linux")]
 mod fault;
 #[cfg(target_os = "linux")]
+mod guards;
+#[cfg(target_os = "linux")]
+mod handover;
+#[cfg(target_os = "linux")]
 mod hierarchy;
 #[cfg(target_os = "linux")]
+mod identity;
+#[cfg(target_os = "linux")]
 mod init;
+#[cfg(target_os = "linux")]
+mod journal;
 mod launch;
+mod layout;
 #[cfg(target_os = "linux")]
 mod mount_table;
 #[cfg(target_os = "linux")]
@@ -26,16 +42,32 @@ mod mounts;
 mod plan;
 #[cfg(target_os = "linux")]
 mod probe;
-mod report;
 #[cfg(target_os = "linux")]
-mod stand_in;
+mod quarantine;
+mod report;
 #[cfg(target_os = "linux")]
 mod supervise;
 #[cfg(target_os = "linux")]
+mod survey;
+#[cfg(target_os = "linux")]
 mod system_calls;
+#[cfg(target_os = "linux")]
+mod usage;
 
+pub(crate) use self::account::{Account, Moved};
+pub use self::bounds::Bounds;
 pub use self::launch::launch;
 pub(crate) use self::launch::{LAUNCH, PROBE, SUPERVISE};
-pub(crate) use self::plan::{GRACE, Plan, VARIABLES};
+pub(crate) use self::layout::{Layout, POLICY};
+pub(crate) use self::plan::{GRACE, Home, Link, Plan};
 pub(crate) use self::report::Finding;
 pub use self::report::{Mode, Policy, PolicyError, Report};
+
+/// Returns `true` if the system lets this program put each call into a control group of its own, which bounds it exactly.
+#[must_use]
+pub fn has_control_groups() -> bool {
+    #[cfg(target_os = "linux")]
+    return control_group::ControlGroup::make(Bounds::default()).is_some();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}

@@ -9,7 +9,7 @@ use rye_thread::{OutputSink, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::process::{Ended, Job, Processes, failure, limit_of};
+use crate::process::{Ended, Job, Processes, failure, limit_of, with_account};
 
 /// The function behind a manifest's `builtin: bash/bash`.
 pub const BASH: &str = "bash/bash";
@@ -83,5 +83,5 @@ fn result(ended: &Ended) -> Value {
     if omitted > 0 {
         content["omitted_bytes"] = omitted.into();
     }
-    content
+    with_account(content, &ended.account)
 }

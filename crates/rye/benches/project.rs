@@ -68,7 +68,8 @@ pub(crate) fn id(number: usize) -> String {
 fn text(number: usize, random: &mut u64) -> String {
     let title = [random_word(random), random_word(random), random_word(random)].join(" ");
     let mut text = format!(
-        "```yaml\nname: entry{number}\ntitle: {title}\nentry_type: reference\ntags: [{}]\n```\n\n",
+        "```yaml\nname: entry{number}\ntitle: {title}\nentry_type: reference\ncategory: part{}\nversion: 1.0.0\ntags: [{}]\n```\n\n",
+        number / 100,
         random_word(random)
     );
     let length = 1024 + next(random) as usize % 1024;

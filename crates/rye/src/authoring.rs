@@ -1,6 +1,14 @@
 //! New items from templates (SPEC 12.1).
 
+mod complexity;
+mod directive;
+mod permissions;
+
 use rye_resolve::{ItemId, ItemKind};
+
+pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
+pub(crate) use self::directive::DirectiveDraft;
+pub(crate) use self::permissions::Permissions;
 
 /// The file of a new item: where it belongs below `.ai`, and a text that passes its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,11 +29,29 @@ pub fn draft(kind: ItemKind, id: &ItemId) -> Option<Draft> {
         ItemKind::Tool => (include_str!("templates/tool.yaml"), "yaml", String::new()),
         ItemKind::Config => return None,
     };
-    let text = template
+    let text = filled(template, id, &category);
+    Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
+}
+
+/// Drafts a directive with the limits and the tier of a complexity class.
+#[must_use]
+pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> Draft {
+    let tier = format!(r#"<model tier="{}" />"#, class.tier());
+    let text = filled(include_str!("templates/directive.md"), id, &xml_category(id))
+        .replacen(MODEL, &tier, 1)
+        .replacen(LIMITS, &limits.element(), 1);
+    Draft { path: format!("{}/{id}.md", ItemKind::Directive.folder()), text }
+}
+
+/// The model and the limits of the template.
+const MODEL: &str = r#"<model tier="fast" />"#;
+const LIMITS: &str = r#"<limits turns="8" tokens="50000" spend="0.10" />"#;
+
+fn filled(template: &str, id: &ItemId, category: &str) -> String {
+    template
         .replace("{{name}}", id.name())
         .replace("{{title}}", &title(id.name()))
-        .replace("{{category}}", &category);
-    Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
+        .replace("{{category}}", category)
 }
 
 /// The items of a project that begins: what agents should know of it, what its directives extend, and a first directive that
@@ -74,6 +100,15 @@ mod tests {
                 assert!(checked.findings.is_empty(), "{}: {:?}", draft.path, checked.findings);
             }
         }
+    }
+
+    #[test]
+    fn a_class_sets_limits_and_tier() {
+        let id: ItemId = "notes/tidy".parse().unwrap();
+        let limits = ClassLimits::new(15, 200_000, "0.50");
+        let text = draft_directive(&id, Complexity::Moderate, &limits).text;
+        assert!(text.contains(r#"<model tier="standard" />"#), "{text}");
+        assert!(text.contains(r#"<limits turns="15" tokens="200000" spend="0.50" />"#), "{text}");
     }
 
     #[test]

@@ -1,12 +1,18 @@
-//! What is wrong with a file, before anybody signs or runs it.
+//! The problems of files, found before they are signed or run (SPEC 12.1a).
 
 mod ast;
+mod catalog;
+mod checker;
 mod directive;
 mod finding;
+mod grants;
 mod hidden;
-mod privileges;
+mod metadata;
+mod references;
 mod report;
+mod signature;
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +22,9 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::CommentStyle;
 
 pub(crate) use self::ast::{directive_meaning, hook_meaning};
+use self::catalog::{Content, Loaded};
+use self::checker::of_fault;
+pub use self::checker::{Checker, SpacesToCheck};
 pub use self::finding::{Finding, Severity};
 pub use self::report::{github, sarif};
 use crate::config;
@@ -41,6 +50,19 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// The lock of a project with what in the project is not as it says, one finding for each directive that differs.
+    #[must_use]
+    pub fn of_lock(path: &Path, text: String, problems: &[(ItemId, String)]) -> Self {
+        let finding = |(id, message): &(ItemId, String)| {
+            let message = format!("directive `{id}` {message}");
+            Finding::error("not-as-locked", &message, locked_at(&text, id))
+                .labelled("as it was locked")
+                .helped("review the change, then write it down with `rye lock`")
+        };
+        let findings = problems.iter().map(finding).collect();
+        Self { path: path.to_owned(), kind: ItemKind::Config, id: None, source: text, findings }
+    }
+
     /// Whether nothing in the file is an error.
     #[must_use]
     pub fn is_ok(&self) -> bool {
@@ -68,54 +90,80 @@ impl Checked {
         directive?.ok().map(|directive| ast::ast(&directive))
     }
 
-    /// Whether the file may be signed: what is a warning about the item's own name, category or version is an error
-    /// here (SPEC 1.5).
+    /// Returns `true` if nothing of the file bars signing it.
     #[must_use]
     pub fn is_signable(&self) -> bool {
-        self.findings
-            .iter()
-            .all(|finding| finding.severity < Severity::Warning || !finding.bars_signing)
-            && self.is_ok()
+        self.findings.iter().all(|finding| !finding.bars_signing)
     }
 }
 
-/// Checks the text of one file: its form, its declared name, category and version, its placeholders, its permission
-/// patterns, and what of it a person does not see ([`hidden_characters`](crate::hidden_characters)). Signatures are not looked at; that is what verifying is for.
+/// The line of a lock that names the directive, or its beginning.
+fn locked_at(text: &str, id: &ItemId) -> Range<usize> {
+    let line = format!("\nid = \"{id}\"\n");
+    match text.find(&line) {
+        Some(at) => at + 1..at + line.len() - 1,
+        None => 0..0,
+    }
+}
+
+/// Checks the form of one file by its text alone: its syntax, its declared name, category and version, its placeholders, its
+/// permission patterns, and what of it a person does not see ([`hidden_characters`](crate::hidden_characters)).
+///
+/// What it names, what vouches for it and what it needs of others is for a [`Checker`].
 #[must_use]
 pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
-    let mut findings = match kind {
-        ItemKind::Directive => directive::findings(&source, id),
-        ItemKind::Knowledge => knowledge(path, &source),
-        ItemKind::Tool => tool(path, id, &source),
-        ItemKind::Config => configuration(path, id, &source),
+    let loaded = Loaded::of(source, kind, path);
+    let findings = form(path, kind, id, &loaded);
+    finished(path, kind, id, loaded.source, findings)
+}
+
+/// Checks the form of a file as it is on disk: what it is follows from its place and its text. A file that is not UTF-8 text
+/// is an error at its first wrong byte, and nothing else of it is looked at.
+#[must_use]
+pub fn check_bytes(path: &Path, bytes: Vec<u8>) -> Checked {
+    let placed = place(path);
+    let kind = |text: &str| placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
+    let loaded = Loaded::of_bytes(bytes, kind, path);
+    let (kind, id) = (kind(&loaded.source), placed.as_ref().map(|(_, id)| id));
+    let findings = match &loaded.fault {
+        Some(fault) => vec![of_fault(fault)],
+        None => form(path, kind, id, &loaded),
     };
-    findings.extend(hidden::findings(&source, &findings));
-    findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+    finished(path, kind, id, loaded.source, findings)
+}
+
+/// The findings that follow from the text alone.
+fn form(path: &Path, kind: ItemKind, id: Option<&ItemId>, loaded: &Loaded) -> Vec<Finding> {
+    let source = loaded.source.as_str();
+    match &loaded.content {
+        Content::Directive(Ok(read)) => directive::findings(read, source, id),
+        Content::Knowledge(Ok(read)) => read.notes.iter().map(Finding::note).collect(),
+        Content::Directive(Err(error)) | Content::Knowledge(Err(error)) => errors(error),
+        Content::Other if kind == ItemKind::Config => configuration(path, id, source),
+        Content::Other => tool(path, id, source),
+    }
+}
+
+/// A file with all of its findings, in the order of the text and no more than are read.
+fn finished(
+    path: &Path,
+    kind: ItemKind,
+    id: Option<&ItemId>,
+    source: String,
+    mut findings: Vec<Finding>,
+) -> Checked {
+    if !findings.iter().any(|finding| finding.code == "not-utf-8") {
+        findings.extend(hidden::findings(&source, &findings));
+    }
     curtail(&mut findings, source.len());
+    findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Checked { path: path.to_owned(), kind, id: id.cloned(), source, findings }
 }
 
-/// Checks a file as it is on disk: what it is follows from its place and its text. A file that is not UTF-8 text is
-/// an error at its first wrong byte, and nothing else of it is looked at.
-#[must_use]
-pub fn check_bytes(path: &Path, bytes: Vec<u8>) -> Checked {
-    let (source, wrong) = match String::from_utf8(bytes) {
-        Ok(source) => (source, None),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
-        }
-    };
-    let (kind, id) =
-        place(path).map_or_else(|| (kind_of(path, &source), None), |(kind, id)| (kind, Some(id)));
-    let Some(at) = wrong else { return check(path, kind, id.as_ref(), source) };
-    let replaced = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
-    let finding = Finding::error("not-utf-8", "the file is not UTF-8 text", replaced);
-    Checked { path: path.to_owned(), kind, id, source, findings: vec![finding] }
-}
-
-/// Puts one finding, as grave as the gravest of them, in place of those that are too many.
+/// Puts one finding, as grave as the gravest of them, in place of those that are too many. The gravest are kept, and of equal
+/// ones the first in the text.
 fn curtail(findings: &mut Vec<Finding>, end: usize) {
+    findings.sort_by_key(|finding| (Reverse(finding.severity), finding.span.start));
     let dropped = findings.split_off(findings.len().min(KEPT));
     let Some(severity) = dropped.iter().map(|finding| finding.severity).max() else { return };
     let bars_signing = dropped.iter().any(|finding| finding.bars_signing);
@@ -125,15 +173,6 @@ fn curtail(findings: &mut Vec<Finding>, end: usize) {
         bars_signing,
         ..Finding::error("too-many", &message, end..end)
     });
-}
-
-fn knowledge(path: &Path, source: &str) -> Vec<Finding> {
-    let read =
-        if extension(path) == "md" { rye_parse::knowledge } else { rye_parse::knowledge_yaml };
-    match read(source) {
-        Ok(knowledge) => knowledge.notes.iter().map(Finding::note).collect(),
-        Err(error) => errors(&error),
-    }
 }
 
 /// A tool's manifest, or a provider's configuration, which lives among the tools (SPEC 11.1).
@@ -169,34 +208,31 @@ fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding>
 }
 
 fn provider(path: &Path, source: &str) -> Vec<Finding> {
-    let value = match rye_parse::config(source, extension(path)) {
-        Ok(value) => value,
+    let config = match rye_parse::placed_config(source, extension(path)) {
+        Ok(config) => config,
         Err(error) => return untold(&error),
     };
-    match ProviderConfig::from_value(&value) {
-        Ok(_) => Vec::new(),
-        Err(error) => {
-            let problems = error.problems().iter();
-            problems
-                .map(|problem| Finding::error("provider", &problem.to_string(), 0..source.len()))
-                .collect()
-        }
-    }
+    let Err(error) = ProviderConfig::from_value(&config.value) else { return Vec::new() };
+    let finding = |problem: &rye_providers::ConfigProblem| {
+        // A name with a dot in it is told by the nearest place around it.
+        let keys: Vec<&str> = problem.path.split('.').filter(|key| !key.is_empty()).collect();
+        Finding::error("provider", &problem.to_string(), config.place(&keys))
+    };
+    error.problems().iter().map(finding).collect()
 }
 
 fn against(schema: &'static str, path: &Path, source: &str) -> Vec<Finding> {
-    match rye_parse::config(source, extension(path)) {
-        Ok(value) => {
-            let whole: Range<usize> = 0..source.len();
-            let problems = config::problems(schema, &value);
-            problems
-                .iter()
-                .map(|problem| Finding::error("schema", problem, whole.clone()))
-                .collect()
-        }
-        Err(error) if config::is_secretive(schema) => untold(&error),
-        Err(error) => errors(&error),
-    }
+    let config = match rye_parse::placed_config(source, extension(path)) {
+        Ok(config) => config,
+        Err(error) if config::is_secretive(schema) => return untold(&error),
+        Err(error) => return errors(&error),
+    };
+    let help = format!("`rye schema {schema}` prints what the file may hold");
+    let finding = |problem: &config::ConfigProblem| {
+        let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
+        Finding::error("schema", &problem.to_string(), config.place(&keys)).helped(&help)
+    };
+    config::problems(schema, &config.value).iter().map(finding).collect()
 }
 
 fn errors(error: &ParseError) -> Vec<Finding> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rye_caps::{Capability, Grant, LayerName, Pattern};
 use similar::TextDiff;
 
-use crate::explain::Explained;
+use crate::explain::{Explained, LimitFacts};
 
 /// What a reviewer has to know of a change; everything is empty when there is none.
 ///
@@ -23,6 +23,8 @@ pub struct Difference {
     pub gained: Vec<PatternChange>,
     /// Permissions that only the first declares.
     pub lost: Vec<PatternChange>,
+    /// The names of the limits that are higher in the second.
+    pub raised: Vec<&'static str>,
     /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs, hooks
     /// and configuration.
     pub sections: Vec<Section>,
@@ -84,15 +86,39 @@ impl Difference {
             prompt: prompt(before, after),
             gained: uncovered(&new, &old),
             lost: uncovered(&old, &new),
+            raised: raised(before, after),
             sections: sections.collect(),
         }
+    }
+
+    /// All that a directive declares which was not there before.
+    #[must_use]
+    pub fn of_new(directive: &Explained) -> Self {
+        Self { gained: uncovered(&declared(directive), &Grant::nothing()), ..Self::default() }
+    }
+
+    /// All that a directive declared which is gone.
+    #[must_use]
+    pub fn of_gone(directive: &Explained) -> Self {
+        Self { lost: uncovered(&declared(directive), &Grant::nothing()), ..Self::default() }
+    }
+
+    /// Returns `true` if the second may do something that the first may not, or has a higher limit.
+    #[must_use]
+    pub fn widens(&self) -> bool {
+        !self.gained.is_empty() || !self.raised.is_empty()
     }
 
     /// Whether nothing changed that this can tell of.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { prompt, gained, lost, sections } = self;
-        prompt.is_empty() && gained.is_empty() && lost.is_empty() && sections.is_empty()
+        let Self { prompt, gained, lost, raised, sections } = self;
+        // A limit that was raised is among the sections too.
+        raised.is_empty()
+            && prompt.is_empty()
+            && gained.is_empty()
+            && lost.is_empty()
+            && sections.is_empty()
     }
 }
 
@@ -106,6 +132,25 @@ impl TextChange {
         let (from, to) = (format!("{name}, before"), format!("{name}, after"));
         let diff = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
         Some(Self { name: name.to_owned(), diff })
+    }
+}
+
+/// The limits that are higher in `after`; what cannot be compared counts as higher where it differs.
+fn raised(before: &Explained, after: &Explained) -> Vec<&'static str> {
+    let is_higher = |limit: &&LimitFacts| {
+        let old = before.limits.iter().find(|old| old.name == limit.name);
+        old.is_none_or(|old| old.value != limit.value && !is_lower(&limit.value, &old.value))
+    };
+    after.limits.iter().filter(is_higher).map(|limit| limit.name).collect()
+}
+
+fn is_lower(value: &str, than: &str) -> bool {
+    let amount = |text: &str| text.trim_end_matches(" USD").parse::<f64>().ok();
+    match (amount(value), amount(than)) {
+        (Some(value), Some(than)) => value < than,
+        // Less than what is unlimited.
+        (Some(_), None) => than == "unlimited",
+        (None, _) => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where each part of a directive comes from, as data (SPEC 7.4).
 
+mod executed;
 mod gather;
 mod item;
 mod json;

@@ -12,9 +12,11 @@ mod lock;
 #[cfg(feature = "mcp")]
 mod mcp_server;
 mod outcome;
+mod parallel;
 mod place;
 pub mod primary;
 mod privileges;
+mod project_policy;
 mod prompts;
 mod provider_facts;
 mod render;
@@ -47,8 +49,12 @@ pub use rye_thread as thread;
 #[doc(inline)]
 pub use rye_tools as tools;
 
-pub use self::authoring::{Draft, draft, starter};
-pub use self::check::{Checked, Finding, Severity, check, check_bytes, github, sarif};
+pub use self::authoring::{
+    ClassLimits, Complexity, Draft, UnknownComplexity, draft, draft_directive, starter,
+};
+pub use self::check::{
+    Checked, Checker, Finding, Severity, SpacesToCheck, check, check_bytes, github, sarif,
+};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};
 pub use self::explain::{
@@ -70,6 +76,7 @@ pub use self::privileges::{
     LayerPrivileges, Need, NeedSource, NothingToJudge, PatternPrivileges, Privileges,
     PrivilegesError, Tightened, Use,
 };
+pub use self::project_policy::{PolicyChange, PolicyError, ProjectPolicy};
 pub use self::prompts::PromptsError;
 pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};
@@ -82,12 +89,12 @@ pub use self::server_tools::{
 pub use self::session::{
     Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
     Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport,
-    RunRequest, Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
+    RunRequest, Secrets, UnfinishedAnswer, Widening, divergence_diff, record_failure,
+    refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{
-    SignError, SignFileError, SignedFile, SigningStatus, bad_grants, replace_file, sign_file,
-    sign_file_anew, signed,
+    SignError, SignFileError, SignedFile, SigningStatus, bad_grants, replace_file, signed,
 };
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};

@@ -44,11 +44,15 @@ mod operation;
 pub use self::caller::Caller;
 pub use self::error::{PrimaryError, causes};
 pub use self::execute::{ExecuteRequest, Executed, execute};
+pub(crate) use self::execute::{take_directive, take_knowledge};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
+pub(crate) use self::load::writing_capability;
 pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};
-pub(crate) use self::operation::{Asked, KINDS, Operation};
 #[cfg(feature = "mcp")]
-pub(crate) use self::operation::{id, item_id, item_type, kind, object, read, usage};
+pub(crate) use self::operation::item_type;
+pub(crate) use self::operation::{Asked, KINDS, Operation};
+pub(crate) use self::operation::{id, item_id, kind, object, read, usage};
+pub(crate) use self::reading::{TakenDirective, read as read_knowledge, vouched};
 pub use self::search::{Found, search};
 pub(crate) use self::sign::ToSign;
 pub use self::sign::{SignRequest, sign};

@@ -8,15 +8,16 @@ mod text;
 mod tighten;
 
 use rye_caps::risk::{Acknowledgement, Classification, Finding};
-use rye_caps::{Authority, Grant, LayerName, Pattern};
+use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit};
 use rye_resolve::ItemId;
 use rye_thread::ThreadId;
 
+pub(crate) use self::block::element;
 pub use self::need::{Need, NeedSource};
-pub(crate) use self::need::{Needs, of_steps};
+pub(crate) use self::need::{Needs, action_needs, hook_needs, needs_of};
 pub(crate) use self::tighten::uses;
 pub use self::tighten::{NothingToJudge, Tightened, Use};
-use crate::session::{PlanRequest, PrepareError};
+use crate::session::{PlanRequest, PrepareError, canonical};
 use crate::{Rye, ThreadReading};
 
 /// What a directive may do as a root thread: the authority that a run would have, with who grants what and what of it is
@@ -36,13 +37,15 @@ pub struct Privileges {
     pub uses: Vec<(Pattern, Use)>,
     /// The declared permissions that another one of them covers, each with that one.
     pub redundant: Vec<(Pattern, Pattern)>,
-    /// What the directive's structured steps and the given threads need.
+    /// What the directive's structured steps, its hooks and the given threads need.
     pub needs: Vec<Need>,
     /// What cannot be judged by steps, each as a sentence.
     pub unjudged: Vec<String>,
     /// Why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
     authority: Authority,
+    /// The calls of the tools that the authority covers by their ids.
+    invocations: Vec<Invocation>,
     declared: Grant,
     acknowledged: Vec<Acknowledgement>,
     findings_of: FindingsOf,
@@ -85,6 +88,18 @@ impl Privileges {
         &self.authority
     }
 
+    /// The permit that a call would get, or the refusal. A tool is asked for with the functions that it stands for, and by
+    /// its own id where `capability` names an alias.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] with the layers that refuse.
+    pub fn permit(&self, capability: &Capability) -> Result<Permit, Denied> {
+        let capability = canonical_capability(capability);
+        let known = self.invocations.iter().find(|it| *it.item() == capability);
+        self.authority.permit(&known.cloned().unwrap_or_else(|| capability.into()))
+    }
+
     /// What the chain declares.
     #[must_use]
     pub fn declared(&self) -> &Grant {
@@ -98,7 +113,7 @@ impl Privileges {
 }
 
 impl Rye {
-    /// Finds out what a directive may do and what it needs: by its own structured steps, and by what `threads` that ran it
+    /// Finds out what a directive may do and what it needs: by its own structured steps, by the hooks that act in its threads, and by what `threads` that ran it
     /// really called.
     ///
     /// # Errors
@@ -119,6 +134,11 @@ impl Rye {
         }
         Ok(layers::privileges(self, &PlanRequest::new(directive.clone()), threads)?)
     }
+}
+
+fn canonical_capability(capability: &Capability) -> Capability {
+    let meant = canonical(Pattern::exactly(capability));
+    meant.as_str().parse().unwrap_or_else(|_| capability.clone())
 }
 
 /// Why nobody can say what a directive may do.

@@ -90,6 +90,7 @@ impl Rye {
     /// What a thread begins with, and the provider that decided on a part of it, or why there is none.
     pub(crate) fn texts(&self, wish: &PlanRequest) -> Result<Texts, PrepareError> {
         let composed = composed(&self.library, &wish.directive, &wish.inputs)?;
+        self.refuse_widening(&composed.chain)?;
         let answerer = answerer(&self.library, &composed, wish);
         if let Ok(answerer) = &answerer
             && answerer.system_template().is_some()
@@ -118,6 +119,7 @@ impl Rye {
         returns: ReturnStyle,
     ) -> Result<Template, PrepareError> {
         let chain = self.library.chain(self.library.directive(directive)?)?;
+        self.refuse_widening(&chain)?;
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
         let warnings = chain_warnings(&chain);
         Ok(Template { text, warnings })

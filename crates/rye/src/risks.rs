@@ -20,6 +20,9 @@ pub struct Risks {
 impl Rye {
     /// Holds a grant against the risk table of the spaces, as the grant of a directive is (SPEC 9.6).
     ///
+    /// It is for grants whose layer [judges functions](rye_caps::LayerName::judges_functions), as that of a server's clients
+    /// does: a second name for a function then allows nothing that the grant does not cover by the function's own name.
+    ///
     /// # Errors
     ///
     /// When the table is refused or broken.
@@ -29,14 +32,11 @@ impl Rye {
         acknowledged: &[Acknowledgement],
     ) -> Result<Risks, PrepareError> {
         let config = self.library.config("agent/capability_risk")?;
-        let findings = risk_table(config.as_ref())?.assess(grant, acknowledged);
+        let findings = risk_table(config.as_ref())?.assess(grant, &[], acknowledged);
         let of = |verdict: Verdict| {
             let those =
                 findings.iter().filter(move |finding: &&Finding| finding.verdict == verdict);
-            let sentence = |Finding { pattern, classification, .. }: &Finding| {
-                format!("granting `{pattern}` is {classification}")
-            };
-            those.map(sentence).collect()
+            those.map(Finding::statement).collect()
         };
         Ok(Risks { warned: of(Verdict::Warn), blocked: of(Verdict::Block) })
     }

@@ -40,7 +40,7 @@ const RECORD: Members = &[
 ];
 
 /// The payload of each event that a transcript records.
-const PAYLOADS: [(&str, Members); 20] = [
+const PAYLOADS: [(&str, Members); 22] = [
     (
         "approval_decided",
         &[("call_id", Text), ("arguments_sha256", Sha256), ("decision", DECISION), ("by", Text)],
@@ -84,6 +84,26 @@ const PAYLOADS: [(&str, Members); 20] = [
     ),
     ("model_fallback", &[("provider", Text), ("model", Text), PRICES, ("reason", Text)]),
     (
+        "request_failed",
+        &[("turn", Count), ("class", Text), ("message", Text), ("cost_nanos", Count)],
+    ),
+    (
+        "request_retried",
+        &[
+            ("turn", Count),
+            ("attempt", Count),
+            ("attempts", Count),
+            ("class", Text),
+            ("message", Text),
+            ("hint_millis", OrNull(&Count)),
+            ("wait_millis", Count),
+            ("cost_nanos", Count),
+            ("reserved_nanos", Count),
+            ("reservation", OrNull(&Count)),
+            ("held_nanos", Count),
+        ],
+    ),
+    (
         "spawn_child",
         &[
             ("call_id", Text),
@@ -91,6 +111,7 @@ const PAYLOADS: [(&str, Members); 20] = [
             ("directive", Text),
             ("async", Flag),
             ("limits", A("limits")),
+            ("added?", Count),
         ],
     ),
     ("step_finish", &[("turn", Count), ("reply", A("reply")), ("cost_nanos", Count)]),
@@ -120,7 +141,16 @@ const PAYLOADS: [(&str, Members); 20] = [
             ("failure", OrNull(&A("failure"))),
         ],
     ),
-    ("thread_resumed", &[("epoch", Count), ("cut_bytes", Count), ("facts", Object)]),
+    (
+        "thread_resumed",
+        &[
+            ("epoch", Count),
+            ("cut_bytes", Count),
+            ("facts", Object),
+            ("cost_nanos", Count),
+            ("elapsed_millis", Count),
+        ],
+    ),
     (
         "thread_start",
         &[
@@ -143,6 +173,8 @@ const PAYLOADS: [(&str, Members); 20] = [
             ("content", Anything),
             ("is_error", Flag),
             ("refusal", OrNull(&A("refusal"))),
+            ("limit?", A("limit")),
+            ("added?", Many("added")),
             ("hook?", Text),
         ],
     ),
@@ -183,7 +215,8 @@ const AROUND: [(&str, Members); 5] = [
 ];
 
 /// What several lines share.
-const SHARED: [(&str, Members); 12] = [
+const SHARED: [(&str, Members); 13] = [
+    ("added", &[("item", Object), ("key_id", OrNull(&Text)), ("grants", Anything)]),
     ("call", &[("id", Text), ("name", Text), ("arguments", Object)]),
     (
         "error",
@@ -239,6 +272,7 @@ const SHARED: [(&str, Members); 12] = [
             ("warnings", Anything),
             ("continues?", Anything),
             ("parent?", A("parent")),
+            ("self_starting?", Anything),
         ],
     ),
     ("target", &[("item_id", Text), ("capability", Text), ("effect", Text)]),

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sign::{Policy, Timestamp, TrustStore};
+use rye_thread::{ClockError, Moment};
 use rye_tools::{Names, ProcessHost, Variables};
 
-use crate::config::{ConfigError, trust_policy};
+use crate::config::{ConfigError, strict_extends, trust_policy};
 use crate::session::Store;
 
 /// What [`Rye`] must be told, because it looks nothing up by itself.
@@ -20,11 +21,17 @@ pub struct Setup {
     pub trust_documents: Vec<String>,
     /// The operator's switches for what verifies.
     pub policy: Policy,
+    /// Whether signatures have to bind kind and id over the whole text, and directives may grant no more than what they
+    /// extend (SPEC 2.4, D6), whatever configuration says.
+    pub strict: bool,
     /// The time by which keys expire.
     pub now: Timestamp,
     /// A folder of the operator's own where searches may keep hints for the next one; see
     /// [`Library::with_search_cache`].
     pub search_cache: Option<PathBuf>,
+    /// A folder of the operator's own where the policy of projects is pinned, in which programs run without a whole sandbox; see
+    /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there.
+    pub policy_pins: Option<PathBuf>,
     /// What tools start programs with; without it, tools that are programs are not offered.
     pub processes: Option<ProcessHost>,
     /// What tools that reach other machines look up names of hosts with; without it, they are not offered.
@@ -42,8 +49,10 @@ impl Setup {
             spaces,
             trust_documents: Vec::new(),
             policy: Policy::default(),
+            strict: false,
             now,
             search_cache: None,
+            policy_pins: None,
             processes: None,
             names: None,
             variables: Variables::none(),
@@ -56,9 +65,12 @@ impl Setup {
 pub struct Rye {
     pub(crate) library: Library,
     pub(crate) policy: Policy,
+    /// Whether a directive that grants more than what it extends is refused.
+    pub(crate) strict_extends: bool,
     pub(crate) now: Timestamp,
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
+    pub(crate) policy_pins: Option<PathBuf>,
     pub(crate) processes: Option<ProcessHost>,
     pub(crate) names: Option<Arc<dyn Names>>,
     pub(crate) variables: Variables,
@@ -78,12 +90,27 @@ impl Rye {
     /// When a trust document cannot be read, one that was handed over cannot be trusted, or `config/trust.yaml` is
     /// refused or broken.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
+        Self::open_with(setup, |library| library.config("trust"))
+    }
+
+    /// The same as if no space had a `config/trust.yaml`, for what runs nothing.
+    pub(crate) fn open_without_trust_config(setup: &Setup) -> Result<Self, OpenError> {
+        Self::open_with(setup, |_| Ok(None))
+    }
+
+    fn open_with(
+        setup: &Setup,
+        trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
+    ) -> Result<Self, OpenError> {
+        Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).checked()?;
         let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
         // How the policy itself is signed is judged by what the caller gave, which is stricter.
-        let trust_config = library(setup.policy.clone()).config("trust")?;
+        let trust_config = trust_config(library(setup.policy.clone()))?;
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
+        let policy = if setup.strict { policy.strict() } else { policy };
+        let strict_extends = setup.strict || strict_extends(trust_config.as_ref())?;
         let mut library = library(policy.clone());
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
@@ -92,8 +119,10 @@ impl Rye {
         Ok(Self {
             library,
             policy,
+            strict_extends,
             now: setup.now,
             trust_config,
+            policy_pins: setup.policy_pins.clone(),
             processes,
             names,
             variables: setup.variables.clone(),
@@ -109,8 +138,10 @@ impl Rye {
         Self {
             library: self.library.clone(),
             policy: self.policy.clone(),
+            strict_extends: self.strict_extends,
             now: self.now,
             trust_config: self.trust_config.clone(),
+            policy_pins: self.policy_pins.clone(),
             processes: self.processes.clone(),
             names: self.names.clone(),
             variables: self.variables.clone(),
@@ -144,6 +175,9 @@ impl Rye {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
+    /// The time that was given is before 1970.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
     /// The trust policy says something that it may not say.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -6,8 +6,10 @@ mod authority;
 mod begin;
 mod continuing;
 mod contract;
+mod creating;
 mod error;
 mod facts;
+mod functions;
 mod going_on;
 mod hooking;
 mod limits;
@@ -23,6 +25,7 @@ mod recorded;
 mod reopen;
 mod replay;
 mod request;
+mod self_starting;
 #[cfg(feature = "mcp")]
 mod servers;
 mod spent;
@@ -33,14 +36,15 @@ mod tools;
 mod tree;
 mod typing;
 mod web;
+mod widening;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use rye_sign::SigningKey;
 use rye_thread::{
-    Limits, Opening, Outcome, OutputContract, Palette, ResumeError, Run, ThreadId, ThreadRecord,
-    ThreadSummary,
+    ClockError, Limits, Opening, Outcome, OutputContract, Palette, ResumeError, Run, ThreadId,
+    ThreadRecord, ThreadSummary,
 };
 use tokio::sync::Semaphore;
 
@@ -50,15 +54,18 @@ use self::begin::Begun;
 pub use self::continuing::Continuation;
 pub(crate) use self::continuing::continuation_directive;
 pub use self::error::PrepareError;
-pub(crate) use self::facts::{TOKEN, TOKENS_ABOVE, Vouched, chain_warnings, warnings};
+pub(crate) use self::facts::{TOKEN, TOKENS_ABOVE, Vouched, chain_warnings, row_of, warnings};
+pub(crate) use self::functions::invocation;
 pub use self::going_on::ContinueError;
+pub(crate) use self::hooking::{hook_action_problem, is_composed};
 pub use self::limits::LimitSource;
+use self::limits::limit_source;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub use self::live::UnfinishedAnswer;
 pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
-pub(crate) use self::prompting::{Composed, composed, leaf, opened, permissions};
+pub(crate) use self::prompting::{Chained, Composed, chained, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
 pub use self::reopen::{Cancelled, ReopenError};
 #[cfg(feature = "mcp")]
@@ -72,10 +79,12 @@ pub(crate) use self::servers::ServerFault;
 pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
-pub(crate) use self::tools::{Offer, offer, tool_id};
+pub(crate) use self::tools::{Offer, Offering, canonical, offer, tool_id};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
 pub(crate) use self::web::reach;
+pub use self::widening::Widening;
+pub(crate) use self::widening::widenings;
 use crate::Rye;
 use crate::outcome::Class;
 
@@ -95,12 +104,19 @@ pub struct RunReport {
     pub parent: Option<ThreadSummary>,
     /// The threads whose conversation this one went on with, in order; each was continued by the next.
     pub continues: Vec<ThreadId>,
+    /// The self-starting files that tools of the run changed, such as `.envrc`, by their paths in the project.
+    pub self_starting: Vec<String>,
+    /// The source of the limit that ended the thread; none where no limit did, and for a resumed thread.
+    pub limit_set_by: Option<LimitSource>,
 }
 
 /// Why a run did not happen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
+    /// The clock shows a time before 1970.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
     /// A thread was continued, and somebody ended its conversation before the next one began.
     #[error(
         "thread `{thread}` was continued, and its conversation was cancelled before `{next}` began"
@@ -147,7 +163,7 @@ impl RunError {
             Self::Continue { source, .. } => source.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Linked(_) => Class::Refused,
-            Self::Cancelled { .. } | Self::Store(_) => Class::Failed,
+            Self::Cancelled { .. } | Self::Clock(_) | Self::Store(_) => Class::Failed,
         }
     }
 }
@@ -161,11 +177,13 @@ impl Rye {
     /// When the directive cannot be prepared, which costs no tokens and leaves a thread in state `error`; and when the
     /// record cannot be written. A run that begins always gives a report, failed or not.
     pub async fn run(&self, request: RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
+        host.clock.now().checked()?;
         if let Some(threads) = self.threads() {
             refuse_linked_threads(&threads)?;
         }
         let report = self.begin(&request, host.clone()).await?;
-        self.go_on(report, host).await
+        let report = self.go_on(report, host).await?;
+        Ok(report.with_self_starting())
     }
 
     /// Runs one thread, and not those that go on with its conversation.
@@ -189,11 +207,12 @@ impl Rye {
 
     async fn driven(
         &self,
-        prepared: Prepared,
+        mut prepared: Prepared,
         request: &RunRequest,
         host: Host<'_>,
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
+        let sources = std::mem::take(&mut prepared.limits_set_by);
         let store = self.store(&prepared.threads)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
@@ -202,7 +221,17 @@ impl Rye {
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
-        Ok(RunReport { thread, folder, outcome, warnings, parent: None, continues: Vec::new() })
+        let limit_set_by = limit_source(&outcome, sources);
+        Ok(RunReport {
+            thread,
+            folder,
+            outcome,
+            warnings,
+            parent: None,
+            continues: Vec::new(),
+            self_starting: Vec::new(),
+            limit_set_by,
+        })
     }
 
     /// Drives a thread and all that is started below it; what to warn of comes with the outcome.
@@ -214,7 +243,7 @@ impl Rye {
         store: &Arc<Store>,
         key: Arc<SigningKey>,
     ) -> Result<(Outcome, Vec<String>), ResumeError> {
-        let (tree, orders) = Tree::new();
+        let (tree, orders) = Tree::new(host.signing_key.is_some());
         let mut warnings = std::mem::take(&mut begun.warnings);
         let approver = OneAtATime::new(host.approver);
         let host = Host { approver: &approver, ..host.clone() };
@@ -234,7 +263,8 @@ impl Rye {
         Ok((outcome, warnings))
     }
 
-    /// Leaves a thread in state `error` behind, where there is a project to leave it in.
+    /// Leaves a thread in state `error` behind, where there is a project to leave it in and the directive was found
+    /// (SPEC 12.1b).
     fn failed(
         &self,
         source: Box<PrepareError>,
@@ -243,7 +273,8 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> RunError {
         let directive = request.directive.to_string();
-        let Some(threads) = self.threads() else {
+        let threads = self.threads().filter(|_| !source.lacks(&request.directive));
+        let Some(threads) = threads else {
             return RunError::Prepare { directive, thread: None, unrecorded: None, source };
         };
         let reason = with_causes(source.as_ref());
@@ -287,6 +318,7 @@ pub fn record_failure(
     host: &Host<'_>,
     reason: &str,
 ) -> Result<(), RunError> {
+    host.clock.now().checked()?;
     let threads = project.join(".ai").join("threads");
     refuse_linked_threads(&threads)?;
     let key = host.signing_key.clone().map_or_else(own_key, Ok)?;

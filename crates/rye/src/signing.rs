@@ -5,12 +5,11 @@ mod file;
 use std::path::Path;
 
 use rye_caps::Pattern;
+use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
-pub use self::file::{
-    SignFileError, SignedFile, SigningStatus, replace_file, sign_file, sign_file_anew,
-};
-pub(crate) use self::file::{create, leads_out, sign_judged_file, text};
+pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
+pub(crate) use self::file::{create, leads_out, sign_file_anew, sign_judged_file, text};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};
@@ -86,10 +85,16 @@ pub fn signed(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<String, SignError> {
-    let name = || path.display().to_string();
     if let Some(document) = trust_document(path, text)? {
         return Ok(sign(text, CommentStyle::Hash, &document.item_name(), key, at));
     }
+    let (style, kind, id) = signable(path, text)?;
+    Ok(sign(text, style, &item_name(kind, &id), key, at))
+}
+
+/// How the text of an item is signed, and under which name.
+fn signable(path: &Path, text: &str) -> Result<(CommentStyle, ItemKind, ItemId), SignError> {
+    let name = || path.display().to_string();
     let (kind, id) = place(path).ok_or_else(|| SignError::NotAnItem { path: name() })?;
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let style = CommentStyle::of_extension(extension)
@@ -98,7 +103,7 @@ pub fn signed(
     if !checked.is_signable() {
         return Err(SignError::Faulty { checked });
     }
-    Ok(sign(text, style, &item_name(kind, &id), key, at))
+    Ok((style, kind, id))
 }
 
 /// The trust document that a TOML file is, if it is one.

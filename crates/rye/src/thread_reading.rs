@@ -125,6 +125,15 @@ pub enum ThreadReadError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// The folder of a thread whose program was killed before the thread began.
+    #[error(
+        "`{}` holds no whole record, because its program was killed before the thread began; the folder can be removed",
+        .folder.display()
+    )]
+    Unbegun {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The transcript does not end where the record says.
     #[error("`{}` does not end where `thread.json` says: records are missing or were added", .path.display())]
     Length {
@@ -183,12 +192,13 @@ impl Rye {
         let trusted: Vec<PublicKey> = standing.map(|key| key.key().clone()).collect();
         let (record, keys, vouched_by) = match ThreadRecord::read(&folder, &trusted) {
             Ok(record) => (record, trusted, Voucher::TrustedKey),
+            Err(error) if !is_whole(&folder, &error) => return Err(unreadable(folder, error)),
             Err(error @ RecordError::Unverified { .. }) => {
                 let keys = own_keys(&folder)?;
                 let own = keys.first().cloned().ok_or(error)?;
                 (ThreadRecord::read(&folder, &[own])?, keys, Voucher::Thread)
             }
-            Err(error) => return Err(unreadable(&folder, error)),
+            Err(error) => return Err(error.into()),
         };
         if record.thread != *thread {
             return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
@@ -232,18 +242,31 @@ fn steadily<R: PartialEq, T>(
 const ATTEMPTS: usize = 8;
 const RECORD: &str = "thread.json";
 
-/// A record is written before the first line of the transcript, and only ever replaced by another one.
-fn unreadable(folder: &Path, error: RecordError) -> ThreadReadError {
+/// Returns `true` unless `thread.json` is missing or is no JSON object, which a run never leaves in the place of a record.
+fn is_whole(folder: &Path, error: &RecordError) -> bool {
     let path = folder.join(RECORD);
-    let has_lines =
-        || std::fs::metadata(folder.join("transcript.jsonl")).is_ok_and(|it| 0 < it.len());
-    let is_record = || match &error {
+    match error {
         RecordError::Read { .. } => std::fs::symlink_metadata(&path).is_ok(),
-        RecordError::Malformed { .. } => read_plain(&path, ThreadRecord::MAX_BYTES)
-            .is_ok_and(|bytes| serde_json::from_slice::<Value>(&bytes).is_ok()),
-        _ => true,
+        _ => read_plain(&path, ThreadRecord::MAX_BYTES).is_ok_and(|bytes| {
+            serde_json::from_slice::<Value>(&bytes).is_ok_and(|value| value.is_object())
+        }),
+    }
+}
+
+/// The reason why a folder without a whole `thread.json` is not read. The record is written before the first line of the
+/// transcript and only ever replaced by another one, so beside a whole line its absence is a change.
+fn unreadable(folder: PathBuf, error: RecordError) -> ThreadReadError {
+    let has_lines = || {
+        read_plain(&folder.join("transcript.jsonl"), u64::MAX)
+            .is_ok_and(|bytes| bytes.contains(&b'\n'))
     };
-    if !is_record() && has_lines() { ThreadReadError::NoRecord { path } } else { error.into() }
+    if !folder.is_dir() {
+        error.into()
+    } else if has_lines() {
+        ThreadReadError::NoRecord { path: folder.join(RECORD) }
+    } else {
+        ThreadReadError::Unbegun { folder }
+    }
 }
 
 fn transcript(

@@ -104,7 +104,8 @@ impl Rye {
         Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result }
     }
 
-    fn provenance(
+    /// What vouches for the text of an item, by the policy and the keys of this value.
+    pub(crate) fn provenance(
         &self,
         path: &Path,
         text: &str,

@@ -2,5 +2,6 @@
 
 fn main() {
     let capability: rye_caps::Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();
-    let _ = rye_caps::Permit { capability };
+    let authority = rye_caps::Authority::denied();
+    let _ = rye_caps::Permit { capability, authority };
 }

@@ -256,6 +256,7 @@ fn a_path_of_a_machine_is_found_and_what_builds_leave_behind_is_not_read() {
     let home = Path::new("/").join("root").join("x");
     scratch.write("docs/a.md", &format!("first\nsee {}\n", home.display()));
     scratch.write("target/b.md", &format!("see {}\n", home.display()));
+    scratch.write(".git", &format!("gitdir: {}\n", home.display()));
     let folder = concat!("/ro", "ot/");
     scratch.finds(&[format!("`docs/a.md` names the machine's `{folder}` in line 2").as_str()]);
 }

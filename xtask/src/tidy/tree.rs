@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// Folder names, or ends of a path, that hold nothing anybody wrote.
+/// Names, or ends of a path, that hold nothing that an author wrote. In a worktree, `.git` is a file.
 const SKIPPED: &[&str] = &[
     ".git",
     "target",
@@ -41,11 +41,10 @@ fn visit(folder: &Path, prefix: &str, files: &mut Vec<File>) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir()
-            && !SKIPPED
-                .iter()
-                .any(|skipped| path == *skipped || path.ends_with(&format!("/{skipped}")))
-        {
+        if is_skipped(&path) {
+            continue;
+        }
+        if kind.is_dir() {
             visit(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file()
             && let Ok(text) = fs::read_to_string(entry.path())
@@ -53,4 +52,8 @@ fn visit(folder: &Path, prefix: &str, files: &mut Vec<File>) {
             files.push(File { path, text });
         }
     }
+}
+
+fn is_skipped(path: &str) -> bool {
+    SKIPPED.iter().any(|skipped| path == *skipped || path.ends_with(&format!("/{skipped}")))
 }

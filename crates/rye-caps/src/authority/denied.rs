@@ -11,8 +11,10 @@ use crate::{capability::Capability, pattern::Pattern};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denied {
-    /// What was asked for.
+    /// What is refused.
     pub capability: Capability,
+    /// The item that was asked for, where what is refused is a function that it stands for.
+    pub item: Option<Capability>,
     /// The outermost layer that refuses it.
     pub layer: LayerName,
     /// The further layers that refuse it, outermost first.
@@ -48,8 +50,12 @@ impl Denied {
 
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capability, layer, others, .. } = self;
-        write!(f, "`{capability}` is not allowed by {layer} ({})", self.advice(layer))?;
+        let Self { capability, item, layer, others, .. } = self;
+        write!(f, "`{capability}`")?;
+        if let Some(item) = item {
+            write!(f, ", which `{item}` stands for,")?;
+        }
+        write!(f, " is not allowed by {layer} ({})", self.advice(layer))?;
         others.iter().try_for_each(|layer| write!(f, ", nor by {layer} ({})", self.advice(layer)))
     }
 }

@@ -26,7 +26,7 @@ fn check(layers: &[Layer], capability: &str, expected: Option<&str>) {
         .cloned()
         .fold(Authority::new(root.clone()), |authority, layer| authority.narrow(layer));
     let capability: Capability = capability.parse().unwrap();
-    let answer = authority.permit(&capability);
+    let answer = authority.permit(&capability.clone().into());
     assert_eq!(authority.allows(&capability), answer.is_ok());
     match &answer {
         Ok(permit) => assert_eq!(permit.capability(), &capability),
@@ -103,10 +103,13 @@ fn nothing_denies_everything() {
                    narrowed from the operator's)";
     let capability: Capability = "rye.load.tool.x".parse().unwrap();
     for authority in [Authority::denied(), Authority::default()] {
-        assert_eq!(authority.permit(&capability).unwrap_err().to_string(), message);
+        assert_eq!(authority.permit(&capability.clone().into()).unwrap_err().to_string(), message);
         // Narrowing by everything does not open it.
         let narrowed = authority.narrow(everything(LayerName::Operator));
-        assert_eq!(narrowed.permit(&capability).unwrap_err().layer, LayerName::Nobody);
+        assert_eq!(
+            narrowed.permit(&capability.clone().into()).unwrap_err().layer,
+            LayerName::Nobody
+        );
     }
     check(
         &[Layer::new(LayerName::Operator, Grant::default())],
@@ -121,12 +124,12 @@ fn nothing_denies_everything() {
 #[test]
 fn what_is_to_be_added_allows_it() {
     let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
-    let denied = Authority::denied().permit(&capability).unwrap_err();
+    let denied = Authority::denied().permit(&capability.clone().into()).unwrap_err();
     let opened = Authority::new(Layer::new(
         LayerName::Operator,
         Grant::nothing().with(denied.smallest.clone()),
     ));
-    assert!(opened.permit(&capability).is_ok());
+    assert!(opened.permit(&capability.clone().into()).is_ok());
     let id = capability.dotted_id();
     assert_eq!(Grant::of_items("execute", "tool", id).unwrap().patterns(), [denied.smallest]);
 }
@@ -176,5 +179,38 @@ fn some_item_has_to_be_allowed_by_every_layer() {
         });
         let permit = authority.permit_some(Primary::Search, Kind::Knowledge);
         assert_eq!(permit.as_ref().map(|it| it.capability().as_str()), expected, "{layers:?}");
+    }
+}
+
+/// The rules of the operator, the project, signers and clients are about what happens; a directive and an ancestor thread grant
+/// items by their ids (SPEC 9.6b).
+#[test]
+fn a_function_behind_an_item_needs_every_layer_that_is_no_directive() {
+    let invocation = Invocation::new(
+        "rye.execute.tool.t.x".parse().unwrap(),
+        [
+            "rye.execute.tool.t.x".parse().unwrap(),
+            "rye.execute.tool.rye.bash.bash".parse().unwrap(),
+        ],
+    );
+    assert_eq!(invocation.functions().len(), 1);
+    for (name, is_refused) in [
+        (LayerName::Nobody, true),
+        (LayerName::Operator, true),
+        (LayerName::Project, true),
+        (LayerName::Signer("56dbf7b2d9ce86ed".to_owned()), true),
+        (LayerName::Client, true),
+        (LayerName::Directive("deploy".to_owned()), false),
+        (LayerName::Thread("deploy-1".to_owned()), false),
+    ] {
+        let root = Authority::new(everything(LayerName::Operator));
+        let authority = root.narrow(layer(name.clone(), &["rye.execute.tool.t.*"]));
+        let answer = authority.permit(&invocation);
+        assert_eq!(answer.is_err(), is_refused, "{name}");
+        let Err(denied) = answer else { continue };
+        assert_eq!((&denied.layer, denied.others.len()), (&name, 0));
+        let message = denied.to_string();
+        let expected = "`rye.execute.tool.rye.bash.bash`, which `rye.execute.tool.t.x` stands for, is not allowed by";
+        assert!(message.starts_with(expected), "{message}");
     }
 }

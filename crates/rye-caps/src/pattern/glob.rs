@@ -76,6 +76,26 @@ impl Glob {
         }
     }
 
+    /// What every text that is matched starts with.
+    pub(crate) fn head(&self) -> &str {
+        match self.shape() {
+            Shape::Exact(text) => text,
+            Shape::Prefix(prefix) => prefix.strip_suffix('.').unwrap_or(prefix),
+            Shape::Other => self.text.split(['*', '?', '[']).next().unwrap_or_default(),
+        }
+    }
+
+    /// Returns `true` if no text is matched by both, as far as their heads tell.
+    pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
+        let (own, others) = (self.head(), other.head());
+        !own.starts_with(others) && !others.starts_with(own)
+    }
+
+    /// Returns `true` if everything that `other` matches is matched, as far as the head of `other` tells.
+    pub(crate) fn covers_head_of(&self, other: &Self) -> bool {
+        matches!(self.shape(), Shape::Prefix(prefix) if other.head().starts_with(prefix))
+    }
+
     pub(crate) fn shape(&self) -> Shape<'_> {
         match self.matcher {
             Matcher::Exact => Shape::Exact(&self.text),

@@ -8,21 +8,53 @@ use super::{
     level::{Risk, RiskPolicy, UnknownName},
     table::{Classification, RiskTable},
 };
-use crate::{grant::Grant, pattern::Pattern};
+use crate::{capability::Capability, grant::Grant, invocation::Invocation, pattern::Pattern};
 
 impl RiskTable {
     /// One finding for each pattern of `grant`, the riskiest first.
     ///
+    /// `invocations` are the calls that there are: a pattern that covers an item is at least as risky as the functions that
+    /// the item stands for (`SPEC 9.6b`).
+    ///
     /// Nothing may be run when any [`verdict`](Finding::verdict) is [`Block`](Verdict::Block).
-    pub fn assess(&self, grant: &Grant, acknowledgements: &[Acknowledgement]) -> Vec<Finding> {
-        let finding = |pattern| self.finding(pattern, acknowledgements);
+    pub fn assess(
+        &self,
+        grant: &Grant,
+        invocations: &[Invocation],
+        acknowledgements: &[Acknowledgement],
+    ) -> Vec<Finding> {
+        let standing: Vec<Standing<'_>> =
+            invocations.iter().filter_map(|invocation| self.riskiest(invocation)).collect();
+        let finding = |pattern| self.finding(pattern, &standing, acknowledgements);
         let mut findings: Vec<_> = grant.patterns().iter().map(finding).collect();
         findings.sort_by_key(|finding| Reverse(finding.risk));
         findings
     }
 
-    fn finding(&self, pattern: &Pattern, acknowledgements: &[Acknowledgement]) -> Finding {
-        let classification = self.classify(pattern);
+    /// The riskiest function that an item stands for, where it stands for any.
+    fn riskiest<'a>(&self, invocation: &'a Invocation) -> Option<Standing<'a>> {
+        let functions = invocation.functions().iter();
+        let classified = functions.map(|function| (function, self.classify_capability(function)));
+        let worst = classified.max_by_key(|(_, classification)| classification.risk);
+        worst.map(|(function, classification)| Standing {
+            item: invocation.item(),
+            function,
+            classification,
+        })
+    }
+
+    fn finding(
+        &self,
+        pattern: &Pattern,
+        standing: &[Standing<'_>],
+        acknowledgements: &[Acknowledgement],
+    ) -> Finding {
+        let own = self.classify(pattern);
+        let worse = standing.iter().filter(|it| own.risk < it.classification.risk);
+        let worst =
+            worse.filter(|it| pattern.matches(it.item)).max_by_key(|it| it.classification.risk);
+        let stands_for = worst.map(|it| (it.item.clone(), it.function.clone()));
+        let classification = worst.map_or(own, |it| it.classification.clone());
         let risk = classification.risk;
         let policy = self.policy(risk);
         let acknowledgement =
@@ -34,8 +66,16 @@ impl RiskTable {
             RiskPolicy::Block => Verdict::Block,
         };
         let acknowledged = acknowledgement.map(|acknowledgement| acknowledgement.reason.clone());
-        Finding { pattern: pattern.clone(), classification, risk, policy, acknowledged, verdict }
+        let pattern = pattern.clone();
+        Finding { pattern, classification, stands_for, risk, policy, acknowledged, verdict }
     }
+}
+
+/// An item with the riskiest of the functions that it stands for.
+struct Standing<'a> {
+    item: &'a Capability,
+    function: &'a Capability,
+    classification: Classification,
 }
 
 /// How risky one granted pattern is, and what follows from it.
@@ -48,6 +88,8 @@ pub struct Finding {
     pub pattern: Pattern,
     /// Which pattern of the table decided, and why.
     pub classification: Classification,
+    /// The item that the pattern covers, and the function behind it, where that is riskier than the pattern by itself.
+    pub stands_for: Option<(Capability, Capability)>,
     /// How risky it is.
     pub risk: Risk,
     /// What the table wants to happen to that risk.
@@ -58,10 +100,23 @@ pub struct Finding {
     pub verdict: Verdict,
 }
 
+impl Finding {
+    /// How risky the grant is and why, without what to do about it.
+    pub fn statement(&self) -> String {
+        let Self { pattern, classification, stands_for, .. } = self;
+        match stands_for {
+            None => format!("granting `{pattern}` is {classification}"),
+            Some((item, function)) => format!(
+                "granting `{pattern}` is {classification}, because `{item}` stands for `{function}`"
+            ),
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pattern, classification, risk, .. } = self;
-        write!(f, "granting `{pattern}` is {classification}")?;
+        let risk = self.risk;
+        f.write_str(&self.statement())?;
         match (self.verdict, &self.acknowledged) {
             (Verdict::Allow, None) => Ok(()),
             (Verdict::Allow, Some(reason)) => write!(f, ", acknowledged: {reason}"),
@@ -73,7 +128,8 @@ impl fmt::Display for Finding {
             }
             (Verdict::Block, _) => write!(
                 f,
-                " and refused; add `<acknowledge risk=\"{risk}\">` with the reason to `<permissions>`, or grant less"
+                "{} and refused; add `<acknowledge risk=\"{risk}\">` with the reason to `<permissions>`, or grant less",
+                if self.stands_for.is_some() { "," } else { "" }
             ),
         }
     }
@@ -105,13 +161,13 @@ impl Acknowledgement {
     ///
     /// # Errors
     ///
-    /// [`AcknowledgementError`] when there is no such risk, or the reason is empty.
+    /// [`AcknowledgementError`] when there is no such risk, or the reason has no letter or digit that is shown.
     pub fn new(risk: &str, reason: &str) -> Result<Self, AcknowledgementError> {
         let risk: Risk = risk.parse().map_err(AcknowledgementError::UnknownRisk)?;
-        match reason.trim() {
-            "" => Err(AcknowledgementError::NoReason { risk }),
-            reason => Ok(Self { risk, reason: reason.to_owned() }),
+        if !reason.chars().any(is_written) {
+            return Err(AcknowledgementError::NoReason { risk });
         }
+        Ok(Self { risk, reason: reason.trim().to_owned() })
     }
 
     /// The risk that is taken.
@@ -125,6 +181,12 @@ impl Acknowledgement {
     }
 }
 
+/// Returns `true` for a letter or a digit of any script. The fillers of Hangul count as letters and are shown as nothing.
+fn is_written(character: char) -> bool {
+    let is_filler = matches!(character, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
+    character.is_alphanumeric() && !is_filler
+}
+
 /// An acknowledgement that acknowledges nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -132,7 +194,7 @@ pub enum AcknowledgementError {
     /// The risk has none of the four names.
     #[error("an acknowledgement names an {0}")]
     UnknownRisk(UnknownName),
-    /// There is no reason, or only white space.
+    /// There is no reason, or nothing of it can be read: white space, control characters, characters of no width, marks.
     #[error(
         "the acknowledgement of `{risk}` gives no reason; write between its tags why the risk is taken"
     )]

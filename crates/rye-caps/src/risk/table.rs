@@ -9,7 +9,7 @@ use super::level::{Risk, RiskPolicy};
 use crate::{
     capability::Capability,
     inclusion,
-    pattern::{Glob, Pattern},
+    pattern::{Glob, Pattern, Shape},
 };
 
 /// Classifies patterns by how risky it is to grant them.
@@ -59,13 +59,21 @@ impl RiskTable {
 
     /// Nothing when `glob` covers no capability.
     fn classify_glob(&self, glob: &Glob) -> Option<Classification> {
+        if let Shape::Exact(text) = glob.shape() {
+            let capability: Capability = text.parse().ok()?;
+            return Some(self.classify_capability(&capability));
+        }
         inclusion::example(std::slice::from_ref(glob))?;
         let mut worst: Option<&Rule> = None;
-        for rule in self.rules.iter().filter(|rule| inclusion::may_meet(glob, &rule.pattern)) {
+        for rule in &self.rules {
+            let is_covered = rule.pattern.globs().iter().any(|outer| outer.covers_head_of(glob));
+            if !is_covered && !inclusion::may_meet(glob, &rule.pattern) {
+                continue;
+            }
             if worst.is_none_or(|worst| rule.risk > worst.risk) {
                 worst = Some(rule);
             }
-            if inclusion::covers_glob([&rule.pattern], glob) {
+            if is_covered || inclusion::covers_glob([&rule.pattern], glob) {
                 // What is less specific decides about nothing that `glob` covers.
                 return worst.map(Classification::by);
             }

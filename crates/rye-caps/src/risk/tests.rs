@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{grant::Grant, pattern::Pattern};
+use crate::{grant::Grant, invocation::Invocation, pattern::Pattern};
 
 /// A table like the one that is shipped: broad rules, and narrower ones in either direction.
 fn table() -> RiskTable {
@@ -135,7 +135,7 @@ fn check_messages(
         .iter()
         .map(|(risk, reason)| Acknowledgement::new(risk, reason).unwrap())
         .collect();
-    let findings = table().assess(&grant, &acknowledgements);
+    let findings = table().assess(&grant, &[], &acknowledgements);
     let found: Vec<_> =
         findings.iter().map(|finding| (finding.verdict, finding.to_string())).collect();
     let expected: Vec<_> =
@@ -232,6 +232,23 @@ fn acknowledgements_need_a_risk_and_a_reason() {
     let reason = "the acknowledgement of `elevated` gives no reason; write between its tags why the risk is taken";
     check("elevated", "", reason);
     check("elevated", " \n\t ", reason);
+    for nothing in [
+        "\u{200b}",
+        "\u{feff}\u{2060}",
+        "\u{0}\u{1b}",
+        "\u{a0}\u{3000}",
+        "\u{3164}",
+        "\u{2800}",
+        "...",
+        "\u{e0041}",
+        "\u{202e} \u{ad}",
+        "\u{115f}\u{1160}\u{ffa0}",
+    ] {
+        check("elevated", nothing, reason);
+    }
+    for reason in ["ok", "\u{200b}ok", "Übung", "測試", "7"] {
+        assert!(Acknowledgement::new("elevated", reason).is_ok(), "{reason}");
+    }
 }
 
 #[track_caller]
@@ -294,4 +311,34 @@ fn a_table_reports_every_problem() {
         ],
     );
     check_problems(&json!({ "classifications": "rye.*" }), &["`classifications` is not a list"]);
+}
+
+/// A second name for a function is as risky as the function, whatever the table says of the name (SPEC 9.6b).
+#[test]
+fn a_grant_is_as_risky_as_the_functions_behind_what_it_covers() {
+    let invocation = |item: &str, function: &str| {
+        Invocation::new(item.parse().unwrap(), [function.parse().unwrap()])
+    };
+    let root = "rye.execute.tool.rye.bash.root";
+    let known = [
+        invocation("rye.execute.tool.t.x", root),
+        invocation("rye.execute.tool.t.y", "rye.execute.tool.rye.bash.bash"),
+        invocation("rye.execute.tool.t.z", "rye.execute.tool.rye.web.status"),
+    ];
+    let risk = |pattern: &str| {
+        let grant: Grant = [pattern.parse::<Pattern>().unwrap()].into_iter().collect();
+        let finding = table().assess(&grant, &known, &[]).remove(0);
+        (finding.risk, finding.stands_for.map(|(item, _)| item.dotted_id().to_owned()))
+    };
+    assert_eq!(risk("rye.execute.tool.t.*"), (Risk::Unrestricted, Some("t.x".to_owned())));
+    assert_eq!(risk("rye.execute.tool.t.[y-z]"), (Risk::Elevated, Some("t.y".to_owned())));
+    assert_eq!(risk("rye.execute.tool.t.z"), (Risk::Write, None));
+    assert_eq!(risk("rye.execute.tool.other"), (Risk::Write, None));
+    let grant: Grant = ["rye.execute.tool.t.x".parse::<Pattern>().unwrap()].into_iter().collect();
+    assert_eq!(
+        table().assess(&grant, &known, &[]).remove(0).to_string(),
+        "granting `rye.execute.tool.t.x` is `unrestricted` by `rye.execute.tool.rye.bash.root` (the super-user), \
+         because `rye.execute.tool.t.x` stands for `rye.execute.tool.rye.bash.root`, and refused; add \
+         `<acknowledge risk=\"unrestricted\">` with the reason to `<permissions>`, or grant less",
+    );
 }

@@ -137,6 +137,20 @@ fn a_great_many_patterns_do_not_take_forever() {
     assert!(grant.redundant().is_empty());
 }
 
+/// Patterns whose heads differ cost no work, so that many of them do not hide a pair that is one.
+#[test]
+fn a_pair_is_found_among_as_many_patterns_as_a_directive_may_have() {
+    let many = (0..1_000).map(|index| format!("rye.load.tool.team{index}.*.read"));
+    let grant: Grant = many
+        .chain(["rye.load.tool.team999.?.read".to_owned()])
+        .map(|text| parsed::<rye_caps::Pattern>(&text))
+        .collect();
+    let pairs = grant.redundant();
+    let pairs: Vec<_> =
+        pairs.iter().map(|(inner, outer)| (inner.as_str(), outer.as_str())).collect();
+    assert_eq!(pairs, [("rye.load.tool.team999.?.read", "rye.load.tool.team999.*.read")]);
+}
+
 #[test]
 fn a_search_of_a_kind_needs_any_grant_to_search_it() {
     let grant = Grant::of_items("fetch", "directive", "test/*").unwrap();

@@ -61,6 +61,9 @@ pub struct Acknowledge {
     pub reason: String,
 }
 
+/// The most permissions of one directive: people write some tens, and each is compared with the others.
+const MOST: usize = 1_000;
+
 /// What may stand below `<permissions>`.
 const CHILDREN: [&str; 6] = ["execute", "search", "load", "sign", "fetch", "acknowledge"];
 
@@ -88,6 +91,11 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Pe
             name if CHILDREN.contains(&name) => primary(report, child, &mut permissions.entries),
             _ => expect::unknown_child(report, element, child, &CHILDREN),
         }
+    }
+    if permissions.entries.len() > MOST {
+        let kind = ProblemKind::TooMany { what: "permissions".to_owned(), limit: MOST };
+        let problem = Problem::new(kind, element.name.span.clone(), "too many to compare");
+        report.error(problem.help("grant them with fewer patterns, such as `notes/*`"));
     }
     Spanned::new(permissions, element.span.clone())
 }

@@ -84,6 +84,11 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
         self.weighed(Value::String(value.to_owned()))
     }
 
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<Value, E> {
+        self.0.placed_value(self.0.place(value));
+        self.visit_str(value)
+    }
+
     fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
         self.weighed(Value::String(value))
     }

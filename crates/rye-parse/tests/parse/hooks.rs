@@ -105,7 +105,7 @@ rows! { hooks_refused;
     another_key: "hooks: []\n«hook»: 1\n", &["unknown key `hook`; did you mean `hooks`? valid: `hooks`"];
     a_bare_list: "«- id: a»\n", &["the YAML document is a list, not a mapping; write `key: value` pairs"];
     hooks_as_a_mapping: "«hooks»:\n  a: {}\n", &["`hooks` is a mapping, not a list; begin each hook with `- id: …`"];
-    a_hook_of_text: "«hooks»: [a]\n", &["a hook is text, not a mapping"];
+    a_hook_of_text: "hooks: [«a»]\n", &["a hook is text, not a mapping"];
     two_of_one_id: "hooks:\n  - {id: a, event: limit, action: {primary: sign}}\n  - {«id»: a, event: limit, action: {primary: sign}}\n", &[
         "hook `a` is declared twice; give each hook of a file its own `id`",
     ];

@@ -52,7 +52,7 @@ rows! { knowledge_refused;
         "key `name` is given twice; keep one of them",
         "key `x` is given twice; keep one of them",
     ];
-    not_yaml: "```yaml\nname: [a\n«»```\nb", &["invalid YAML: did not find expected ',' or ']'"];
+    not_yaml: "```yaml\nname: [a\n«»```\nb", &["invalid YAML: did not find expected ',' or ']'; separate the elements by commas, and close each `[` and `{`"];
     unknown_anchor: "```yaml\nname: «*»a\n```\n", &["invalid YAML: unknown anchor"];
 }
 

@@ -8,7 +8,6 @@ mod knowledge;
 mod metadata;
 mod properties;
 mod reference;
-mod seeds;
 mod steps;
 mod tool;
 mod xml;

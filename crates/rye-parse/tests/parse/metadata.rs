@@ -191,6 +191,21 @@ fn permissions_of_every_form() {
 }
 
 #[test]
+fn permissions_are_bounded() {
+    let of = |count: usize| {
+        let tools: String = (0..count).map(|n| format!("<tool>a{n}.*</tool>")).collect();
+        metadata(&format!("<permissions><execute>{tools}</execute></permissions>"))
+    };
+    assert_eq!(read(&of(1_000)).permissions.expect("declared").value.entries.len(), 1_000);
+    let error = rye_parse::directive(&of(1_001)).expect_err("too many");
+    let problems: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        ["more than 1000 permissions; grant them with fewer patterns, such as `notes/*`"]
+    );
+}
+
+#[test]
 fn permissions_below_the_root_everything_and_nothing() {
     let declared =
         |inside: &str| read(&file(inside)).permissions.map(|permissions| permissions.value);

@@ -14,6 +14,9 @@ pub(crate) fn coerce(value: &Value, to: ValueType) -> Option<Value> {
         | (ValueType::Array, Value::Array(_))
         | (ValueType::Object, Value::Object(_)) => Some(value.clone()),
         (ValueType::Integer, Value::Number(number)) => whole(number),
+        (ValueType::String, Value::Number(_) | Value::Bool(_)) => {
+            Some(Value::String(value.to_string()))
+        }
         (_, Value::String(text)) => read(text, to),
         _ => None,
     }

@@ -62,7 +62,7 @@ pub enum BindProblem {
         name: String,
     },
     /// A value is not of the declared type, and cannot be read as it.
-    #[error("{origin}`{name}` must be of type {}, not {found}", expected.as_str())]
+    #[error("{origin}`{name}` must be of type {}{}, not {found}", expected.as_str(), example(*expected))]
     WrongType {
         /// The declared name.
         name: String,
@@ -104,5 +104,17 @@ impl fmt::Display for ValueOrigin {
             Self::Given => Ok(()),
             Self::Default => write!(f, "the declared default of "),
         }
+    }
+}
+
+/// A value of the type, as a part of a sentence.
+fn example(expected: ValueType) -> &'static str {
+    match expected {
+        ValueType::Integer => ", such as `3`",
+        ValueType::Number => ", such as `1.5`",
+        ValueType::Boolean => ", which is `true` or `false`",
+        ValueType::Array => ", such as `[\"a\", \"b\"]`",
+        ValueType::Object => ", such as `{\"key\": \"value\"}`",
+        ValueType::String => "",
     }
 }

@@ -39,6 +39,8 @@ accepted! {
     a_string: r#"<input name="a"/>"#, {"a": "x"} => {"a": "x"};
     a_string_that_looks_like_a_number: r#"<input name="a"/>"#, {"a": "007"} => {"a": "007"};
     an_empty_string: r#"<input name="a" required="true"/>"#, {"a": ""} => {"a": ""};
+    a_number_as_text: r#"<input name="a"/>"#, {"a": 3} => {"a": "3"};
+    a_boolean_as_text: r#"<input name="a"/>"#, {"a": true} => {"a": "true"};
     an_integer: r#"<input name="a" type="integer"/>"#, {"a": 3} => {"a": 3};
     an_integer_from_text: r#"<input name="a" type="integer"/>"#, {"a": "-3"} => {"a": -3};
     the_largest_integer: r#"<input name="a" type="integer"/>"#, {"a": "18446744073709551615"} => {"a": 18_446_744_073_709_551_615_u64};
@@ -64,6 +66,8 @@ accepted! {
 }
 
 refused! {
+    an_array_is_no_string: r#"<input name="a"/>"#, {"a": [3]}
+        => "`a` must be of type string, not the array `[3]`; valid inputs: `a`";
     a_directive_without_inputs_accepts_none: "", {"a": 1}
         => "unknown input `a`; the directive accepts no inputs";
     an_unknown_name: r#"<input name="target"/>"#, {"colour": "x"}
@@ -72,37 +76,35 @@ refused! {
         => "unknown input `tagret`; did you mean `target`?; valid inputs: `target`, `mode`";
     a_missing_required_input: r#"<input name="target" required="true"/>"#, {}
         => "missing required input `target`; valid inputs: `target`";
-    a_number_is_no_string: r#"<input name="a"/>"#, {"a": 3}
-        => "`a` must be of type string, not the number `3`; valid inputs: `a`";
     null_is_no_value: r#"<input name="a"/>"#, {"a": null}
         => "`a` must be of type string, not null; valid inputs: `a`";
     a_word_is_no_integer: r#"<input name="a" type="integer"/>"#, {"a": "three"}
-        => "`a` must be of type integer, not the text `three`; valid inputs: `a`";
+        => "`a` must be of type integer, such as `3`, not the text `three`; valid inputs: `a`";
     a_fraction_is_no_integer: r#"<input name="a" type="integer"/>"#, {"a": 2.5}
-        => "`a` must be of type integer, not the number `2.5`; valid inputs: `a`";
+        => "`a` must be of type integer, such as `3`, not the number `2.5`; valid inputs: `a`";
     an_inexact_float_is_no_integer: r#"<input name="a" type="integer"/>"#, {"a": 1e300}
-        => "`a` must be of type integer, not the number `1e+300`; valid inputs: `a`";
+        => "`a` must be of type integer, such as `3`, not the number `1e+300`; valid inputs: `a`";
     infinity_is_no_number: r#"<input name="a" type="number"/>"#, {"a": "inf"}
-        => "`a` must be of type number, not the text `inf`; valid inputs: `a`";
+        => "`a` must be of type number, such as `1.5`, not the text `inf`; valid inputs: `a`";
     an_overflow_is_no_number: r#"<input name="a" type="number"/>"#, {"a": "1e999"}
-        => "`a` must be of type number, not the text `1e999`; valid inputs: `a`";
+        => "`a` must be of type number, such as `1.5`, not the text `1e999`; valid inputs: `a`";
     yes_is_no_boolean: r#"<input name="a" type="boolean"/>"#, {"a": "yes"}
-        => "`a` must be of type boolean, not the text `yes`; valid inputs: `a`";
+        => "`a` must be of type boolean, which is `true` or `false`, not the text `yes`; valid inputs: `a`";
     a_boolean_is_no_number: r#"<input name="a" type="number"/>"#, {"a": true}
-        => "`a` must be of type number, not the boolean `true`; valid inputs: `a`";
+        => "`a` must be of type number, such as `1.5`, not the boolean `true`; valid inputs: `a`";
     an_object_is_no_array: r#"<input name="a" type="array"/>"#, {"a": "{}"}
-        => "`a` must be of type array, not the text `{}`; valid inputs: `a`";
+        => "`a` must be of type array, such as `[\"a\", \"b\"]`, not the text `{}`; valid inputs: `a`";
     an_array_is_no_object: r#"<input name="a" type="object"/>"#, {"a": [1, 2]}
-        => "`a` must be of type object, not the array `[1,2]`; valid inputs: `a`";
+        => "`a` must be of type object, such as `{\"key\": \"value\"}`, not the array `[1,2]`; valid inputs: `a`";
     json_with_a_tail_is_no_array: r#"<input name="a" type="array"/>"#, {"a": "[1] 2"}
-        => "`a` must be of type array, not the text `[1] 2`; valid inputs: `a`";
+        => "`a` must be of type array, such as `[\"a\", \"b\"]`, not the text `[1] 2`; valid inputs: `a`";
     a_long_value_is_shortened: r#"<input name="a" type="boolean"/>"#, {"a": "äääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää"}
-        => "`a` must be of type boolean, not the text `ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…`; valid inputs: `a`";
+        => "`a` must be of type boolean, which is `true` or `false`, not the text `ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…`; valid inputs: `a`";
     not_a_choice: r#"<input name="a" enum="x,y"/>"#, {"a": "z"}
         => "`a` must be one of `x`, `y`, not the text `z`; valid inputs: `a`";
     everything_at_once: r#"<input name="a" required="true"/><input name="b" type="integer"/><input name="c" enum="x"/>"#,
         {"z": 1, "b": "two", "c": "y", "q": null}
-        => "unknown input `q`; unknown input `z`; missing required input `a`; `b` must be of type integer, not the text `two`; \
+        => "unknown input `q`; unknown input `z`; missing required input `a`; `b` must be of type integer, such as `3`, not the text `two`; \
             `c` must be one of `x`, not the text `y`; valid inputs: `a`, `b`, `c`";
 }
 
@@ -119,7 +121,7 @@ fn an_unsuitable_default_is_the_authors_fault() {
     let error = Inputs::bind(&directive.inputs, &values(json!({}))).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "the declared default of `a` must be of type integer, not the text `soon`; \
+        "the declared default of `a` must be of type integer, such as `3`, not the text `soon`; \
          the declared default of `b` must be one of `x`, not the text `soon`; valid inputs: `a`, `b`"
     );
     assert!(Inputs::bind(&directive.inputs, &values(json!({"a": 1, "b": "x"}))).is_ok());

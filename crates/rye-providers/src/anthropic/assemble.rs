@@ -43,9 +43,15 @@ struct Start {
 }
 
 impl Assemble for Message {
-    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError> {
         let event: Event =
             serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
+        let pieces = [&event.content_block, &event.delta];
+        let kept = pieces.into_iter().flatten().map(RawObject::size).sum();
         match event.kind.as_str() {
             "message_start" => self.start(event.message)?,
             "content_block_start" => self.start_block(event.index, event.content_block, deltas)?,
@@ -57,13 +63,13 @@ impl Assemble for Message {
             "message_delta" => self.learn(event.delta.as_ref(), event.usage.as_ref()),
             "message_stop" => {
                 self.is_whole = true;
-                return Ok(Progress::Done);
+                return Ok((Progress::Done, kept));
             }
             "error" => return Err(refused(data)),
             // New events may come at any time, and say nothing that is part of the message.
             _ => {}
         }
-        Ok(Progress::More)
+        Ok((Progress::More, kept))
     }
 
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {

@@ -50,7 +50,11 @@ struct Parts {
 
 impl Assemble for Content {
     /// The end of the answer is a chunk like the others, and more may follow it.
-    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError> {
         if let Some(refusal) = read_error(500, data) {
             return Err(StreamError::Refused(refusal));
         }
@@ -60,13 +64,15 @@ impl Assemble for Content {
         self.count = chunk.usage_metadata.or(self.count.take().filter(|_| !goes_on));
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.finish = block.map(blocked).or(self.finish.take());
+        let mut kept = 0;
         for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {
             self.finish = candidate.finish_reason.or(self.finish.take());
             if let Some(content) = candidate.content {
+                kept += content.get().len();
                 self.grow(&content, deltas).map_err(shape)?;
             }
         }
-        Ok(Progress::More)
+        Ok((Progress::More, kept))
     }
 
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {

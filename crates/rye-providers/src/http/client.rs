@@ -14,8 +14,9 @@ use tracing::{Instrument as _, Span};
 
 use super::failure::Failure;
 use super::hints::Hints;
+use super::memory::{AnswerMemory, PROCESS};
 use super::read::{
-    Limit, Patience, content_type, is_stream, refuse_page, refuse_repeated, streamed, whole,
+    Limit, Patience, accepted, content_type, is_stream, refuse_page, streamed, whole,
 };
 use super::report::Reporter;
 use super::retry::{Next, Progress, next};
@@ -51,6 +52,8 @@ pub(crate) struct Transport {
     retry: RetryPolicy,
     timeout: Duration,
     idle: Duration,
+    memory: &'static AnswerMemory,
+    max_answer_bytes: usize,
     random: RandomBits,
     reporter: Reporter,
 }
@@ -82,6 +85,8 @@ impl Transport {
             retry: *config.retry(),
             timeout: config.timeout(),
             idle: config.idle(),
+            memory: &PROCESS,
+            max_answer_bytes: config.max_answer_bytes(),
             random,
             reporter: Reporter::new(config, key),
         })
@@ -90,6 +95,8 @@ impl Transport {
     /// Sends a JSON body and gives back the answer of a 2xx response; it tries until then, unless trying again is of no use
     /// or the policy's attempts or time, or the `patience` of whoever asks, are used up. `deltas` hears of the one answer that
     /// is used, and of no other, and of what stopping here would cost.
+    ///
+    /// Before each further attempt, `deltas` is told of it and pays for the one that failed.
     pub(crate) async fn ask(
         &self,
         body: String,
@@ -101,7 +108,6 @@ impl Transport {
         let mut attempts = 0;
         let total = patience.map_or(self.retry.total, |patience| patience.min(self.retry.total));
         let policy = RetryPolicy { total, ..self.retry };
-        let mut spent = Charge::Nothing;
         loop {
             attempts += 1;
             deltas.charge(Charge::Possible);
@@ -121,18 +127,17 @@ impl Transport {
             };
             telemetry::failed(&span, &failure);
             drop(span);
-            if failure.charge() == Charge::Possible {
-                spent = Charge::Possible;
-            }
-            deltas.charge(spent);
             let progress = Progress { attempts, elapsed: start.elapsed() };
             match next(&policy, progress, &failure.failed, (self.random)()) {
                 Next::Wait(wait) => {
                     telemetry::waits(attempts, wait, &failure);
-                    tokio::time::sleep(wait).await;
+                    let ends = Instant::now() + wait;
+                    deltas.retry(&failure.retry(attempts + 1, policy.attempts, wait)).await;
+                    deltas.charge(Charge::Nothing);
+                    tokio::time::sleep_until(ends).await;
                 }
-                Next::Final => return Err(failure.into_error(None, spent)),
-                Next::UsedUp => return Err(failure.into_error(Some(attempts), spent)),
+                Next::Final => return Err(failure.into_error(None)),
+                Next::UsedUp => return Err(failure.into_error(Some(attempts))),
             }
         }
     }
@@ -152,15 +157,17 @@ impl Transport {
         span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
+        let mut room = patience.admit(reporter, self.memory, self.max_answer_bytes).await?;
         let response = patience.bear(reporter, self.client.execute(self.request(body))).await?;
         let (status, hints) = (response.status(), Hints::of(response.headers()));
         telemetry::responded(span, status.as_u16());
         if status.is_success() && is_stream(&response) {
-            return streamed(response, self.protocol, patience, reporter, deltas).await;
+            let (protocol, room) = (self.protocol, &mut room);
+            return streamed(response, protocol, patience, reporter, room, deltas).await;
         }
         let (wire, status) = (self.protocol.wire(), status.as_u16());
         let content_type = content_type(&response);
-        let body = whole(response, patience, reporter).await?;
+        let body = whole(response, patience, reporter, &mut room).await?;
         let refusal = (wire.read_error)(status, &body);
         if !(200..300).contains(&status) || refusal.is_some() {
             return Err(Failure::refused(status, hints, refusal.as_ref(), reporter));
@@ -168,7 +175,7 @@ impl Transport {
         refuse_page(status, &body, &content_type, reporter)?;
         // A server that does not know of streams answers whole, which is as good.
         let reply = (wire.decode)(&body).map_err(|error| Failure::unreadable(&error, reporter))?;
-        refuse_repeated(reply, reporter)
+        accepted(reply, reporter)
     }
 }
 

@@ -1,8 +1,9 @@
 //! One attempt that failed, as a decision needs it and as an error tells it.
 
 use std::error::Error;
+use std::time::Duration;
 
-use rye_thread::{Charge, ProviderError, ProviderErrorClass, Usage};
+use rye_thread::{Charge, ProviderError, ProviderErrorClass, Retry, Usage};
 
 use super::hints::Hints;
 use super::report::{Refusal, Reporter, class_of, gave_up};
@@ -77,8 +78,10 @@ impl Failure {
     }
 
     /// What is told when there is no further attempt.
-    pub(super) fn into_error(self, given_up_after: Option<u32>, spent: Charge) -> ProviderError {
-        let class = self.failed.class;
+    ///
+    /// Earlier attempts were paid for when the ones after them were announced.
+    pub(super) fn into_error(self, given_up_after: Option<u32>) -> ProviderError {
+        let (class, charge) = (self.failed.class, self.charge());
         let mut error = match given_up_after {
             Some(attempts) => gave_up(&self.message, class, attempts),
             None => ProviderError::new(class, &self.message),
@@ -92,11 +95,18 @@ impl Failure {
         if self.lacks_model {
             error = error.for_want_of_the_model();
         }
-        match spent {
+        match charge {
             Charge::Nothing if error.may_have_cost() => error.with_usage(Usage::default()),
-            Charge::Nothing => error,
-            Charge::Possible => error.after_an_attempt_that_may_have_cost(),
+            Charge::Nothing | Charge::Possible => error,
         }
+    }
+
+    /// Announces the next attempt, which begins after `wait`.
+    pub(super) fn retry(&self, attempt: u32, attempts: u32, wait: Duration) -> Retry {
+        let mut retry = Retry::new(attempt, attempts, self.failed.class, &self.message);
+        (retry.hint, retry.wait) = (self.failed.hints.after, wait);
+        retry.charge = self.charge();
+        retry
     }
 
     /// What this attempt may be charged: nothing where nobody received it, or it was refused before any work.

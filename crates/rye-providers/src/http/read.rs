@@ -4,19 +4,17 @@ use std::error::Error;
 use std::time::Duration;
 
 use reqwest::Response;
-use rye_thread::{DeltaSink, ProviderErrorClass, Reply};
+use rye_thread::{Counted, DeltaSink, ProviderErrorClass, Reply};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Failure;
 use super::guard::{self, Guard};
 use super::hints::Hints;
+use super::memory::{AnswerMemory, Room, TooLong};
 use super::report::Reporter;
 use super::retry::{Failed, Reached};
 use crate::Protocol;
 use crate::stream::StreamDecoder;
-
-/// The most bytes of a response in one piece that are read.
-const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 
 /// How long a response may take.
 #[derive(Clone, Copy)]
@@ -56,6 +54,41 @@ impl Patience {
         }
     }
 
+    /// Waits for the room of an answer; nothing was sent before.
+    pub(super) async fn admit<'m>(
+        self,
+        reporter: &Reporter,
+        memory: &'m AnswerMemory,
+        maximum: usize,
+    ) -> Result<Room<'m>, Failure> {
+        let admitted = timeout_at(self.deadline, memory.admit(maximum)).await;
+        admitted.map_err(|_| {
+            let (class, hints) = (ProviderErrorClass::Timeout, Hints::default());
+            let failed = Failed { class, reached: Reached::Nobody, hints };
+            Failure::new(failed, reporter.crowded(self.limit.value, self.limit.setting))
+        })
+    }
+
+    /// Waits for the room of this many bytes.
+    async fn bear_room(
+        self,
+        reporter: &Reporter,
+        room: &mut Room<'_>,
+        bytes: usize,
+    ) -> Result<(), Failure> {
+        match timeout_at(self.deadline, room.hold(bytes)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(TooLong { maximum })) => {
+                let message = reporter.too_large(maximum);
+                Err(Failure::unanswered(ProviderErrorClass::Server, message))
+            }
+            Err(_) => {
+                let message = reporter.crowded(self.limit.value, self.limit.setting);
+                Err(Failure::unanswered(ProviderErrorClass::Timeout, message))
+            }
+        }
+    }
+
     /// Waits for a piece of a stream, which may not be silent for long.
     async fn bear_piece<T>(
         self,
@@ -87,13 +120,11 @@ pub(super) async fn whole(
     mut response: Response,
     patience: Patience,
     reporter: &Reporter,
+    room: &mut Room<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     while let Some(chunk) = patience.bear(reporter, response.chunk()).await? {
-        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            let message = reporter.too_large(MAX_RESPONSE_BYTES);
-            return Err(Failure::unanswered(ProviderErrorClass::Server, message));
-        }
+        patience.bear_room(reporter, room, body.len() + chunk.len()).await?;
         body.extend_from_slice(&chunk);
     }
     Ok(body)
@@ -105,13 +136,18 @@ pub(super) async fn streamed(
     protocol: Protocol,
     patience: Patience,
     reporter: &Reporter,
+    room: &mut Room<'_>,
     deltas: &dyn DeltaSink,
 ) -> Result<Reply, Failure> {
     let (status, hints) = (response.status().as_u16(), Hints::of(response.headers()));
-    let (mut decoder, mut head) = (StreamDecoder::new(protocol), Vec::new());
+    let (mut decoder, mut head) =
+        (StreamDecoder::with_maximum(protocol, room.maximum()), Vec::new());
     let guard = Guard::new(reporter.secret(), deltas);
     while !decoder.is_done() {
         let Some(chunk) = patience.bear_piece(reporter, response.chunk()).await? else { break };
+        // The decoder refuses what is too long; a piece may hold much that is not kept.
+        let held = (decoder.held() + chunk.len()).min(room.maximum());
+        patience.bear_room(reporter, room, held).await?;
         decoder
             .feed(&chunk, &guard)
             .map_err(|error| Failure::of_stream(error, decoder.has_begun(), reporter))?;
@@ -126,11 +162,17 @@ pub(super) async fn streamed(
     }
     let reply = decoder.finish().map_err(|error| Failure::of_stream(error, true, reporter))?;
     guard.end();
-    refuse_repeated(reply, reporter)
+    accepted(reply, reporter)
 }
 
-/// An answer that holds the key is not told further: it would go into records, and to tools.
-pub(super) fn refuse_repeated(reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
+/// An answer that is told further. One that holds the key is not: it would go into records, and to tools.
+///
+/// A provider that says of some answer that it has no tokens has not counted it.
+pub(super) fn accepted(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
+    let is_empty = reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty();
+    if !is_empty && reply.usage.output == 0 {
+        reply.counted = Counted::ByNobody;
+    }
     match reporter.secret() {
         Some(secret) if guard::repeats(&reply, secret) => {
             Err(Failure::unanswered(ProviderErrorClass::Server, reporter.repeated()))

@@ -104,7 +104,19 @@ impl Reporter {
     }
 
     pub(super) fn too_large(&self, maximum: usize) -> String {
-        format!("`{}` answered with more than {maximum} bytes, which is not read", self.name)
+        format!(
+            "`{}` answered with more than {maximum} bytes, which is not read; raise `max_answer_bytes` if it may",
+            self.name
+        )
+    }
+
+    /// `setting` is what the limit is called in the configuration.
+    pub(super) fn crowded(&self, limit: Duration, setting: &str) -> String {
+        format!(
+            "the memory for answers was full with those to other requests, so that there was no room for one of `{}` within \
+             {limit:?}; run fewer threads at a time, or raise `{setting}`",
+            self.name
+        )
     }
 
     pub(super) fn not_json(&self, content_type: &str) -> String {

@@ -51,10 +51,14 @@ impl Choice {
 }
 
 impl Assemble for Completion {
-    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError> {
         if data.trim_ascii() == b"[DONE]" {
             self.is_closed = true;
-            return Ok(Progress::Done);
+            return Ok((Progress::Done, 0));
         }
         let chunk: Chunk = serde_json::from_str(text(data)?).map_err(shape)?;
         if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, error)) {
@@ -64,11 +68,14 @@ impl Assemble for Completion {
         let goes_on = chunk.choices.iter().any(Choice::says_something);
         self.count = chunk.usage.or(self.count.take().filter(|_| !goes_on));
         // One answer was asked for, so there is one choice.
+        let mut kept = 0;
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
-            self.grow(choice.delta.unwrap_or_default(), deltas)?;
+            let delta = choice.delta.unwrap_or_default();
+            kept += delta.size();
+            self.grow(delta, deltas)?;
         }
-        Ok(Progress::More)
+        Ok((Progress::More, kept))
     }
 
     /// A stream without its last event is whole when its count came, which stands right before that event.

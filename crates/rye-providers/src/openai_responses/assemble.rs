@@ -35,10 +35,15 @@ struct Event<'a> {
 }
 
 impl Assemble for Response {
-    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<Progress, StreamError> {
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError> {
         let event: Event<'_> =
             serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
         let piece = event.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let mut kept = 0;
         match event.kind.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {
                 deltas.delta(Delta::Text(piece));
@@ -49,6 +54,7 @@ impl Assemble for Response {
             "response.output_item.added" => announce(event.item, deltas),
             "response.output_item.done" => {
                 let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
+                kept = item.get().len();
                 let place = event.output_index.unwrap_or(self.next());
                 if self.items.insert(place, item.to_owned()).is_some() {
                     return Err(order("two items have one place"));
@@ -57,12 +63,13 @@ impl Assemble for Response {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end = event.response.map(ToOwned::to_owned);
                 refuse_failed(self.end.as_deref())?;
-                return Ok(Progress::Done);
+                kept = self.end.as_ref().map_or(0, |end| end.get().len());
+                return Ok((Progress::Done, kept));
             }
             "error" => return Err(refused(data)),
             _ => {}
         }
-        Ok(Progress::More)
+        Ok((Progress::More, kept))
     }
 
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {

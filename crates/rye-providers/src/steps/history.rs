@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rye_thread::{Message, ToolResult};
 use serde_json::Value;
 
-use super::plan::Turn;
+use super::plan::{PlannedCall, Turn};
 
 /// What a conversation says about a plan: how many turns were taken, and what each call came to.
 pub(super) struct History<'a> {
@@ -31,20 +31,23 @@ impl<'a> History<'a> {
     }
 
     /// The results of a turn that was taken, or why the plan cannot go on from it.
-    pub(super) fn results_of(&self, turn: &Turn<'_>) -> Result<Finished<'a>, String> {
+    pub(super) fn results_of<'b>(
+        &self,
+        turn: &'b Turn,
+    ) -> Result<Vec<(&'b PlannedCall, &'a Value)>, String> {
         let mut results = Vec::new();
         for (id, call) in &turn.calls {
-            let shown = format!("the step `{}` failed: `{}`", turn.step.name, call.shown());
+            let shown = format!("the step `{}` failed: `{}`", turn.name, call.shown());
             match self.results.get(id.as_str()) {
                 None => return Err(format!("{shown} has no result in the conversation")),
                 Some(result) if result.is_error => {
                     return Err(format!("{shown} answered: {}", quoted(&result.content)));
                 }
                 Some(_) if call.is_return() => {}
-                Some(result) => results.push(&result.content),
+                Some(result) => results.push((call, &result.content)),
             }
         }
-        Ok(Finished { step: turn.step.name.clone(), results })
+        Ok(results)
     }
 
     /// The error that a call was answered with.

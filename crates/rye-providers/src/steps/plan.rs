@@ -36,6 +36,8 @@ pub struct PlannedCall {
     pub item_id: Option<String>,
     /// Inputs are placed; `${steps.NAME.key}` is still as written.
     pub parameters: Map<String, Value>,
+    /// The other arguments of the operation itself, such as `thread`.
+    pub options: Map<String, Value>,
 }
 
 impl PlannedCall {
@@ -52,7 +54,14 @@ impl PlannedCall {
             item_type: owned(item_type),
             item_id: owned(item_id),
             parameters,
+            options: Map::new(),
         }
+    }
+
+    /// The same action with other arguments of the operation itself.
+    #[must_use]
+    pub fn with_options(self, options: Map<String, Value>) -> Self {
+        Self { options, ..self }
     }
 
     /// The execution of a tool.
@@ -68,7 +77,7 @@ impl PlannedCall {
     /// The tool that a model would call for it; nothing where only a model can do it.
     pub(super) fn tool_name(&self) -> Option<String> {
         match self.primary.as_str() {
-            "execute" => self.tool_id().map(|_| "rye_execute".to_owned()),
+            "execute" => self.is_executable().then(|| "rye_execute".to_owned()),
             "fetch" | "load" | "search" | "sign" => Some(format!("rye_{}", self.primary)),
             _ => None,
         }
@@ -78,6 +87,17 @@ impl PlannedCall {
     pub(super) fn tool_id(&self) -> Option<&str> {
         let is_tool = self.primary == "execute" && self.item_type.as_deref() == Some("tool");
         self.item_id.as_deref().filter(|_| is_tool)
+    }
+
+    fn is_executable(&self) -> bool {
+        let is_item = matches!(self.item_type.as_deref(), Some("directive" | "knowledge" | "tool"));
+        is_item && self.item_id.is_some()
+    }
+
+    /// Whether it takes a directive into the conversation, to be followed there.
+    pub(super) fn is_directive(&self) -> bool {
+        let is_fork = self.options.get("thread").is_some_and(|thread| thread == "fork");
+        self.primary == "execute" && self.item_type.as_deref() == Some("directive") && !is_fork
     }
 
     pub(super) fn is_return(&self) -> bool {
@@ -137,24 +157,43 @@ impl PlannedOutput {
 }
 
 /// One turn: a step with something to run, and what was skipped before it.
-pub(super) struct Turn<'a> {
-    pub(super) step: &'a PlannedStep,
+pub(super) struct Turn {
+    /// The name of the step.
+    pub(super) name: String,
+    pub(super) description: String,
     /// The calls with their ids, which depend on the plan alone.
-    pub(super) calls: Vec<(String, &'a PlannedCall)>,
+    pub(super) calls: Vec<(String, PlannedCall)>,
     pub(super) notes: Vec<String>,
 }
 
-/// The turns of a plan, and the notes that are left for its end.
-pub(super) fn turns(steps: &[PlannedStep]) -> (Vec<Turn<'_>>, Vec<String>) {
-    let mut turns: Vec<Turn<'_>> = Vec::new();
+impl Turn {
+    /// The turn of a directive that another one executed: it returns no outputs, because the thread is not its own. It may
+    /// have no call left.
+    pub(super) fn without_return(mut self) -> Self {
+        let before = self.calls.len();
+        self.calls.retain(|(_, call)| !call.is_return());
+        if self.calls.len() < before {
+            let name = &self.name;
+            self.notes.push(format!(
+                "Left out `{DIRECTIVE_RETURN}` of step `{name}`: the outputs are those of the first directive."
+            ));
+        }
+        self
+    }
+}
+
+/// The turns of a plan, and the notes that are left for its end. The ids of its calls begin with `prefix`.
+pub(super) fn turns(steps: &[PlannedStep], prefix: &str) -> (Vec<Turn>, Vec<String>) {
+    let mut turns: Vec<Turn> = Vec::new();
     let mut notes = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         notes.extend(skipped(step));
         let runnable = step.calls.iter().filter(|call| call.tool_name().is_some()).enumerate();
-        let id = |place: usize| format!("step_{}_{}", index + 1, place + 1);
-        let calls: Vec<_> = runnable.map(|(place, call)| (id(place), call)).collect();
+        let id = |place: usize| format!("{prefix}_{}_{}", index + 1, place + 1);
+        let calls: Vec<_> = runnable.map(|(place, call)| (id(place), call.clone())).collect();
         if !calls.is_empty() {
-            turns.push(Turn { step, calls, notes: std::mem::take(&mut notes) });
+            let (name, description) = (step.name.clone(), step.description.clone());
+            turns.push(Turn { name, description, calls, notes: std::mem::take(&mut notes) });
         }
     }
     (turns, notes)

@@ -9,14 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::fill::{fill, keys, shown};
 use super::history::{Finished, History};
-use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn, turns};
+use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn};
+use super::walk::Walk;
 
 /// Follows planned steps with no model at all: real calls, real results, no tokens and no cost (SPEC 10.13).
 ///
 /// It holds no state: which step is next follows from the conversation alone, so a resumed thread goes on where it was. A
-/// step is one turn whose tool executions become `rye_execute` calls, and whose searches, loads, fetches and signatures
+/// step is one turn whose executions become `rye_execute` calls, and whose searches, loads, fetches and signatures
 /// those of the operation; other actions, and steps without one, are named in
-/// the text as skipped. After the last step it calls `directive_return` with each declared output taken from the latest
+/// the text as skipped. The steps of a directive that a step executes are followed before the next step, down to a fixed depth
+/// and number; they refer to each other's results alone, and return no outputs. After the last step it calls `directive_return` with each declared output taken from the latest
 /// result that has a key of that name, unless a step called it itself.
 ///
 /// ```
@@ -42,27 +44,23 @@ impl StepsProvider {
     }
 
     fn reply(&self, request: &Request) -> Result<Reply, String> {
-        let (turns, last_notes) = turns(&self.steps);
         let history = History::of(&request.messages);
-        let taken = turns.iter().take(history.n_turns).map(|turn| history.results_of(turn));
-        let finished = taken.collect::<Result<Vec<_>, _>>()?;
-        let returns = turns.iter().flat_map(|turn| &turn.calls).any(|(_, call)| call.is_return());
-        if let Some(turn) = turns.get(history.n_turns) {
-            let is_end = returns && history.n_turns + 1 == turns.len();
-            return step_reply(turn, if is_end { &last_notes } else { &[] }, &finished);
+        let mut walk = Walk::new(&self.steps);
+        for _ in 0..history.n_turns {
+            let turn = walk.next().ok_or_else(|| over(&history))?;
+            walk.finish(&turn, &history)?;
         }
-        if history.n_turns > turns.len() {
-            let why = history
-                .error_of(RETURN_ID)
-                .map(|error| format!("`{DIRECTIVE_RETURN}` answered: {error}"));
-            return Err(why.unwrap_or_else(|| {
-                "every planned step is done and nothing is left to do".to_owned()
-            }));
+        let returns = self.steps.iter().flat_map(|step| &step.calls).any(PlannedCall::is_return);
+        if let Some(turn) = walk.next() {
+            let is_end = returns && walk.is_over();
+            let last_notes = if is_end { walk.last_notes() } else { Vec::new() };
+            return step_reply(&turn, &last_notes, walk.referable());
         }
+        let last_notes = walk.last_notes();
         if returns || self.outputs.is_empty() {
             return Ok(reply(&last_notes, "Every planned step is done.", Vec::new()));
         }
-        let outputs = self.outputs(&finished)?;
+        let outputs = self.outputs(&walk.finished)?;
         let call = execute(RETURN_ID, DIRECTIVE_RETURN, outputs);
         Ok(reply(&last_notes, "Every planned step is done; these are the results.", vec![call]))
     }
@@ -114,29 +112,36 @@ const MAX_OUTPUT: u64 = 1;
 
 const RETURN_ID: &str = "step_return";
 
+/// Why a plan that is done cannot go on.
+fn over(history: &History<'_>) -> String {
+    let why = history.error_of(RETURN_ID);
+    let why = why.map(|error| format!("`{DIRECTIVE_RETURN}` answered: {error}"));
+    why.unwrap_or_else(|| "every planned step is done and nothing is left to do".to_owned())
+}
+
 fn step_reply(
-    turn: &Turn<'_>,
+    turn: &Turn,
     last_notes: &[String],
     finished: &[Finished<'_>],
 ) -> Result<Reply, String> {
     let mut calls = Vec::new();
     for (id, call) in &turn.calls {
         let parameters = fill(&call.parameters, finished)
-            .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.step.name))?;
+            .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.name))?;
         calls.push(called(id, call, parameters));
     }
     let notes = [turn.notes.as_slice(), last_notes].concat();
-    Ok(reply(
-        &notes,
-        format!("Step `{}`: {}", turn.step.name, turn.step.description).trim_end(),
-        calls,
-    ))
+    Ok(reply(&notes, format!("Step `{}`: {}", turn.name, turn.description).trim_end(), calls))
 }
 
 /// An operation on items takes what the action says beside its parameters.
 fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolCall {
     let Some(name) = call.tool_name().filter(|_| call.tool_id().is_none()) else {
         return execute(id, call.tool_id().unwrap_or_default(), parameters);
+    };
+    let parameters = match call.primary.as_str() {
+        "execute" => taken_in(call, parameters),
+        _ => parameters,
     };
     let mut arguments = Map::new();
     let named = [("item_type", &call.item_type), ("item_id", &call.item_id)];
@@ -145,6 +150,15 @@ fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolC
     }
     arguments.extend(parameters);
     ToolCall::new(id, &name, Value::Object(arguments))
+}
+
+/// What `rye_execute` takes beside kind and id of an item that is no tool.
+fn taken_in(call: &PlannedCall, parameters: Map<String, Value>) -> Map<String, Value> {
+    let mut arguments = call.options.clone();
+    if !parameters.is_empty() {
+        arguments.insert("parameters".to_owned(), Value::Object(parameters));
+    }
+    arguments
 }
 
 fn execute(id: &str, item_id: &str, parameters: Map<String, Value>) -> ToolCall {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 
+mod attempts;
 mod bodies;
 mod fixtures;
 mod scripted;

@@ -47,7 +47,11 @@ fn a_cycle() {
     extending(&world, "project", "leaf", "a", "");
     extending(&world, "project", "a", "b", "");
     extending(&world, "project", "b", "a", "");
-    refuses(&world, "leaf", "Circular extends chain: a (chain: leaf → a → b → a)");
+    refuses(
+        &world,
+        "leaf",
+        "Circular extends chain: a (chain: leaf → a → b → a); remove `extends` from one of them",
+    );
 }
 
 #[test]

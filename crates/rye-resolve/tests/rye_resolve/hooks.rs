@@ -221,7 +221,7 @@ fn a_hook_that_lets_a_directive_extend_itself() {
         &world,
         "other",
         "hook `base` of `user/.ai/config/agent/hooks.yaml` says what directive `other` extends\n\
-         Circular extends chain: other (chain: other → other)",
+         Circular extends chain: other (chain: other → other); remove `extends` from one of them",
     );
 }
 

@@ -4,7 +4,6 @@ mod chain;
 mod json;
 mod line;
 mod properties;
-mod seeds;
 mod sign;
 mod state;
 mod token;

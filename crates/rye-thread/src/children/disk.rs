@@ -12,6 +12,13 @@ pub(crate) struct SpawnDisk {
     directive: String,
     r#async: bool,
     limits: LimitsDisk,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    added: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl SpawnDisk {
@@ -22,13 +29,15 @@ impl SpawnDisk {
             directive: spawn.directive.clone(),
             r#async: spawn.waiting == Waiting::ForNothing,
             limits: LimitsDisk::of(&spawn.limits),
+            added: spawn.added,
         }
     }
 
     pub(crate) fn into_spawn(self) -> Result<Spawn, String> {
         let child = self.thread.parse().map_err(|error| format!("{error}"))?;
         let waiting = if self.r#async { Waiting::ForNothing } else { Waiting::ForTheEnd };
-        let limits = self.limits.into_limits();
-        Ok(Spawn { call_id: self.call_id, child, directive: self.directive, waiting, limits })
+        let (limits, added) = (self.limits.into_limits(), self.added);
+        let Self { call_id, directive, .. } = self;
+        Ok(Spawn { call_id, child, directive, waiting, limits, added })
     }
 }

@@ -21,6 +21,7 @@ impl Driver<'_> {
             self.emit(&Event::ApprovalRequested(request.clone()));
             self.seal()?;
             self.progress.is_asked = true;
+            self.progress.proposal = Some(request.arguments.clone());
         }
         let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };

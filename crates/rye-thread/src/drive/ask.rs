@@ -3,31 +3,42 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
+use super::stop::{overrun, with_causes};
 use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::transcript::Event;
 use crate::{
     Charge, Counted, Delta, DeltaSink, Failure, FailureKind, Limit, LimitHit, Message, Nanos,
-    Observer, ProviderError, Reply, Request, Run, Usage,
+    Observer, ProviderError, Reply, Request, Retry, Run, Usage,
 };
 
 /// How a request ended.
 pub(super) enum Answer {
     Failed(ProviderError),
-    Halted(Halt),
-    OutOfTime,
+    /// The thread was stopped; the attempt on its way counts as this much.
+    Halted(Halt, Nanos),
+    OutOfTime(Nanos),
     Replied(Reply),
+    /// A further attempt could not be paid or recorded.
+    Stopped(Stop),
 }
 
-/// Who watches the thread also watches its answers; what they may cost is noted beside that.
+/// An announced attempt, and the sender that lets it begin.
+type Notice = (Retry, oneshot::Sender<()>);
+
+/// Passes pieces of answers to the observer, and announced attempts to the driver.
 struct Deltas<'a> {
     observer: &'a dyn Observer,
     may_cost: AtomicBool,
+    notices: mpsc::Sender<Notice>,
 }
 
+#[async_trait]
 impl DeltaSink for Deltas<'_> {
     fn delta(&self, delta: Delta<'_>) {
         self.observer.delta(delta);
@@ -35,6 +46,14 @@ impl DeltaSink for Deltas<'_> {
 
     fn charge(&self, charge: Charge) {
         self.may_cost.store(charge == Charge::Possible, Ordering::Relaxed);
+    }
+
+    async fn retry(&self, retry: &Retry) {
+        let (begins, begun) = oneshot::channel();
+        if self.notices.send((retry.clone(), begins)).await.is_ok() {
+            // The driver drops the request where the attempt may not begin.
+            let _begins: Result<(), oneshot::error::RecvError> = begun.await;
+        }
     }
 }
 
@@ -54,14 +73,21 @@ impl Driver<'_> {
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         request.patience = Some(self.left(run));
-        let deltas = Deltas { observer: self.context.observer, may_cost: AtomicBool::new(true) };
-        let answer = self.request(run, &request, &deltas).instrument(span.clone()).await;
-        // A request that was dropped may be charged in full, and nobody will say; one that only waited is not.
-        let dropped = if deltas.may_cost.into_inner() { reserved } else { Nanos::ZERO };
+        let answer = self.request(run, &request, reserved).instrument(span.clone()).await;
         telemetry::answered(&span, &answer);
         drop(span);
         // The run grows the history that the request shares with it, and would copy it for another holder.
         drop(request);
+        self.answered(run, answer, reserved, max_output_tokens)
+    }
+
+    fn answered(
+        &mut self,
+        run: &mut Run,
+        answer: Answer,
+        reserved: Nanos,
+        max_output_tokens: u64,
+    ) -> Result<(), Stop> {
         match answer {
             Answer::Replied(mut reply) => {
                 // In a replay it has what the thread took it for.
@@ -71,31 +97,90 @@ impl Driver<'_> {
                 self.take(run, reply, reserved)
             }
             Answer::Failed(error) => {
-                self.lose(self.cost_of(&error, reserved))?;
-                self.fall_back(run, &error)
+                let cost = self.cost_of(&error, reserved);
+                self.lose(run, error.class.as_str(), &with_causes(&error), cost)?;
+                let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
+                self.fall_back(run, &error, &booked_words(booked))
             }
-            Answer::Halted(halt) => {
-                self.lose(dropped)?;
+            Answer::Halted(halt, cost) => {
+                let (class, message) = match halt {
+                    Halt::Cancel => ("cancelled", "the thread was cancelled"),
+                    Halt::Interrupt => ("interrupted", "the thread was interrupted"),
+                };
+                self.lose(run, class, message, cost)?;
                 Err(halt.into())
             }
-            Answer::OutOfTime => {
-                self.lose(dropped)?;
-                Err(Stop::Failed(self.out_of_time(run)))
+            Answer::OutOfTime(cost) => {
+                let failure = self.out_of_time(run);
+                self.lose(run, Limit::Duration.as_str(), &failure.message, cost)?;
+                let message = format!("{}{}", failure.message, booked_words(cost));
+                Err(Stop::Failed(Failure { message, ..failure }))
+            }
+            Answer::Stopped(stop) => Err(stop),
+        }
+    }
+
+    /// Sends the request, and pays for each attempt that its provider announces.
+    async fn request(&mut self, run: &Run, request: &Request, reserved: Nanos) -> Answer {
+        let (notices, mut announced) = mpsc::channel(1);
+        let may_cost = AtomicBool::new(true);
+        let deltas = Deltas { observer: self.context.observer, may_cost, notices };
+        let (provider, cancel) = (self.context.provider, self.context.cancel);
+        let replied = timeout(self.left(run), provider.stream(request, &deltas));
+        let mut replied = std::pin::pin!(replied);
+        // A request that was dropped may be charged in full, and nobody will say; one that only waited is not.
+        let dropped = || match deltas.may_cost.load(Ordering::Relaxed) {
+            true => reserved,
+            false => Nanos::ZERO,
+        };
+        loop {
+            tokio::select! {
+                biased;
+                halt = cancel.halted() => return Answer::Halted(halt, dropped()),
+                Some((retry, begins)) = announced.recv() => {
+                    if let Err(stop) = self.attempt_again(run, retry, reserved) {
+                        return Answer::Stopped(stop);
+                    }
+                    deltas.charge(Charge::Nothing);
+                    // A provider that no longer waits for it has given up.
+                    let _gave_up: Result<(), ()> = begins.send(());
+                }
+                replied = &mut replied => return match replied {
+                    Ok(Ok(reply)) => Answer::Replied(reply),
+                    Ok(Err(error)) => Answer::Failed(error),
+                    Err(_) => Answer::OutOfTime(dropped()),
+                },
             }
         }
     }
 
-    async fn request(&self, run: &Run, request: &Request, deltas: &Deltas<'_>) -> Answer {
-        let replied = timeout(self.left(run), self.context.provider.stream(request, deltas));
-        tokio::select! {
-            biased;
-            halt = self.context.cancel.halted() => Answer::Halted(halt),
-            replied = replied => match replied {
-                Ok(Ok(reply)) => Answer::Replied(reply),
-                Ok(Err(error)) => Answer::Failed(error),
-                Err(_) => Answer::OutOfTime,
-            },
+    /// Settles the attempt that failed, and reserves and records the next one, which is on disk before it is sent.
+    fn attempt_again(&mut self, run: &Run, retry: Retry, reserved: Nanos) -> Result<(), Stop> {
+        let turn = run.turns() + 1;
+        let cost = match retry.charge {
+            Charge::Nothing => Nanos::ZERO,
+            Charge::Possible => reserved,
+        };
+        match self.reserve_again(cost, reserved) {
+            Err(Stop::Failed(failure)) => {
+                let class = retry.class.to_string();
+                let message = format!("{}; another attempt is not paid for", retry.message);
+                self.emit(&Event::RequestFailed { turn, class, message: message.clone(), cost });
+                let message = format!("{message}{}: {}", booked_words(cost), failure.message);
+                return Err(Stop::Failed(Failure { message, ..failure }));
+            }
+            reserved => reserved?,
         }
+        let (reservation, held) = (self.purse.number(), self.purse.left());
+        self.emit(&Event::RequestRetried { turn, retry, cost, reserved, reservation, held });
+        self.sync_for_a_request()
+    }
+
+    /// Records a request that has no answer, and settles it.
+    fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) -> Result<(), Stop> {
+        let (turn, class, message) = (run.turns() + 1, class.to_owned(), message.to_owned());
+        self.emit(&Event::RequestFailed { turn, class, message, cost });
+        Ok(self.settle_lost(cost)?)
     }
 
     /// What it cost is settled once it is written, which it is before anything else is done.
@@ -104,7 +189,15 @@ impl Driver<'_> {
         let reply = Arc::new(reply);
         self.purse.owe(cost);
         self.record_reply(run, &reply, cost);
-        run.model_replied(reply, cost)?;
+        let overrun = match &self.tape {
+            // What was reserved depends on what children spent, which is in no replay.
+            Some(tape) => tape.stopped(Limit::Spend).cloned(),
+            None => overrun(reserved, cost),
+        };
+        match overrun {
+            Some(failure) => run.model_overran(reply, cost, failure)?,
+            None => run.model_replied(reply, cost)?,
+        }
         self.end_turn(run);
         Ok(())
     }
@@ -156,4 +249,12 @@ impl Driver<'_> {
         let message = hit.to_string();
         Failure::new(FailureKind::Limit(hit), &message)
     }
+}
+
+/// The end of a message about a request without an answer, where its whole reservation counts as its cost.
+fn booked_words(cost: Nanos) -> String {
+    if cost == Nanos::ZERO {
+        return String::new();
+    }
+    format!("; {cost} counts as spent, because the provider may charge for it")
 }

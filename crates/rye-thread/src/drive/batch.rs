@@ -32,6 +32,8 @@ pub(super) struct Progress {
     pub(super) intents: usize,
     /// Whether it is on record that the next call waits for somebody.
     pub(super) is_asked: bool,
+    /// The arguments of the next call as the operator was asked about them, once that is on record.
+    pub(super) proposal: Option<Value>,
     /// The child that the next call wants, once that is on record.
     pub(super) spawned: Option<Spawn>,
 }
@@ -43,31 +45,39 @@ impl Progress {
     }
 }
 
-impl Driver<'_> {
+impl<'a> Driver<'a> {
     pub(super) async fn answer(
         &mut self,
         run: &mut Run,
         calls: &[ToolCall],
         returns: &[ToolCall],
     ) -> Result<(), Stop> {
-        let left = calls.iter().enumerate().skip(self.progress.answers.len());
-        let prepared: Vec<Prepared<'_>> =
-            left.map(|(index, call)| self.prepare(run, index, call)).collect();
-        let mut prepared = prepared.into_iter().peekable();
-        while let Some(first) = prepared.next() {
-            if first.asks.is_some() {
-                return Ok(run.ask_approval(first.index)?);
-            }
-            let mut group = vec![first];
-            while group.len() < MOST_IN_PARALLEL
-                && group.iter().all(|prepared| prepared.plan.is_read_only())
-                && let Some(next) = prepared.next_if(Prepared::may_join)
-            {
-                group.push(next);
+        while self.progress.answers.len() < calls.len() {
+            let group = self.next_group(run, calls);
+            if let [Prepared { index, asks: Some(_), .. }] = group.as_slice() {
+                return Ok(run.ask_approval(*index)?);
             }
             self.run_group(run, group).await?;
         }
         self.answer_returns(run, calls.len(), returns).await
+    }
+
+    /// The calls that run together next. Each is judged when its turn has come, because those before it may have bounded
+    /// what the thread may do.
+    fn next_group<'b>(&self, run: &Run, calls: &'b [ToolCall]) -> Vec<Prepared<'b>>
+    where
+        'a: 'b,
+    {
+        let left = calls.iter().enumerate().skip(self.progress.answers.len());
+        let mut prepared = left.map(|(index, call)| self.prepare(run, index, call));
+        let mut group: Vec<Prepared<'b>> = prepared.next().into_iter().collect();
+        while group.len() < MOST_IN_PARALLEL
+            && group.iter().all(Prepared::may_join)
+            && let Some(next) = prepared.next().filter(Prepared::may_join)
+        {
+            group.push(next);
+        }
+        group
     }
 
     async fn answer_returns(
@@ -99,7 +109,12 @@ impl Driver<'_> {
         };
         self.due.turn_over(run.refusals_since(known), limited);
         for result in own {
-            self.emit(&Event::ToolCallResult { result, refusal: None, limit: None });
+            self.emit(&Event::ToolCallResult {
+                result,
+                refusal: None,
+                limit: None,
+                added: Vec::new(),
+            });
         }
         self.checkpoint();
         Ok(())
@@ -172,10 +187,12 @@ impl Driver<'_> {
 
     fn receive(&mut self, answers: impl IntoIterator<Item = Returned>) {
         for answer in answers {
-            let Returned { result, refusal, limit } = answer.clone();
-            self.emit(&Event::ToolCallResult { result, refusal, limit });
+            let Returned { result, refusal, limit, added } = answer.clone();
+            self.add_all(added.clone());
+            self.emit(&Event::ToolCallResult { result, refusal, limit, added });
             self.progress.answers.push(answer);
             self.progress.spawned = None;
+            self.progress.proposal = None;
         }
     }
 }

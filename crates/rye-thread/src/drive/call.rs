@@ -1,6 +1,6 @@
 //! One call: what it means, whether it is allowed, and what the model is told.
 
-use rye_caps::{Capability, Denied, Kind, Permit, Primary};
+use rye_caps::{Capability, Denied, Invocation, Kind, Permit, Primary};
 use serde_json::{Value, json};
 
 use super::Driver;
@@ -9,7 +9,7 @@ use crate::transcript::Event;
 use crate::transcript::Target;
 use crate::{
     ApprovalReason, ApprovalRequest, Asking, Decision, Effect, Needs, PaletteEntry, Refusal,
-    Returned, Run, ToolCall, ToolOutput, ToolResult, ToolStatus,
+    Returned, Run, THREAD_DIRECTIVE, ToolCall, ToolOutput, ToolResult, ToolStatus,
 };
 
 /// A call before anything runs.
@@ -48,7 +48,7 @@ impl Plan<'_> {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        matches!(self, Self::Run { offered, .. } if offered.entry.effect == Effect::ReadOnly)
+        matches!(self, Self::Run { offered, arguments, .. } if offered.effect(arguments) == Effect::ReadOnly)
     }
 }
 
@@ -59,9 +59,9 @@ impl<'a> Driver<'a> {
         'a: 'b,
     {
         let prepared = self.resolved_in(self.context.palette, index, call);
-        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return prepared };
+        let Plan::Run { offered, permit, arguments } = &prepared.plan else { return prepared };
         let is_again = index < self.progress.intents;
-        let why = match offered.need(arguments) {
+        let why = match offered.need(arguments, &self.authority) {
             Some(need) => {
                 let is_asked = need.is_ok_and(|need| need.is_asked(&offered.entry.asked));
                 reason_of(&offered.entry, is_asked, is_again)
@@ -69,15 +69,62 @@ impl<'a> Driver<'a> {
             None => reason(&offered.entry, &self.needed(offered, arguments), is_again),
         };
         let (asks, plan) = match (why, run.decision(index)) {
-            (Some(reason), None) => {
-                let thread = self.context.journal.thread();
-                let id = &offered.entry.item_id;
-                (Some(ApprovalRequest::new(thread, &call.id, id, arguments, reason)), None)
+            (Some(reason), None) => match self.proposal(index, call, offered, arguments) {
+                Ok(Some(proposal)) => {
+                    let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
+                    (Some(ApprovalRequest::new(thread, &call.id, id, &proposal, reason)), None)
+                }
+                Ok(None) => (None, None),
+                Err(output) => {
+                    let capability = permit.capability();
+                    (None, Some(returned(call, capability, output)))
+                }
+            },
+            (Some(_), Some(Decision::Denied)) => {
+                (None, Some(self.denied(call, offered, arguments, is_again)))
             }
-            (Some(_), Some(Decision::Denied)) => (None, Some(denied(call, offered, is_again))),
             _ => (None, None),
         };
-        Prepared { asks, plan: plan.map_or(prepared.plan, Plan::Answer), ..prepared }
+        let approved = self.approved(run, index, offered);
+        let plan = match (plan, prepared.plan, approved) {
+            (Some(answer), ..) => Plan::Answer(answer),
+            (None, Plan::Run { offered, permit, .. }, Some(approved)) => {
+                Plan::Run { offered, permit, arguments: approved.clone() }
+            }
+            (None, plan, _) => plan,
+        };
+        Prepared { asks, plan, ..prepared }
+    }
+
+    /// The arguments that the operator is asked about; `None` in a replay of a call that nobody was asked about.
+    fn proposal(
+        &self,
+        index: usize,
+        call: &ToolCall,
+        offered: &Offered,
+        arguments: &Value,
+    ) -> Result<Option<Value>, ToolOutput> {
+        let Some(needs) = &offered.entry.needs else { return Ok(Some(arguments.clone())) };
+        if let Some(tape) = &self.tape {
+            return Ok(tape.was_asked(call).then(|| arguments.clone()));
+        }
+        let is_next = index == self.progress.answers.len() && self.progress.is_asked;
+        if let Some(proposal) = self.progress.proposal.as_ref().filter(|_| is_next) {
+            return Ok(Some(proposal.clone()));
+        }
+        let proposal = needs.proposal(arguments, &self.authority)?;
+        Ok(Some(proposal.unwrap_or_else(|| arguments.clone())))
+    }
+
+    /// The arguments that the operator approved, where the call is the next one and that of an operation.
+    ///
+    /// A tool always runs with the arguments of its call: the operator was asked about those, and what a record of the
+    /// question holds may be less than they are.
+    fn approved(&self, run: &Run, index: usize, offered: &Offered) -> Option<&Value> {
+        let is_approved = run.decision(index) == Some(Decision::Approved);
+        let is_next = index == self.progress.answers.len();
+        let is_replaced = offered.entry.needs.is_some() && is_approved && is_next;
+        self.progress.proposal.as_ref().filter(|_| is_replaced)
     }
 
     /// What a call of a tool of this palette means, and whether it may run.
@@ -100,10 +147,10 @@ impl<'a> Driver<'a> {
             return self.operation(index, call, Resolved { offered, arguments }, needs.as_ref());
         }
         let needed = self.needed(offered, &arguments);
-        let capability = needed.last().unwrap_or(&entry.capability);
+        let capability = needed.last().unwrap_or(&entry.invocation).item();
         let target = Target::new(&entry.item_id, capability.as_str(), entry.effect);
         let intent = intent(call, arguments.clone(), Some(target));
-        let plan = match self.permit(&needed, &entry.capability) {
+        let plan = match self.permit(&needed, &entry.invocation) {
             Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
             Ok(permit) => match offered.problems(&arguments) {
                 problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
@@ -125,14 +172,14 @@ impl<'a> Driver<'a> {
         'a: 'b,
     {
         let Resolved { offered, arguments } = resolved;
-        let (entry, need) = (&offered.entry, needs.need(&arguments));
+        let (entry, need) = (&offered.entry, needs.need(&arguments, &self.authority));
         let target = need
             .as_ref()
             .ok()
-            .map(|need| Target::new(&entry.item_id, &need.to_string(), entry.effect));
+            .map(|need| Target::new(&entry.item_id, &need.to_string(), offered.effect(&arguments)));
         let intent = intent(call, arguments.clone(), target);
         let problems = offered.problems(&arguments);
-        let plan = match need.map(|need| need.permit(self.context.authority)) {
+        let plan = match need.map(|need| need.permit(&self.authority)) {
             Ok(Err(refusal)) => Plan::Answer(refused(call, refusal)),
             Ok(Ok(permit)) if problems.is_empty() => Plan::Run { offered, permit, arguments },
             Err(output) if problems.is_empty() => {
@@ -144,23 +191,50 @@ impl<'a> Driver<'a> {
     }
 
     /// Everything that the authority must allow before the call: to start a child, to execute its directive, too.
-    fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Capability> {
+    pub(super) fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Invocation> {
         let entry = &offered.entry;
-        let own = (!self.context.palette.is_fork(offered)).then(|| entry.capability.clone());
+        let is_fork = self.context.palette.is_fork(offered);
+        let own = (!is_fork).then(|| entry.invocation.clone());
         let directive = entry.children.is_some().then(|| arguments.get("directive")).flatten();
         let directive = directive.and_then(Value::as_str).and_then(|id| {
             // What is no id is refused by the schema, or when the child is prepared.
             Capability::new(Primary::Execute, Kind::Directive, id).ok()
         });
+        let directive = directive.map(|directive| match is_fork {
+            // The rules about the tool that starts threads hold for each other way of starting one (SPEC 9.6b).
+            true => Invocation::new(directive, [starting_threads()]),
+            false => Invocation::from(directive),
+        });
         own.into_iter().chain(directive).collect()
     }
 
     /// The permit for the first of these, or for `own` where there are none, when all are allowed.
-    fn permit(&self, needed: &[Capability], own: &Capability) -> Result<Permit, Denied> {
-        let mut permits = needed.iter().map(|needed| self.context.authority.permit(needed));
-        let first = permits.next().unwrap_or_else(|| self.context.authority.permit(own))?;
+    fn permit(&self, needed: &[Invocation], own: &Invocation) -> Result<Permit, Denied> {
+        let mut permits = needed.iter().map(|needed| self.authority.permit(needed));
+        let first = permits.next().unwrap_or_else(|| self.authority.permit(own))?;
         permits.try_for_each(|permit| permit.map(drop))?;
         Ok(first)
+    }
+
+    /// The answer to a call that the operator did not approve.
+    pub(super) fn denied(
+        &self,
+        call: &ToolCall,
+        offered: &Offered,
+        arguments: &Value,
+        is_again: bool,
+    ) -> Returned {
+        if is_again {
+            let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
+            return failed(call, message, &[]);
+        }
+        let need = offered.need(arguments, &self.authority).and_then(Result::ok);
+        let capability =
+            need.map_or(offered.entry.invocation.item().to_string(), |need| need.to_string());
+        let layer = "approval".to_owned();
+        let message =
+            format!("the operator did not approve this call of `{}`", offered.entry.item_id);
+        refused(call, Refusal { capability, layer, pattern: None, message })
     }
 
     /// A tool that is not in the palette is refused when the authority would, so that the model learns why.
@@ -183,11 +257,11 @@ impl<'a> Driver<'a> {
     }
 
     fn unknown_id(&self, call: &ToolCall, id: &str) -> Returned {
-        let capability = match Capability::new(Primary::Execute, Kind::Tool, id) {
-            Ok(capability) => capability,
+        let invocation = match Capability::new(Primary::Execute, Kind::Tool, id) {
+            Ok(capability) => Invocation::from(capability),
             Err(error) => return failed(call, &error.to_string(), &[]),
         };
-        match self.context.authority.permit(&capability) {
+        match self.authority.permit(&invocation) {
             Err(denied) => refused(call, Refusal::of_authority(&denied)),
             Ok(_) => self.unknown(call, id),
         }
@@ -207,10 +281,10 @@ impl<'a> Driver<'a> {
 /// Why somebody must be asked; `is_again` when the call began before and its program was killed.
 pub(super) fn reason(
     entry: &PaletteEntry,
-    needed: &[Capability],
+    needed: &[Invocation],
     is_again: bool,
 ) -> Option<ApprovalReason> {
-    let is_asked = needed.iter().any(|capability| entry.asked.allows(capability));
+    let is_asked = needed.iter().any(|invocation| invocation.meets(&entry.asked));
     reason_of(entry, is_asked, is_again)
 }
 
@@ -223,22 +297,12 @@ fn reason_of(entry: &PaletteEntry, is_asked: bool, is_again: bool) -> Option<App
     }
 }
 
-pub(super) fn denied(call: &ToolCall, offered: &Offered, is_again: bool) -> Returned {
-    if is_again {
-        let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
-        return failed(call, message, &[]);
-    }
-    let need = call.arguments.as_ref().ok().and_then(|arguments| offered.need(arguments)?.ok());
-    let capability = need.map_or(offered.entry.capability.to_string(), |need| need.to_string());
-    let layer = "approval".to_owned();
-    let message = format!("the operator did not approve this call of `{}`", offered.entry.item_id);
-    refused(call, Refusal { capability, layer, pattern: None, message })
-}
-
 /// What a call of a tool comes to.
 pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOutput) -> Returned {
     match output.status {
-        ToolStatus::Ok => Returned::ran(ToolResult::ok(call, output.content)),
+        ToolStatus::Ok => {
+            Returned::ran(ToolResult::ok(call, output.content)).with_added(output.added)
+        }
         ToolStatus::Error => Returned::ran(ToolResult::error(call, output.content)),
         ToolStatus::Refused => {
             let message = words(&output.content);
@@ -256,6 +320,12 @@ fn words(content: &Value) -> String {
         (_, Some(causes)) => causes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(": "),
         _ => content.to_string(),
     }
+}
+
+/// The capability of the tool that starts threads.
+fn starting_threads() -> Capability {
+    Capability::new(Primary::Execute, Kind::Tool, THREAD_DIRECTIVE)
+        .expect("because the id of the shipped tool is a valid id")
 }
 
 /// What the transcript says before a call runs.

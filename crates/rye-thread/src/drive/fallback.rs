@@ -8,8 +8,15 @@ use crate::{Failure, FailureKind, ProviderError, Run};
 
 impl Driver<'_> {
     /// Hands the thread over to the fallback where there is one and may be one, so that the request is made again.
-    pub(super) fn fall_back(&mut self, run: &Run, error: &ProviderError) -> Result<(), Stop> {
-        let reason = with_causes(error);
+    ///
+    /// `booked` is the end of the message, which tells what the failed request counts as.
+    pub(super) fn fall_back(
+        &mut self,
+        run: &Run,
+        error: &ProviderError,
+        booked: &str,
+    ) -> Result<(), Stop> {
+        let reason = format!("{}{booked}", with_causes(error));
         let may = run.turns() == 0 && error.is_for_the_fallback();
         let Some(next) = self.context.provider.fallback().filter(|_| may) else {
             return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &reason)));

@@ -127,7 +127,7 @@ impl Driver<'_> {
     fn outcome(&self, run: &Run, end: End) -> Outcome {
         let continued_by = matches!(end, End::Continued).then(|| self.successor());
         let (state, outputs, failure) = match end {
-            End::Cancelled => (ThreadState::Cancelled, None, None),
+            End::Cancelled => (ThreadState::Cancelled, None, self.due.aborted.clone()),
             End::Completed { outputs, .. } => (ThreadState::Completed, outputs, None),
             End::Continued => (ThreadState::Continued, None, None),
             End::Failed(failure) => (ThreadState::Error, None, Some(failure)),
@@ -142,12 +142,17 @@ impl Driver<'_> {
             cost: self.cost(run),
             failure,
             continued_by,
-            warnings: self.context.journal.warnings(),
+            warnings: self
+                .warnings
+                .iter()
+                .cloned()
+                .chain(self.context.journal.warnings())
+                .collect(),
         }
     }
 
     /// What the ledger settled, which counts failed requests too; without an account, what the answers cost.
-    fn cost(&self, run: &Run) -> Nanos {
+    pub(super) fn cost(&self, run: &Run) -> Nanos {
         let balance = self.context.ledger.open(self.context.journal.thread(), run.limits().spend);
         balance.map_or(run.cost(), |balance| balance.cost())
     }

@@ -56,6 +56,13 @@ pub fn spending(reading: &Reading) -> Spending {
                 let cost = cost.or(asked).unwrap_or_default();
                 (spending.answered, asked) = (spending.answered.saturating_add(cost), None);
             }
+            "request_failed" | "request_retried" => {
+                let cost = payload(record).map(|wire: FinishWire| Nanos::new(wire.cost_nanos));
+                let cost = cost.or(asked).unwrap_or_default();
+                spending.answered = spending.answered.saturating_add(cost);
+                // A retried request goes on with another attempt.
+                asked = payload(record).map(|wire: StartWire| Nanos::new(wire.reserved_nanos));
+            }
             _ => {}
         }
     }
@@ -83,13 +90,20 @@ impl Paid {
     fn take(&mut self, record: &Record) {
         match record.event.as_str() {
             "step_start" => self.asked(payload(record).as_ref()),
-            "step_finish" => {
-                let cost = payload(record).map(|FinishWire { cost_nanos }| Nanos::new(cost_nanos));
-                if let Some((number, worst)) = self.unanswered.take() {
-                    self.add(number, cost.unwrap_or(worst));
-                }
+            "request_failed" | "step_finish" => self.ended(record),
+            "request_retried" => {
+                self.ended(record);
+                self.asked(payload(record).as_ref());
             }
             _ => {}
+        }
+    }
+
+    /// Counts what the request, or one attempt of it, has cost.
+    fn ended(&mut self, record: &Record) {
+        let cost = payload(record).map(|FinishWire { cost_nanos }| Nanos::new(cost_nanos));
+        if let Some((number, worst)) = self.unanswered.take() {
+            self.add(number, cost.unwrap_or(worst));
         }
     }
 

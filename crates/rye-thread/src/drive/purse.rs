@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::first::affordable;
+use super::stop::exhausted;
 use super::{Driver, Stop};
 use crate::budget::{Balance, LedgerError, Reservation};
 use crate::{Nanos, Request, Run};
@@ -123,8 +124,19 @@ impl Driver<'_> {
         }
     }
 
+    /// Settles an attempt that failed, and sees to it that the worst case of the next one is reserved.
+    pub(super) fn reserve_again(&mut self, cost: Nanos, worst: Nanos) -> Result<(), Stop> {
+        self.purse.owe(cost);
+        let is_covered = self.purse.number().is_some() && worst <= self.purse.left();
+        if self.info.prices.is_none() || is_covered {
+            return Ok(());
+        }
+        self.empty_purse()?;
+        self.fill_purse(worst)?.map_err(|balance| Stop::Failed(exhausted(&balance, worst)))
+    }
+
     /// Settles a request that has no answer.
-    pub(super) fn lose(&mut self, cost: Nanos) -> Result<(), LedgerError> {
+    pub(super) fn settle_lost(&mut self, cost: Nanos) -> Result<(), LedgerError> {
         self.purse.owe(cost);
         self.empty_purse()
     }

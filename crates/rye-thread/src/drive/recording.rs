@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Driver;
 use super::stop::Stop;
+use super::warnings::of_event;
 use crate::transcript::Event;
 use crate::{Message, Run};
 
@@ -39,6 +40,7 @@ impl Driver<'_> {
 
     pub(super) fn emit(&mut self, event: &Event) {
         self.context.journal.append(event, self.context.clock.now());
+        self.warnings.extend(of_event(event));
         self.tell(event);
     }
 

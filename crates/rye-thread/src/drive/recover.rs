@@ -8,18 +8,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::batch::Progress;
 use super::hooks::{Due, Entry, Log};
+use super::stop::overrun;
 use crate::budget::LedgerError;
 use crate::children::Spawn;
 use crate::message::disk::ResultDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId, ThreadState,
-    ToolCall, ToolResult,
+    AddedItem, Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId,
+    ThreadState, ToolCall, ToolResult,
 };
 
 /// Why a thread cannot go on.
@@ -78,6 +81,10 @@ pub(super) struct Recovered {
     pub(super) successor: Option<ThreadId>,
     /// The children that are on record, in their order.
     pub(super) spawns: Vec<Spawn>,
+    /// The reservation of a request that was sent and has no answer.
+    pub(super) unanswered: Option<Nanos>,
+    /// The items that calls added to the conversation, in their order.
+    pub(super) added: Vec<AddedItem>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -118,8 +125,11 @@ struct Fold {
     unwanted: Option<String>,
     successor: Option<ThreadId>,
     spawns: Vec<Spawn>,
+    added: Vec<AddedItem>,
     /// The calls of the turn that is under way, taken from the run once.
     calls: Option<Arc<Calls>>,
+    /// The reservation of the request that has no answer yet.
+    reserved: Option<Nanos>,
 }
 
 /// The calls of one turn.
@@ -149,7 +159,9 @@ impl Fold {
             unwanted: None,
             successor: None,
             spawns: Vec::new(),
+            added: Vec::new(),
             calls: None,
+            reserved: None,
         }
     }
 
@@ -186,27 +198,35 @@ impl Fold {
             }
             Recorded::Opening(payload) => self.begin(&record.event, &payload),
             Recorded::UserMessage { text } => self.user_message(&record.event, &text),
-            Recorded::StepStart => self.step_start(),
+            Recorded::StepFailed => {
+                self.reserved = None;
+                Ok(())
+            }
+            Recorded::StepStart { reserved } => self.step_start(reserved),
             Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
             Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
-            Recorded::CallResult { result, refusal, limit } => {
-                self.call_result(result, refusal, limit)
+            Recorded::CallResult { result, refusal, limit, added } => {
+                self.call_result(result, refusal, limit, added)
             }
-            Recorded::Asked { call_id } => self.asked(&call_id),
+            Recorded::Asked { call_id, arguments } => self.asked(&call_id, arguments),
             Recorded::Decided { decision } => self.decided(decision),
             Recorded::Spawned(spawn) => self.spawned(spawn),
             Recorded::End(end) => self.end(end),
         }
     }
 
-    fn step_start(&mut self) -> Result<(), String> {
+    fn step_start(&mut self, reserved: Nanos) -> Result<(), String> {
+        self.reserved = Some(reserved);
         self.due.asked(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
     fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
         self.calls = None;
-        self.run.model_replied(reply, cost).map_err(text)?;
+        match self.reserved.take().and_then(|reserved| overrun(reserved, cost)) {
+            Some(failure) => self.run.model_overran(reply, cost, failure).map_err(text)?,
+            None => self.run.model_replied(reply, cost).map_err(text)?,
+        }
         if let Some(Message::User { text }) = self.run.messages().last() {
             self.texts_due.push_back(text.clone());
         }
@@ -255,6 +275,7 @@ impl Fold {
         result: ResultDisk,
         refusal: Option<RefusalDisk>,
         limit: Option<LimitHitDisk>,
+        added: Vec<AddedItem>,
     ) -> Result<(), String> {
         let result = result.into_result();
         if let Some(own) = self.own_due.pop_front() {
@@ -277,8 +298,10 @@ impl Fold {
         }
         let refusal = refusal.map(RefusalDisk::into_refusal);
         let limit = limit.map(LimitHitDisk::into_hit).transpose()?;
-        self.progress.answers.push(Returned { result, refusal, limit });
+        self.added.extend(added.iter().cloned());
+        self.progress.answers.push(Returned { result, refusal, limit, added });
         self.progress.spawned = None;
+        self.progress.proposal = None;
         let is_last = self.progress.answers.len() == calls.len() && returns.is_empty();
         if is_last { self.finish_batch() } else { Ok(()) }
     }
@@ -309,13 +332,14 @@ impl Fold {
         Ok(())
     }
 
-    fn asked(&mut self, call_id: &str) -> Result<(), String> {
+    fn asked(&mut self, call_id: &str, arguments: Value) -> Result<(), String> {
         let calls = self.calls()?;
         let index = self.progress.answers.len();
         if calls.run.get(index).is_none_or(|call| call.id != call_id) {
             return Err(format!("call `{call_id}` was not next"));
         }
         self.progress.is_asked = true;
+        self.progress.proposal = Some(arguments);
         self.run.ask_approval(index).map_err(text)
     }
 
@@ -361,6 +385,8 @@ impl Fold {
             evaluations,
             successor,
             spawns,
+            reserved: unanswered,
+            added,
             ..
         } = self;
         let mut missing: Vec<Event> = opening.into();
@@ -369,6 +395,7 @@ impl Fold {
             result,
             refusal: None,
             limit: None,
+            added: Vec::new(),
         }));
         let mut run = run;
         run.spent(self.elapsed);
@@ -383,6 +410,8 @@ impl Fold {
             evaluations,
             successor,
             spawns,
+            unanswered,
+            added,
         }
     }
 }

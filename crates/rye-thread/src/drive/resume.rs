@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::paid::{settle_left, spending};
 use super::recover::{Recovered, ResumeError, recover};
+use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
-use crate::{Outcome, Run};
+use crate::{Nanos, Outcome, Run};
 
 /// What was found when a thread was opened again.
 #[derive(Debug)]
@@ -67,16 +68,23 @@ pub async fn resume(
         evaluations,
         successor,
         spawns,
+        unanswered,
+        added,
         ..
     } = recovered;
     (driver.progress, driver.due, driver.log) = (progress, due, log);
     (driver.evaluations, driver.successor) = (evaluations, successor);
+    driver.warnings = thread_warnings(resumed.reading);
+    driver.add_all(added);
     if let Some(state) = ended {
         return Ok(driver.close(&run, state));
     }
     let (span, before) = (telemetry::agent(&driver), *run.usage());
     let driven = async {
-        let mut reopened = driver.reopen(&missing, resumed);
+        let mut reopened = driver.reopen(&run, &missing, resumed);
+        if let Some(reserved) = unanswered {
+            driver.record_killed(&run, reserved);
+        }
         if reopened.is_ok() {
             reopened = driver.adopt(spawns).await;
         }
@@ -100,8 +108,15 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Records that a request of the program before this one has no answer; it was settled before.
+    fn record_killed(&mut self, run: &Run, cost: Nanos) {
+        let message = "the program was stopped before its answer was recorded".to_owned();
+        let (turn, class) = (run.turns() + 1, KILLED.to_owned());
+        self.emit(&Event::RequestFailed { turn, class, message, cost });
+    }
+
     /// Completes what the program before this one was about to record, and records that this one goes on.
-    fn reopen(&mut self, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
+    fn reopen(&mut self, run: &Run, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
         let now = self.context.clock.now();
         self.context.journal.begin(&self.info, now)?;
         // It was known when the last record was written: the time since then is nobody's.
@@ -115,6 +130,8 @@ impl Driver<'_> {
             epoch: self.context.journal.epoch(),
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
+            cost: self.cost(run),
+            elapsed: self.before,
         });
         self.checkpoint();
         Ok(())

@@ -103,7 +103,7 @@ impl Driver<'_> {
         let (call_id, arguments) = (call.call.id.clone(), call.arguments.clone());
         let request = SpawnRequest { call_id, number: self.spawned, arguments, left };
         let spawn = match call.children.prepare(&request).await {
-            Ok(spawn) => spawn,
+            Ok(spawn) => Spawn { added: self.added, ..spawn },
             Err(output) => return Ok(Err(call.answer(output))),
         };
         self.emit(&Event::SpawnChild(spawn.clone()));

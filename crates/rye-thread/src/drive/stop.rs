@@ -89,3 +89,15 @@ pub(super) fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
     let message = hit.to_string();
     Failure::new(FailureKind::Limit(hit), &message)
 }
+
+/// The end of a thread whose provider charged more than was reserved for the request.
+pub(super) fn overrun(reserved: Nanos, cost: Nanos) -> Option<Failure> {
+    let beyond = cost.get().checked_sub(reserved.get()).filter(|beyond| 0 < *beyond)?;
+    let hit = LimitHit { limit: Limit::Spend, value: cost.get(), maximum: reserved.get() };
+    let message = format!(
+        "limit `spend` reached: the answer cost {cost}, which is {} more than the {reserved} that was reserved for it; check the \
+         prices and `max_output` of the model in the provider's file",
+        Nanos::new(beyond)
+    );
+    Some(Failure::new(FailureKind::Limit(hit), &message))
+}

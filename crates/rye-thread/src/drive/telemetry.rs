@@ -120,8 +120,9 @@ pub(super) fn answered(span: &Span, answer: &Answer) {
     match answer {
         Answer::Replied(reply) => replied(span, reply),
         Answer::Failed(error) => failed(span, error.class.as_str()),
-        Answer::Halted(_) => failed(span, "cancelled"),
-        Answer::OutOfTime => failed(span, "timeout"),
+        Answer::Halted(..) => failed(span, "cancelled"),
+        Answer::OutOfTime(_) => failed(span, "timeout"),
+        Answer::Stopped(_) => failed(span, "stopped"),
     }
 }
 

@@ -4,7 +4,7 @@ use rye_caps::Authority;
 use serde_json::{Value, json};
 
 use super::Palette;
-use crate::{Asking, ToolOutput, ToolStatus};
+use crate::ToolOutput;
 
 impl Palette {
     /// Calls the tool that `item_id` names, as a thread would: authorise, validate, run; `None` where no tool has the id.
@@ -18,11 +18,11 @@ impl Palette {
         arguments: Value,
     ) -> Option<ToolOutput> {
         let offered = self.by_id(item_id)?;
-        let permit = match authority.permit(&offered.entry.capability) {
+        let permit = match authority.permit(&offered.entry.invocation) {
             Ok(permit) => permit,
             Err(denied) => return Some(refused(&denied.to_string())),
         };
-        if offered.entry.asking == Asking::Always {
+        if offered.entry.waits() {
             let reason = "calls of this tool wait for somebody's approval, which only a thread can; run a directive that calls it";
             return Some(refused(reason));
         }
@@ -38,5 +38,5 @@ impl Palette {
 pub(crate) const MISFIT: &str = "the arguments do not fit the tool";
 
 fn refused(message: &str) -> ToolOutput {
-    ToolOutput { content: json!({ "error": message }), status: ToolStatus::Refused }
+    ToolOutput::refused(json!({ "error": message }))
 }

@@ -1,5 +1,6 @@
 //! `rye_execute`: one tool that runs the others by item id.
 
+use rye_caps::Kind;
 use serde_json::{Map, Value, json};
 
 use crate::{DIRECTIVE_RETURN, OutputContract, ToolSpec};
@@ -9,11 +10,13 @@ pub(crate) const EXECUTE: &str = "rye_execute";
 
 /// What the model is shown.
 ///
-/// `fork` is what starts children, where the thread may have any; its schema says how.
+/// `fork` is what starts children, where the thread may have any; its schema says how. Items of `inline` are returned into
+/// the conversation.
 pub(super) fn spec<'a>(
     ids: impl Iterator<Item = &'a str>,
     contract: &OutputContract,
     fork: Option<&ToolSpec>,
+    inline: &[Kind],
 ) -> ToolSpec {
     let returns = (!contract.is_empty()).then_some(DIRECTIVE_RETURN);
     let mut ids: Vec<&str> = ids.chain(returns).collect();
@@ -35,17 +38,36 @@ pub(super) fn spec<'a>(
             "additionalProperties": false,
         }),
     );
-    if let Some(fork) = fork {
-        admit_fork(&mut spec, fork);
-    }
+    admit_items(&mut spec, fork, inline);
     spec
 }
 
-fn admit_fork(spec: &mut ToolSpec, fork: &ToolSpec) {
-    spec.description += " With `item_type: \"directive\"` and `thread: \"fork\"` it runs a directive in a thread of its \
-                         own, with its inputs as `parameters`.";
+/// Shows what can be done with items that are no tools.
+fn admit_items(spec: &mut ToolSpec, fork: Option<&ToolSpec>, inline: &[Kind]) {
+    let (directives, knowledge) =
+        (inline.contains(&Kind::Directive), inline.contains(&Kind::Knowledge));
+    if directives {
+        spec.description += " With `item_type: \"directive\"` it returns the directions of a directive for you to follow \
+                             here, with its inputs as `parameters`.";
+    }
+    if knowledge {
+        spec.description +=
+            " With `item_type: \"knowledge\"` it returns the text of a knowledge entry.";
+    }
+    if fork.is_some() {
+        spec.description += " With `item_type: \"directive\"` and `thread: \"fork\"` it runs a directive in a thread of \
+                             its own, with its inputs as `parameters`.";
+    }
+    let kinds =
+        [(directives || fork.is_some(), "directive"), (knowledge, "knowledge"), (true, "tool")];
+    let kinds: Vec<&str> =
+        kinds.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, kind)| kind).collect();
     let properties = &mut spec.input_schema["properties"];
-    properties["item_type"] = json!({"type": "string", "enum": ["directive", "tool"]});
+    properties["item_type"] = json!({"type": "string", "enum": kinds});
+    if kinds.contains(&"directive") {
+        properties["inputs"] = json!({"type": "object", "description": OTHER_NAME});
+    }
+    let Some(fork) = fork else { return };
     properties["thread"] = json!({"type": "string", "enum": ["fork"]});
     for name in FORK_KEYS {
         if let Some(schema) = fork.input_schema["properties"].get(name) {
@@ -54,9 +76,29 @@ fn admit_fork(spec: &mut ToolSpec, fork: &ToolSpec) {
     }
 }
 
-/// Whether the arguments are those of a directive to run in a thread of its own, right or wrong.
-pub(super) fn is_fork(arguments: &Value) -> bool {
-    arguments.get("item_type").and_then(Value::as_str) == Some("directive")
+const OTHER_NAME: &str = "Another name of `parameters`, for a directive.";
+
+/// The sort of call that arguments of `rye_execute` make, right or wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Execution {
+    /// A directive is returned into the conversation.
+    Directive,
+    /// A directive is run in a thread of its own.
+    Fork,
+    /// Knowledge is returned into the conversation.
+    Knowledge,
+    /// A tool is run.
+    Tool,
+}
+
+pub(super) fn execution(arguments: &Value) -> Execution {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    match (text("item_type"), text("thread")) {
+        (Some("directive"), Some("fork")) => Execution::Fork,
+        (Some("directive"), _) => Execution::Directive,
+        (Some("knowledge"), _) => Execution::Knowledge,
+        _ => Execution::Tool,
+    }
 }
 
 /// The arguments of the tool that starts children, out of those of `rye_execute`, or every problem with them.
@@ -65,8 +107,8 @@ pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
         return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
     };
     let mut problems = Vec::new();
-    let known = |key: &&String| KEYS.iter().chain(&FORK_KEYS).any(|known| known == key);
-    for key in given.keys().filter(|key| *key != "thread" && !known(key)) {
+    let own = KEYS.iter().chain(&FORK_KEYS).chain(&["inputs", "thread"]);
+    for key in given.keys().filter(|key| own.clone().all(|known| known != key)) {
         problems.push(format!(
             "`{key}` is not an argument of `{EXECUTE}` for a directive; use `item_type`, `item_id`, `parameters`, \
              `thread`, `async`, `limits`"
@@ -76,15 +118,69 @@ pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
         problems
             .push("`thread` must be `fork`: a directive runs in a thread of its own".to_owned());
     }
+    problems.extend(two_names(given));
     if !problems.is_empty() {
         return Err(problems);
     }
     let mut arguments = Map::new();
-    let named = [("item_id", "directive"), ("parameters", "inputs")];
+    let named = [("item_id", "directive"), ("parameters", "inputs"), ("inputs", "inputs")];
     for (key, name) in named.into_iter().chain(FORK_KEYS.map(|key| (key, key))) {
         arguments.extend(given.get(key).map(|value| (name.to_owned(), value.clone())));
     }
     Ok(Value::Object(arguments))
+}
+
+/// The arguments of what returns an item into the conversation, out of those of `rye_execute`, or every problem with them.
+pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
+    let Value::Object(given) = arguments else {
+        return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
+    };
+    let mut problems = Vec::new();
+    for key in given.keys() {
+        match key.as_str() {
+            "item_type" | "item_id" | "parameters" | "inputs" | "thread" => {}
+            "async" | "limits" => {
+                problems.push(format!("`{key}` is for `thread: \"fork\"`; leave it out"));
+            }
+            _ => problems.push(format!(
+                "`{key}` is not an argument of `{EXECUTE}`; use `item_type`, `item_id`, `parameters`"
+            )),
+        }
+    }
+    if given.get("thread").is_some_and(|thread| thread != "inline") {
+        let fork = "`thread` must be `fork`, for a directive in a thread of its own, or left out";
+        problems.push(fork.to_owned());
+    }
+    if !given.get("item_id").is_some_and(Value::is_string) {
+        problems.push("`item_id` must be a string that names the item".to_owned());
+    }
+    for key in ["parameters", "inputs"] {
+        if given.get(key).is_some_and(|value| !value.is_object()) {
+            problems.push(format!("`{key}` must be an object"));
+        }
+    }
+    problems.extend(two_names(given));
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut arguments = Map::new();
+    let named = [
+        ("item_type", "item_type"),
+        ("item_id", "item_id"),
+        ("parameters", "parameters"),
+        ("inputs", "parameters"),
+    ];
+    for (key, name) in named {
+        arguments.extend(given.get(key).map(|value| (name.to_owned(), value.clone())));
+    }
+    Ok(Value::Object(arguments))
+}
+
+/// The problem with a call that gives one argument under both of its names.
+fn two_names(given: &Map<String, Value>) -> Option<String> {
+    let has_both = given.contains_key("parameters") && given.contains_key("inputs");
+    let problem = "`inputs` is another name of `parameters`; give one of the two";
+    has_both.then(|| problem.to_owned())
 }
 
 /// The item id and the parameters of a call, or every problem with it.

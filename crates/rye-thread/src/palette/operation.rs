@@ -6,16 +6,36 @@ use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
 use serde_json::Value;
 
 use super::{Offered, Palette, PaletteEntry, PaletteError, PaletteProblem};
-use crate::{Refusal, ToolOutput};
+use crate::{Effect, Refusal, ToolOutput};
 
 /// What calls of an operation need of the authority, which depends on their arguments.
 pub trait Needs: Send + Sync {
-    /// What a call with these arguments needs.
+    /// What a call with these arguments needs of `authority`, which is that of the thread by now.
     ///
     /// # Errors
     ///
     /// What the model is told of arguments that do not say what the call is for.
-    fn need(&self, arguments: &Value) -> Result<Need, ToolOutput>;
+    fn need(&self, arguments: &Value, authority: &Authority) -> Result<Need, ToolOutput>;
+
+    /// The arguments as the operator is asked about them, with which an approved call then runs; `None` for those of the call.
+    ///
+    /// # Errors
+    ///
+    /// What the model is told of a call that would be refused even with an approval, about which nobody is asked.
+    fn proposal(
+        &self,
+        arguments: &Value,
+        authority: &Authority,
+    ) -> Result<Option<Value>, ToolOutput> {
+        let _as_the_call_has_them = (arguments, authority);
+        Ok(None)
+    }
+
+    /// What a second call with these arguments would do, where that is not what the entry says.
+    fn effect(&self, arguments: &Value) -> Option<Effect> {
+        let _as_the_entry_says = arguments;
+        None
+    }
 }
 
 /// What one call of an operation needs.
@@ -24,6 +44,8 @@ pub trait Needs: Send + Sync {
 pub enum Need {
     /// This capability.
     Exactly(Capability),
+    /// All of these capabilities, the operation's own first.
+    All(Vec<Capability>),
     /// The operation on any item of one of these kinds (SPEC 9.3).
     AnyOf(Primary, Vec<Kind>),
 }
@@ -32,8 +54,17 @@ impl Need {
     /// The proof that the authority allows it.
     pub(crate) fn permit(&self, authority: &Authority) -> Result<Permit, Refusal> {
         match self {
-            Self::Exactly(capability) => {
-                authority.permit(capability).map_err(|denied| Refusal::of_authority(&denied))
+            Self::Exactly(capability) => authority
+                .permit(&capability.clone().into())
+                .map_err(|denied| Refusal::of_authority(&denied)),
+            Self::All(capabilities) => {
+                let permit = |capability: &Capability| authority.permit(&capability.clone().into());
+                let mut permits = capabilities.iter().map(permit);
+                let first = permits.next().unwrap_or_else(|| permit(&super::nothing()));
+                let all = first.and_then(|first| {
+                    permits.try_for_each(|permit| permit.map(drop)).map(|()| first)
+                });
+                all.map_err(|denied| Refusal::of_authority(&denied))
             }
             Self::AnyOf(primary, kinds) => {
                 let permit = kinds.iter().find_map(|kind| authority.permit_some(*primary, *kind));
@@ -46,6 +77,7 @@ impl Need {
     pub(crate) fn is_asked(&self, asked: &Grant) -> bool {
         match self {
             Self::Exactly(capability) => asked.allows(capability),
+            Self::All(capabilities) => capabilities.iter().any(|each| asked.allows(each)),
             Self::AnyOf(primary, kinds) => {
                 kinds.iter().any(|kind| asked.allows_some(*primary, *kind))
             }
@@ -54,7 +86,7 @@ impl Need {
 
     fn refusal(&self, authority: &Authority) -> Refusal {
         let closed = match self {
-            Self::Exactly(_) => None,
+            Self::All(_) | Self::Exactly(_) => None,
             Self::AnyOf(primary, kinds) => {
                 kinds.iter().find_map(|kind| authority.closed_by(*primary, *kind))
             }
@@ -71,6 +103,10 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exactly(capability) => capability.fmt(f),
+            Self::All(capabilities) => match capabilities.first() {
+                Some(capability) => capability.fmt(f),
+                None => f.write_str("nothing"),
+            },
             Self::AnyOf(primary, kinds) => match kinds.as_slice() {
                 [kind] => write!(f, "rye.{primary}.{kind}.*"),
                 _ => write!(f, "rye.{primary}.*"),

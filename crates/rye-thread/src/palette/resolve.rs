@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{EXECUTE, Offered, Palette, execute_arguments, fork_arguments, is_fork};
+use super::{
+    EXECUTE, Execution, Offered, Palette, execute_arguments, execution, fork_arguments,
+    inline_arguments,
+};
 use crate::ToolCall;
 
 /// A call whose tool is settled: nothing in `arguments` can name another one.
@@ -24,15 +27,28 @@ pub(crate) enum Unresolved {
 }
 
 impl Palette {
+    /// The arguments with numbers and booleans as text, where the tool of this id declares text (SPEC 6.1).
+    pub(crate) fn with_texts(&self, id: &str, mut arguments: Value) -> Value {
+        let schema = self.by_id(id).map(|offered| &offered.entry.spec.input_schema);
+        for (name, value) in arguments.as_object_mut().into_iter().flatten() {
+            let is_text =
+                schema.is_some_and(|schema| schema["properties"][name]["type"] == "string");
+            if is_text && matches!(value, Value::Bool(_) | Value::Number(_)) {
+                *value = Value::String(value.to_string());
+            }
+        }
+        arguments
+    }
+
     /// What a call means, before any authority is asked.
     pub(crate) fn resolve(&self, call: &ToolCall) -> Result<Resolved<'_>, Unresolved> {
         let arguments = call.arguments.as_ref().map_err(|reason| {
             Unresolved::Unreadable(vec![format!("the arguments are not readable JSON: {reason}")])
         })?;
-        if let (EXECUTE, Some(offered), true) = (call.name.as_str(), &self.fork, is_fork(arguments))
+        if call.name == EXECUTE
+            && let Some(resolved) = self.resolve_item(arguments)
         {
-            let arguments = fork_arguments(arguments).map_err(Unresolved::Unreadable)?;
-            return Ok(Resolved { offered, arguments });
+            return resolved.map_err(Unresolved::Unreadable);
         }
         if call.name == EXECUTE {
             let (id, arguments) = execute_arguments(arguments).map_err(Unresolved::Unreadable)?;
@@ -46,5 +62,19 @@ impl Palette {
             Some(offered) => Ok(Resolved { offered, arguments: arguments.clone() }),
             None => Err(Unresolved::UnknownName(call.name.clone())),
         }
+    }
+
+    /// What a call of `rye_execute` means that names no tool; `None` where it names one, or nothing else is offered.
+    fn resolve_item(&self, arguments: &Value) -> Option<Result<Resolved<'_>, Vec<String>>> {
+        let inline = self.inline.as_ref().map(|inline| &inline.offered);
+        let (offered, read) = match (execution(arguments), &self.fork, inline) {
+            (Execution::Tool, ..) => return None,
+            // Without an item that may be executed in a thread of its own, the authority refuses the call and says why.
+            (Execution::Fork, Some(fork), _) => (fork, fork_arguments(arguments)),
+            (_, _, Some(inline)) => (inline, inline_arguments(arguments)),
+            (Execution::Directive, Some(fork), None) => (fork, fork_arguments(arguments)),
+            (_, _, None) => return None,
+        };
+        Some(read.map(|arguments| Resolved { offered, arguments }))
     }
 }

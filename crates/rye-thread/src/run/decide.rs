@@ -186,7 +186,11 @@ fn judge(
 pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
     match refusals.last() {
         Some(refusal) if failure.kind.may_follow_from_refusal() => {
-            let message = format!("{}; then: {}", refusal.message, failure.message);
+            // A failure that quotes the refusal says it once.
+            let message = match failure.message.contains(&refusal.message) {
+                true => failure.message,
+                false => format!("{}; then: {}", refusal.message, failure.message),
+            };
             // A limit stays one: no hook may take what it ended for a refusal that asking again could mend.
             let kind = match failure.kind {
                 limit @ FailureKind::Limit(_) => limit,

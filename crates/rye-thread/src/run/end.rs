@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Failure, LimitHit, Refusal, Request, ToolCall, ToolResult};
+use crate::{AddedItem, Failure, LimitHit, Refusal, Request, ToolCall, ToolResult};
 
 /// What the driver is to do.
 #[derive(Debug, Clone)]
@@ -57,25 +57,33 @@ pub struct Returned {
     pub refusal: Option<Refusal>,
     /// Set when the call wanted a thread more than a limit allows.
     pub limit: Option<LimitHit>,
+    /// The items that the call added to the conversation.
+    pub added: Vec<AddedItem>,
 }
 
 impl Returned {
     /// A call that was run.
     #[must_use]
     pub const fn ran(result: ToolResult) -> Self {
-        Self { result, refusal: None, limit: None }
+        Self { result, refusal: None, limit: None, added: Vec::new() }
+    }
+
+    /// The same call, which added these items to the conversation.
+    #[must_use]
+    pub fn with_added(self, added: Vec<AddedItem>) -> Self {
+        Self { added, ..self }
     }
 
     /// A call that was refused.
     #[must_use]
     pub const fn refused(result: ToolResult, refusal: Refusal) -> Self {
-        Self { result, refusal: Some(refusal), limit: None }
+        Self { result, refusal: Some(refusal), limit: None, added: Vec::new() }
     }
 
     /// A call that was not run because it wants a thread more than a limit allows.
     #[must_use]
     pub const fn limited(result: ToolResult, hit: LimitHit) -> Self {
-        Self { result, refusal: None, limit: Some(hit) }
+        Self { result, refusal: None, limit: Some(hit), added: Vec::new() }
     }
 }
 

@@ -32,6 +32,10 @@ impl Run {
         Ok(())
     }
 
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self.phase, Phase::Done(End::Cancelled))
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Done(_))
     }

@@ -85,6 +85,24 @@ impl LocalStore {
         spent(self.database().read(), thread)
     }
 
+    /// Removes what the database holds of these threads: their rows, accounts and leases.
+    ///
+    /// The caller holds their leases, so that no other process begins to drive one of them meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails; then it holds all that it held before.
+    pub fn forget(&self, threads: &[ThreadId]) -> Result<(), StoreError> {
+        self.database().write(Durability::Now, |connection| {
+            for statement in FORGET {
+                for thread in threads {
+                    database::execute(connection, statement, [thread.as_str()])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
     fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
@@ -235,6 +253,15 @@ impl Store for LocalStore {
         self.files.read(thread)
     }
 }
+
+/// In the order in which the rows refer to each other.
+const FORGET: [&str; 5] = [
+    "DELETE FROM child WHERE thread = ?1 OR parent = ?1",
+    "DELETE FROM reservation WHERE thread = ?1",
+    "DELETE FROM account WHERE thread = ?1",
+    "DELETE FROM lease WHERE thread = ?1",
+    "DELETE FROM thread WHERE id = ?1",
+];
 
 /// A child that was closed is settled in the account above it.
 const SPENT: &str = "

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::children::Spawn;
 use crate::{
-    ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits, Nanos,
-    ProviderInfo, Refusal, Reply, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
+    AddedItem, ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits,
+    Nanos, ProviderInfo, Refusal, Reply, Retry, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
 };
 
 /// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
@@ -75,6 +76,32 @@ pub enum Event {
         provider: ProviderInfo,
         /// Why the first one did not.
         reason: String,
+    },
+    /// A request ended without an answer.
+    RequestFailed {
+        /// Which request, from 1.
+        turn: u64,
+        /// The class of the failure, or `cancelled`, `duration_seconds`, `interrupted` or `killed`.
+        class: String,
+        /// The failure in words.
+        message: String,
+        /// What it counts as: the whole reservation, where the provider may charge for it.
+        cost: Nanos,
+    },
+    /// An attempt of a request failed, and another one follows after a wait.
+    RequestRetried {
+        /// Which request, from 1.
+        turn: u64,
+        /// The failure, the wait and the next attempt.
+        retry: Retry,
+        /// What the failed attempt counts as.
+        cost: Nanos,
+        /// The most that the next attempt may cost.
+        reserved: Nanos,
+        /// The number of the reservation that the next attempt is paid from, where there is one.
+        reservation: Option<u64>,
+        /// How much is set aside there, for the next attempt and the requests after it.
+        held: Nanos,
     },
     /// A child is about to begin; the record is on disk before it does.
     SpawnChild(Spawn),
@@ -167,6 +194,10 @@ pub enum Event {
         cut_bytes: u64,
         /// What the caller knows of this opening, such as its token.
         facts: Map<String, Value>,
+        /// The cost of the thread until then, with its children.
+        cost: Nanos,
+        /// The time that the thread had taken until then.
+        elapsed: Duration,
     },
     /// What a call came to: the receipt.
     ToolCallResult {
@@ -176,6 +207,8 @@ pub enum Event {
         refusal: Option<Refusal>,
         /// Set when the call wanted a thread more than a limit allows.
         limit: Option<LimitHit>,
+        /// The items that the call added to the conversation.
+        added: Vec<AddedItem>,
     },
     /// A call that the model made: the intent, on disk before anything runs.
     ToolCallStart {
@@ -273,7 +306,7 @@ impl Injected {
 
 impl Event {
     /// The names of all events, sorted.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 22] = [
         "approval_decided",
         "approval_requested",
         "assistant_reasoning",
@@ -282,6 +315,8 @@ impl Event {
         "context_injected",
         "hook_triggered",
         "model_fallback",
+        "request_failed",
+        "request_retried",
         "spawn_child",
         "step_finish",
         "step_start",
@@ -308,6 +343,8 @@ impl Event {
             Self::ContextInjected(_) => "context_injected",
             Self::HookTriggered(_) => "hook_triggered",
             Self::ModelFallback { .. } => "model_fallback",
+            Self::RequestFailed { .. } => "request_failed",
+            Self::RequestRetried { .. } => "request_retried",
             Self::SpawnChild(_) => "spawn_child",
             Self::StepFinish { .. } => "step_finish",
             Self::StepStart { .. } => "step_start",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 pub(crate) use self::again::markdown_of;
 use super::Event;
-use crate::{Failure, HookEffect, Moment};
+use crate::{Failure, HookEffect, Moment, Nanos};
 
 /// One event as Markdown that ends in a blank line; empty for events that only a program wants to read.
 #[must_use]
@@ -29,13 +29,20 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         Event::ModelFallback { provider: info, reason } => {
             format!("*`{}` at `{}` answers from here: {reason}*\n\n", info.model, info.provider)
         }
+        Event::RequestFailed { turn, message, cost, .. } => failed(*turn, message, *cost),
+        Event::RequestRetried { turn, retry, cost, .. } => {
+            format!("*Turn {turn}: {}: {retry}{}*\n\n", retry.message, booked(*cost))
+        }
         Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
         Event::StepFinish { turn, reply, cost } => {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
         }
         Event::SystemPrompt { text } => section("System", &fenced("", text)),
-        Event::ThreadStart { provider, .. } => {
-            format!("# Thread\n\n{at}, `{}` at `{}`\n\n", provider.model, provider.provider)
+        Event::ThreadStart { provider, facts, .. } => {
+            let is_unverified = facts.get("verified") == Some(&Value::Bool(false));
+            let unverified = if is_unverified { UNVERIFIED } else { "" };
+            let (model, provider) = (&provider.model, &provider.provider);
+            format!("# Thread\n\n{at}, `{model}` at `{provider}`\n\n{unverified}")
         }
         Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
         Event::UserMessage { text } => section("User", &fenced("", text)),
@@ -43,11 +50,23 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         Event::HookCallResult { .. }
         | Event::HookCallStart { .. }
         | Event::ToolCallResult { .. }
-        | Event::ToolCallStart { .. } => call(event),
+        | Event::ToolCallStart { .. } => warned(event) + &call(event),
         Event::ThreadComplete { .. }
         | Event::ThreadContinued { .. }
         | Event::ThreadError { .. } => end(event),
     }
+}
+
+/// The mark of a thread that `--allow-unsigned` let run.
+const UNVERIFIED: &str = "**Unverified: this thread used items that nobody signed.**\n\n";
+
+fn failed(turn: u64, message: &str, cost: Nanos) -> String {
+    format!("*Turn {turn} has no answer: {message}{}*\n\n", booked(cost))
+}
+
+/// The cost of an attempt without an answer, where it has one.
+fn booked(cost: Nanos) -> String {
+    if cost == Nanos::ZERO { String::new() } else { format!("; {cost} counts as spent") }
 }
 
 fn decided(item: &str, decision: &str, by: &str) -> String {
@@ -61,6 +80,17 @@ fn hooked(hook: &str, event: &str, effect: Option<&str>) -> String {
 
 fn waiting(item: &str, arguments: &Value) -> String {
     section(&format!("Waiting for approval: `{item}`"), &fenced("json", &pretty(arguments)))
+}
+
+/// The warning before a result of a hook that was refused or failed.
+fn warned(event: &Event) -> String {
+    match event {
+        Event::HookCallResult { hook, result, refusal } if result.is_error || refusal.is_some() => {
+            let what = if refusal.is_some() { "was refused" } else { "failed" };
+            format!("**Warning: an action of hook `{hook}` {what}.**\n\n")
+        }
+        _ => String::new(),
+    }
 }
 
 /// What is called, or came of it, with the JSON of it.

@@ -6,6 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::value;
 use super::{Event, Target};
+use crate::added::disk::AddedDisk;
 use crate::message::disk::ReplyDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::{Refusal, ToolResult};
@@ -37,9 +38,11 @@ impl Serialize for Payload<'_> {
                 StepStartWire { turn, reserved_nanos, reservation, held_nanos, max_output_tokens }
                     .serialize(serializer)
             }
-            Event::ToolCallResult { result, refusal, limit } => {
+            Event::ToolCallResult { result, refusal, limit, added } => {
                 let limit = limit.as_ref().map(LimitHitDisk::of);
-                ReceiptWire { limit, ..ReceiptWire::of(result, refusal) }.serialize(serializer)
+                let added = added.iter().map(AddedDisk::of).collect();
+                ReceiptWire { limit, added, ..ReceiptWire::of(result, refusal) }
+                    .serialize(serializer)
             }
             Event::ToolCallStart { call_id, name, arguments, target } => {
                 IntentWire::of(call_id, name, arguments, target.as_ref()).serialize(serializer)
@@ -80,13 +83,23 @@ pub(super) struct ReceiptWire<'a> {
     refusal: Option<RefusalDisk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<LimitHitDisk>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    added: Vec<AddedDisk>,
 }
 
 impl<'a> ReceiptWire<'a> {
     pub(super) fn of(result: &'a ToolResult, refusal: &Option<Refusal>) -> Self {
         let ToolResult { call_id, name, content, is_error } = result;
         let refusal = refusal.as_ref().map(RefusalDisk::of);
-        Self { call_id, name, content, is_error: *is_error, refusal, limit: None }
+        Self {
+            call_id,
+            name,
+            content,
+            is_error: *is_error,
+            refusal,
+            limit: None,
+            added: Vec::new(),
+        }
     }
 }
 

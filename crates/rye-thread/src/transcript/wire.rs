@@ -1,6 +1,7 @@
 //! The JSON of a record, apart from the types that it is made of.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use rye_sign::chain::Head;
 use serde::{Deserialize, Serialize, Serializer};
@@ -87,12 +88,16 @@ pub(super) fn value(event: &Event) -> Value {
             value["reason"] = json!(reason);
             value
         }
+        Event::RequestFailed { .. } => failed(event),
+        Event::RequestRetried { .. } => retried(event),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
-        Event::ThreadResumed { epoch, cut_bytes, facts } => json!({
+        Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed } => json!({
             "epoch": epoch,
             "cut_bytes": cut_bytes,
             "facts": facts,
+            "cost_nanos": cost.get(),
+            "elapsed_millis": millis(*elapsed),
         }),
         Event::ThreadStart { .. } => start(event),
         Event::ThreadComplete { .. }
@@ -117,6 +122,34 @@ pub(super) fn value(event: &Event) -> Value {
         | Event::ToolCallStart { .. }
         | Event::UserMessage { .. } => Value::Null,
     }
+}
+
+fn failed(event: &Event) -> Value {
+    let Event::RequestFailed { turn, class, message, cost } = event else { return Value::Null };
+    json!({ "turn": turn, "class": class, "message": message, "cost_nanos": cost.get() })
+}
+
+fn retried(event: &Event) -> Value {
+    let Event::RequestRetried { turn, retry, cost, reserved, reservation, held } = event else {
+        return Value::Null;
+    };
+    json!({
+        "turn": turn,
+        "attempt": retry.attempt,
+        "attempts": retry.attempts,
+        "class": retry.class.as_str(),
+        "message": retry.message,
+        "hint_millis": retry.hint.map(millis),
+        "wait_millis": millis(retry.wait),
+        "cost_nanos": cost.get(),
+        "reserved_nanos": reserved.get(),
+        "reservation": reservation,
+        "held_nanos": held.get(),
+    })
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn context(injected: &Injected) -> Value {

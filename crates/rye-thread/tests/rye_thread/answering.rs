@@ -35,7 +35,13 @@ async fn an_answer_that_broke_may_have_cost_whatever_its_class() {
     driven.check_consistent();
     let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
     assert_eq!(driven.outcome.cost, Nanos::new(reserved));
-    assert_eq!(driven.failure(), "Provider(Overloaded): busy");
+    let cost = driven.outcome.cost;
+    assert_eq!(
+        driven.failure(),
+        format!(
+            "Provider(Overloaded): busy; {cost} counts as spent, because the provider may charge for it"
+        )
+    );
 }
 
 /// A thread whose provider has another, dearer model behind it.

@@ -20,8 +20,9 @@ use rye_thread::{
     ApprovalRequest, Approver, Cancel, Charge, Clock, Decision, Delta, DeltaSink, DriveContext,
     Effect, Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract,
     OutputField, OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError,
-    ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Run,
-    StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive, replay,
+    ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Retry,
+    Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive,
+    replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};

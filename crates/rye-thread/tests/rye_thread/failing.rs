@@ -16,10 +16,26 @@ use crate::family::Logged;
 use crate::world::World;
 
 async fn fail(thread: Thread, expected: &str) -> Driven {
+    let driven = fail_with(thread).await;
+    assert_eq!(driven.failure(), expected);
+    driven
+}
+
+/// The end of a message about a request that has no answer and may have cost something.
+fn booked(driven: &Driven) -> String {
+    match driven.payloads("request_failed").remove(0)["cost_nanos"].as_u64().unwrap() {
+        0 => String::new(),
+        cost => {
+            let cost = Nanos::new(cost);
+            format!("; {cost} counts as spent, because the provider may charge for it")
+        }
+    }
+}
+
+async fn fail_with(thread: Thread) -> Driven {
     let driven = thread.drive().await;
     driven.check_consistent();
     assert_eq!(driven.outcome.state, ThreadState::Error);
-    assert_eq!(driven.failure(), expected);
     assert_eq!(driven.left, 0, "the script was followed to its end");
     let last = driven.payloads("thread_error");
     assert_eq!(last.len(), 1);
@@ -82,8 +98,11 @@ async fn cut_off() {
 #[tokio::test]
 async fn every_class_of_provider_error() {
     for class in ProviderErrorClass::ALL {
-        let expected = format!("Provider({class:?}): the provider failed");
-        fail(Thread::new(vec![fails(class)]), &expected).await;
+        let driven = fail_with(Thread::new(vec![fails(class)])).await;
+        let booked = booked(&driven);
+        assert_eq!(booked.is_empty(), !class.may_have_cost(), "{class}");
+        let expected = format!("Provider({class:?}): the provider failed{booked}");
+        assert_eq!(driven.failure(), expected);
     }
 }
 
@@ -91,8 +110,9 @@ async fn every_class_of_provider_error() {
 async fn the_cause_of_a_provider_error_is_told() {
     let error = ProviderError::new(ProviderErrorClass::Server, "the answer cannot be read");
     let error = error.with_source("missing field `usage`");
+    let driven = fail_with(Thread::new(vec![Turn::Fail(error)])).await;
     let expected = "Provider(Server): the answer cannot be read: missing field `usage`";
-    fail(Thread::new(vec![Turn::Fail(error)]), expected).await;
+    assert_eq!(driven.failure(), format!("{expected}{}", booked(&driven)));
 }
 
 #[tokio::test]

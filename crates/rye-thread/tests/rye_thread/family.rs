@@ -320,6 +320,8 @@ impl Family {
 
 #[async_trait]
 impl Children for Family {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let waiting = match request.arguments["async"] == true {
             true => Waiting::ForNothing,

@@ -314,6 +314,58 @@ async fn a_hook_may_do_what_its_thread_may() {
         let refused = problem == "denied";
         assert_eq!(receipt["refusal"].is_null(), !refused);
         assert!(refused || receipt["content"].to_string().contains(problem), "{receipt}");
+        let warnings = &driven.outcome.warnings;
+        assert_eq!(warnings.is_empty(), problem.is_empty(), "{arguments}: {warnings:?}");
+        let begin = match (problem, refused) {
+            ("", _) => continue,
+            (_, true) => "an action of hook `h` was refused: ",
+            (_, false) => "an action of hook `h` failed: ",
+        };
+        assert!(warnings[0].starts_with(begin), "{warnings:?}");
+        assert!(refused || warnings[0].contains(problem), "{warnings:?}");
+        assert_eq!(*warnings, rye_thread::thread_warnings(&driven.transcript()));
+        let readable = std::fs::read_to_string(driven.folder().join("transcript.md")).unwrap();
+        assert!(readable.contains("**Warning: an action of hook `h` "), "{readable}");
+    }
+}
+
+/// Numbers and booleans become text where the tool wants text, and nothing else does.
+#[tokio::test]
+async fn numbers_and_booleans_become_text_where_text_is_wanted() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "n": {"type": "integer"}},
+        "additionalProperties": false,
+    });
+    for (given, expected) in [
+        (json!("${cost.turns}"), json!("1")),
+        (json!(true), json!("true")),
+        (json!(1.5), json!("1.5")),
+        (json!("${inputs}"), json!(null)),
+    ] {
+        let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let hears = Arc::clone(&heard);
+        let mut entry = tool(
+            "a/say",
+            Effect::Once,
+            Function(move |arguments: Value| {
+                hears.lock().unwrap().push(arguments);
+                async { ToolOutput::ok(json!("said")) }
+            }),
+        );
+        entry.spec = ToolSpec::new("", "A tool.", schema.clone());
+        let own = running(
+            hook("h", HookEvent::AfterStep),
+            "a/say",
+            json!({"text": given, "n": "${cost.turns}"}),
+        );
+        let script = vec![calls(vec![call("a", "rye_nothing", json!({}))]), says("done")];
+        let (driven, _) = drive_with(Thread::new(script).with(entry), vec![own]).await;
+        let heard = heard.lock().unwrap();
+        match expected {
+            Value::Null => assert_eq!((heard.len(), driven.outcome.warnings.len()), (0, 1)),
+            text => assert_eq!(heard[0], json!({"text": text, "n": 1})),
+        }
     }
 }
 

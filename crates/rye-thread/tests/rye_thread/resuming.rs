@@ -12,6 +12,7 @@ use rye_thread::transcript::{Reading, read};
 use rye_thread::{
     Asking, Cancel, Decision, Moment, Nanos, ResumeError, ThreadId, ThreadState, spending,
 };
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
@@ -197,6 +198,30 @@ async fn a_decision_outlives_its_program() {
     }
 }
 
+/// A record of the question may hold less than the call had: an approved tool runs with the arguments of its call.
+#[tokio::test]
+async fn an_approved_tool_runs_with_the_arguments_of_its_call() {
+    let mut whole = World::new();
+    whole.asking = Asking::Always;
+    whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    for event in ["approval_requested", "approval_decided"] {
+        let last = whole.reading().records.iter().position(|record| record.event == event);
+        let end = line_ends(&bytes).nth(last.unwrap()).unwrap();
+        let cut = whole.cut(&bytes[..end]);
+        let redacted = |reading: &mut Reading| {
+            let mut asked = reading.records.iter_mut();
+            let asked = asked.find(|record| record.event == "approval_requested").unwrap();
+            let mut payload: Value = serde_json::from_str(asked.payload.get()).unwrap();
+            assert_eq!(payload["arguments"], json!({"n": 1}));
+            payload["arguments"] = json!({"n": "[redacted]"});
+            asked.payload = to_raw_value(&payload).unwrap();
+        };
+        cut.resume_from("Begin.", redacted).await.unwrap();
+        assert_eq!(cut.effects()[0], "a/once {\"n\":1}", "{event}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_denied_does_not_run_and_the_model_is_told() {
     let mut world = World::new();
@@ -240,7 +265,9 @@ async fn the_readable_transcript_is_written_anew() {
             std::fs::write(&path, found).unwrap();
         }
         let found = cut.resume("Begin.").await.unwrap();
-        assert_eq!(found.warnings, Vec::<String>::new());
+        // A request that was cut off is told, and nothing else.
+        let is_of_kill = |it: &String| it.starts_with("the program was stopped while turn ");
+        assert!(found.warnings.iter().all(is_of_kill), "{:?}", found.warnings);
         let events = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
         let (text, before) = (std::fs::read_to_string(&path).unwrap(), readable(&whole));
         assert!(text.contains("*Resumed "), "{text}");

@@ -177,6 +177,8 @@ struct Quick;
 
 #[async_trait]
 impl Children for Quick {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (id, limits) = (child(request.number), request.left.clone());
         Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForTheEnd, limits))
@@ -231,6 +233,8 @@ struct Asked {
 
 #[async_trait]
 impl Children for Asked {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (waiting, limits) = (Waiting::ForTheEnd, request.left.clone());
         Ok(Spawn::new(&request.call_id, child(0), "d", waiting, limits))

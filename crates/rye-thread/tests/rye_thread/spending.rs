@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use rye_thread::budget::{Ledger, LedgerError, MemoryLedger, SqliteLedger};
 use rye_thread::{
-    Effect, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadId, ThreadState,
-    ToolOutput, Usage,
+    Effect, FailureKind, Limit, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit,
+    ThreadId, ThreadState, ToolOutput, Usage,
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{Function, Thread, Turn, after, call, calls, fails, says, thread_id, tool};
+use crate::doubles::{
+    Function, Thread, Turn, after, again, call, calls, fails, says, thread_id, tool,
+};
 use crate::tapped::{Tap, Tapped, Use};
 
 fn at_most(nanos: u64) -> SpendLimit {
@@ -103,9 +105,8 @@ async fn a_failed_request_is_settled_too() {
         let expected = if class.may_have_cost() { reserved } else { 0 };
         assert_eq!(driven.spent(), (expected, 0), "{class}");
     }
-    let error = ProviderError::new(ProviderErrorClass::RateLimited, "m");
-    let error = error.after_an_attempt_that_may_have_cost();
-    let driven = Thread::new(vec![Turn::Fail(error)]).drive().await;
+    let turn = again(ProviderErrorClass::Server, fails(ProviderErrorClass::RateLimited));
+    let driven = Thread::new(vec![turn]).drive().await;
     driven.check_consistent();
     let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
     assert_eq!(driven.spent(), (reserved, 0));
@@ -113,6 +114,95 @@ async fn a_failed_request_is_settled_too() {
     let driven = Thread::new(vec![Turn::Fail(error)]).drive().await;
     driven.check_consistent();
     assert_eq!(driven.spent(), (7_000, 0));
+}
+
+/// Two attempts that the provider may charge for, one that it refused, and the answer.
+#[tokio::test]
+async fn each_attempt_that_may_be_billed_has_a_reservation_of_its_own() {
+    use ProviderErrorClass::{RateLimited, Server, Timeout};
+    let turn = again(Server, again(RateLimited, again(Timeout, says("Hello."))));
+    let driven = Thread::new(vec![turn]).drive().await;
+    driven.check_consistent();
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    let told: Vec<(Value, Value, Value)> = driven
+        .payloads("request_retried")
+        .into_iter()
+        .map(|retried| {
+            (
+                retried["class"].clone(),
+                retried["cost_nanos"].clone(),
+                retried["wait_millis"].clone(),
+            )
+        })
+        .collect();
+    let row = |class: &str, cost: u64| (json!(class), json!(cost), json!(6_000));
+    assert_eq!(told, [row("server", reserved), row("rate_limited", 0), row("timeout", reserved)]);
+    assert_eq!(driven.spent(), (2 * reserved + 110_000, 0));
+    assert_eq!(driven.outcome.state, ThreadState::Completed);
+}
+
+/// The money for the second attempt is not there, so that it is never sent.
+#[tokio::test]
+async fn an_attempt_that_cannot_be_paid_is_not_made() {
+    let mut thread = Thread::new(vec![again(ProviderErrorClass::Server, says("Never sent."))]);
+    thread.limits.spend = at_most(8_000_000);
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    assert!(4_000_000 < reserved, "{reserved}: two do not fit");
+    assert_eq!((driven.spent(), driven.left), ((reserved, 0), 1));
+    let failure = driven.outcome.failure.clone().unwrap();
+    assert!(matches!(failure.kind, FailureKind::Limit(_)), "{failure:?}");
+    let spent = Nanos::new(reserved);
+    let told = format!(
+        "the provider failed; another attempt is not paid for; {spent} counts as spent, because the provider may charge for it: \
+         limit `spend` reached: the next request may bring the cost to {} of 0.008 USD",
+        Nanos::new(2 * reserved)
+    );
+    assert_eq!(failure.message, told);
+    let failed = driven.payloads("request_failed");
+    assert_eq!((failed.len(), &failed[0]["cost_nanos"]), (1, &json!(reserved)));
+}
+
+/// An answer that would have completed the thread.
+#[tokio::test]
+async fn a_charge_beyond_the_reservation_ends_the_thread_with_the_sum() {
+    let Turn::Reply(mut reply) = says("Dear.") else { panic!("a reply") };
+    reply.usage = Usage::new(100, 50_000);
+    let mut thread = Thread::new(vec![Turn::Reply(reply)]);
+    thread.limits.spend = at_most(1_000_000_000);
+    let driven = thread.drive().await;
+    driven.check_consistent();
+    let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+    let failure = driven.outcome.failure.clone().unwrap();
+    let told = format!(
+        "limit `spend` reached: the answer cost 0.0501 USD, which is {} more than the {} that was reserved for it; check the \
+         prices and `max_output` of the model in the provider's file",
+        Nanos::new(50_100_000 - reserved),
+        Nanos::new(reserved)
+    );
+    assert_eq!(failure.message, told);
+    let FailureKind::Limit(hit) = failure.kind else { panic!("{failure:?}") };
+    assert_eq!((hit.limit, hit.value, hit.maximum), (Limit::Spend, 50_100_000, reserved));
+    assert_eq!((driven.outcome.state, driven.outcome.text.as_str()), (ThreadState::Error, "Dear."));
+    assert_eq!(driven.replayed.unwrap().divergence, None);
+}
+
+/// The message of an error says what a request without an answer counts as.
+#[tokio::test]
+async fn a_request_without_an_answer_is_explained() {
+    for class in [ProviderErrorClass::Server, ProviderErrorClass::RateLimited] {
+        let driven = Thread::new(vec![fails(class)]).drive().await;
+        let failed = driven.payloads("request_failed").remove(0);
+        let cost = Nanos::new(failed["cost_nanos"].as_u64().unwrap());
+        let why = match class.may_have_cost() {
+            true => format!("; {cost} counts as spent, because the provider may charge for it"),
+            false => String::new(),
+        };
+        assert_eq!(failed["class"], class.as_str());
+        assert_eq!(failed["message"], "the provider failed");
+        assert_eq!(driven.outcome.failure.unwrap().message, format!("the provider failed{why}"));
+    }
 }
 
 #[tokio::test]

@@ -53,6 +53,8 @@ impl Waits {
 
 #[async_trait]
 impl Children for Waits {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (waiting, limits) = (Waiting::ForTheEnd, request.left.clone());
         Ok(Spawn::new(&request.call_id, child(0), "d", waiting, limits))

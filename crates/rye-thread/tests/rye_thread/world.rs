@@ -213,8 +213,18 @@ impl World {
 
     /// Goes on from what the store holds.
     pub(crate) async fn resume(&self, first: &str) -> Result<Outcome, ResumeError> {
+        self.resume_from(first, |_| ()).await
+    }
+
+    /// Goes on from what the store holds, as `change` leaves it.
+    pub(crate) async fn resume_from(
+        &self,
+        first: &str,
+        change: impl FnOnce(&mut Reading),
+    ) -> Result<Outcome, ResumeError> {
         let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
-        let (mut journal, reading) = self.open(&store).unwrap();
+        let (mut journal, mut reading) = self.open(&store).unwrap();
+        change(&mut reading);
         let palette = self.palette();
         let run = self.run(&palette, first);
         let resumed = Resumed::new(&reading);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use super::search::{put_skipped, view};
 use crate::fs::{self, Lines, LsQuery, Root, Stop};
+use crate::self_starting::with_self_starting;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,7 +52,8 @@ struct WriteArguments {
 pub(super) fn write(root: &Root, arguments: Value, _: &Stop) -> Result<Value, Failure> {
     let arguments: WriteArguments = serde_json::from_value(arguments)?;
     let written = fs::write(root, &arguments.path, &arguments.content)?;
-    Ok(json!({ "path": written.path, "bytes_written": written.bytes_written }))
+    let result = json!({ "path": written.path, "bytes_written": written.bytes_written });
+    Ok(with_self_starting(result, &written.self_starting))
 }
 
 #[derive(Deserialize)]
@@ -74,12 +76,13 @@ pub(super) fn edit(root: &Root, arguments: Value, _: &Stop) -> Result<Value, Fai
     let arguments: EditArguments = serde_json::from_value(arguments)?;
     let edits: Vec<fs::Edit> = arguments.edits.iter().map(EditArgument::edit).collect();
     let edited = fs::edit(root, &arguments.path, &edits)?;
-    Ok(json!({
+    let result = json!({
         "path": edited.path,
         "replaced": edited.replaced,
         "bytes": edited.bytes,
         "diff": edited.diff,
-    }))
+    });
+    Ok(with_self_starting(result, &edited.self_starting))
 }
 
 impl EditArgument {

@@ -62,6 +62,8 @@ pub struct Edited {
     pub replaced: usize,
     /// The change as a unified difference without file names, cut after 16 KiB; what was cut is said in its last line.
     pub diff: String,
+    /// The self-starting files that were changed, such as `.envrc`.
+    pub self_starting: Vec<String>,
 }
 
 /// An edit that does not fit the file.
@@ -174,13 +176,13 @@ fn edit_with(
     let (asked, guard) = prepare(root, path, Access::Write)?;
     let path = asked.text();
     refuse_over("the number of edits", edits.len(), MAX_EDITS)?;
-    let (folder, name) = match walk(root, &asked, &guard, Parents::Required)? {
+    let (folder, name, self_starting) = match walk(root, &asked, &guard, Parents::Required)? {
         Place::Folder { .. } => return Err(Error::IsFolder { path }),
         Place::Missing { .. } => return Err(Error::NotFound { path }),
         Place::File { metadata, .. } if metadata.permissions().readonly() => {
             return Err(Error::ReadOnly { path });
         }
-        Place::File { folder, name, .. } => (folder, name),
+        Place::File { folder, name, self_starting, .. } => (folder, name, self_starting),
     };
     let source = Source { folder: &folder, name: &name, guard: &guard, path: &path };
     let (text, old) = source.text()?;
@@ -193,6 +195,7 @@ fn edit_with(
             bytes: change.text.len(),
             replaced: change.replaced,
             diff: change.diff,
+            self_starting,
         }),
         Ok(Outcome::Changed) => Err(Error::Changed { path }),
         Err(source) => Err(Error::Io { action: "write", path, source }),

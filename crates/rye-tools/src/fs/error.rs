@@ -65,6 +65,12 @@ pub enum Error {
         /// The path as asked.
         path: String,
     },
+    /// A new file was wanted.
+    #[error("`{path}` exists and is not replaced")]
+    Exists {
+        /// The path as asked.
+        path: String,
+    },
     /// A file was wanted.
     #[error("`{path}` is a folder, not a file")]
     IsFolder {

@@ -6,6 +6,9 @@ use std::{fmt, io};
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, Metadata};
 
+use super::names::{fold, stands_for};
+use super::repository;
+
 /// What a caller wants to do at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
@@ -21,30 +24,38 @@ pub enum Area {
     SigningKeys,
     /// `.ai/config/keys`: not written.
     Keys,
+    /// `.ai/config`: not written.
+    Config,
     /// `.ai/threads`: not written.
     Threads,
     /// `.ai/rye.lock`: not written.
     Lock,
+    /// `.ai/tools/rye/agent/providers`: not written.
+    Providers,
     /// `.git`, a folder or a file: not written.
     Git,
+    /// A file `HEAD` in any folder: not written.
+    Head,
+    /// `objects`, `refs` or `commondir` beside a file `HEAD`: not made.
+    RepositoryPart,
+    /// A folder that `git` takes for a repository: not written.
+    Repository,
 }
 
-impl Area {
-    fn parts(self) -> &'static [&'static str] {
-        match self {
-            Self::SigningKeys => &[".ai", "config", "keys", "signing"],
-            Self::Keys => &[".ai", "config", "keys"],
-            Self::Threads => &[".ai", "threads"],
-            Self::Lock => &[".ai", "rye.lock"],
-            Self::Git => &[".git"],
-        }
-    }
+/// The areas that are known by their names, the most specific first.
+const NAMED: &[(Area, &[&str])] = &[
+    (Area::SigningKeys, &[".ai", "config", "keys", "signing"]),
+    (Area::Keys, &[".ai", "config", "keys"]),
+    (Area::Config, &[".ai", "config"]),
+    (Area::Threads, &[".ai", "threads"]),
+    (Area::Lock, &[".ai", "rye.lock"]),
+    (Area::Providers, &[".ai", "tools", "rye", "agent", "providers"]),
+    (Area::Git, &[".git"]),
+];
 
-    fn closed_to(access: Access) -> &'static [Self] {
-        match access {
-            Access::Read => &[Self::SigningKeys],
-            Access::Write => &[Self::SigningKeys, Self::Keys, Self::Threads, Self::Lock, Self::Git],
-        }
+impl Area {
+    fn is_closed_to(self, access: Access) -> bool {
+        access == Access::Write || self == Self::SigningKeys
     }
 }
 
@@ -55,23 +66,38 @@ impl fmt::Display for Area {
                 "`.ai/config/keys/signing` holds private keys, which tools neither read nor write"
             }
             Self::Keys => "`.ai/config/keys` decides who is trusted, so tools do not write there",
+            Self::Config => {
+                "`.ai/config` decides what is trusted and allowed, so tools do not write there"
+            }
             Self::Threads => {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
             }
             Self::Lock => "`.ai/rye.lock` says what somebody accepted, so tools do not write it",
-            // Hooks and settings there are run by the next `git` of whoever works in the project, outside of any sandbox.
+            Self::Providers => {
+                "`.ai/tools/rye/agent/providers` decides to which servers prompts go, so tools do not write there"
+            }
+            // The next `git` of the operator runs hooks and settings from there, outside of any sandbox.
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
+            Self::Head => {
+                "with a file `HEAD`, `git` can take the folder for a repository and run what it says, so tools write none"
+            }
+            Self::RepositoryPart => {
+                "the folder has a `HEAD`, so `objects`, `refs` or `commondir` could make it a repository of `git`; tools make none"
+            }
+            Self::Repository => {
+                "the folder is a repository of `git`, which runs what it says, so tools do not write there"
+            }
         })
     }
 }
 
-/// The areas closed to one access, by name and by identity.
+/// The areas closed to one access, by name, by identity and by what an open folder holds.
 ///
 /// Names catch what does not exist yet; identities catch what is reached under another name.
 #[derive(Debug)]
 pub(super) struct Guard {
     access: Access,
-    folders: Vec<(Area, Identity)>,
+    identities: Vec<(Area, Identity)>,
     keys: KeyFiles,
 }
 
@@ -85,14 +111,14 @@ enum KeyFiles {
 
 impl Guard {
     pub(super) fn new(root: &Dir, access: Access) -> Self {
-        let mut guard = Self { access, folders: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
-        for &area in Area::closed_to(access) {
+        let mut guard = Self { access, identities: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
+        for (area, parts) in closed_to(access) {
+            let path = parts.join("/");
             // An area that is missing, or lies outside of the root, has nothing in it that a path could reach.
-            let Ok(folder) = root.open_dir(area.parts().join("/")) else { continue };
-            let Ok(metadata) = folder.dir_metadata() else { continue };
-            guard.folders.push((area, Identity::of(&metadata)));
+            let Ok(metadata) = root.metadata(&path) else { continue };
+            guard.identities.push((area, Identity::of(&metadata)));
             if area == Area::SigningKeys {
-                guard.keys = match identities(&folder, 0) {
+                guard.keys = match root.open_dir(&path).and_then(|folder| identities(&folder, 0)) {
                     Ok(keys) => KeyFiles::Known(keys),
                     Err(_) => KeyFiles::Unknown,
                 };
@@ -103,25 +129,46 @@ impl Guard {
 
     /// The area that the place `names`, given from the root downward, belongs to by its spelling.
     pub(super) fn by_name<'a>(&self, names: impl Iterator<Item = &'a OsStr>) -> Option<Area> {
-        let folded: Vec<String> = names.map(|name| fold(&name.to_string_lossy())).collect();
-        Area::closed_to(self.access)
-            .iter()
-            .copied()
-            .find(|area| folded.windows(area.parts().len()).any(|window| window == area.parts()))
+        let folded: Vec<String> = names.map(fold).collect();
+        let is_in = |parts: &[&str]| {
+            folded
+                .windows(parts.len())
+                .any(|window| window.iter().zip(parts).all(|(name, part)| stands_for(name, part)))
+        };
+        closed_to(self.access).find(|(_, parts)| is_in(parts)).map(|(area, _)| area)
     }
 
     /// Whether a path that ends in `name` may be a closed area, so that [`Guard::by_name`] has to be asked.
     pub(super) fn is_last_of_area(&self, name: &OsStr) -> bool {
-        let folded = fold(&name.to_string_lossy());
-        Area::closed_to(self.access)
-            .iter()
-            .any(|area| area.parts().last().is_some_and(|last| *last == folded))
+        let folded = fold(name);
+        closed_to(self.access)
+            .any(|(_, parts)| parts.last().is_some_and(|last| stands_for(&folded, last)))
     }
 
-    /// The area whose folder this is.
+    /// The area of an open folder: a named one under another name, or a repository.
     pub(super) fn by_folder(&self, folder: &Dir) -> io::Result<Option<Area>> {
-        let identity = Identity::of(&folder.dir_metadata()?);
-        Ok(self.folders.iter().find(|(_, closed)| *closed == identity).map(|(area, _)| *area))
+        let named = self.by_identity(&folder.dir_metadata()?);
+        if named.is_some() || self.access == Access::Read {
+            return Ok(named);
+        }
+        Ok(repository::is_repository(folder)?.then_some(Area::Repository))
+    }
+
+    /// The area that is this file or folder.
+    pub(super) fn by_identity(&self, metadata: &Metadata) -> Option<Area> {
+        let identity = Identity::of(metadata);
+        self.identities.iter().find(|(_, closed)| *closed == identity).map(|(area, _)| *area)
+    }
+
+    /// The area of a file with this name, in whatever folder.
+    pub(super) fn by_file_name(&self, name: &OsStr) -> Option<Area> {
+        (self.access == Access::Write && repository::is_head(name)).then_some(Area::Head)
+    }
+
+    /// The area of a name that is to be made in an open folder.
+    pub(super) fn by_new_name(&self, folder: &Dir, name: &OsStr) -> io::Result<Option<Area>> {
+        let is_closed = self.access == Access::Write && repository::would_complete(folder, name)?;
+        Ok(is_closed.then_some(Area::RepositoryPart))
     }
 
     /// The area of an open file that is a second name of a private key.
@@ -132,6 +179,10 @@ impl Guard {
         };
         (metadata.nlink() > 1 && may_be_key).then_some(Area::SigningKeys)
     }
+}
+
+fn closed_to(access: Access) -> impl Iterator<Item = (Area, &'static [&'static str])> {
+    NAMED.iter().copied().filter(move |(area, _)| area.is_closed_to(access))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,38 +217,30 @@ fn identities(folder: &Dir, depth: usize) -> io::Result<Vec<Identity>> {
     Ok(files)
 }
 
-/// A name as the most forgiving file system compares it: no case, no ignorable characters, no trailing dots or spaces, no
-/// stream after a colon.
-fn fold(name: &str) -> String {
-    let name = name.split(':').next().unwrap_or_default();
-    let visible = name.chars().filter(|c| !is_ignorable(*c));
-    let folded: String =
-        visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    folded.trim_end_matches(['.', ' ']).trim_start_matches(' ').to_owned()
-}
-
-fn is_ignorable(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check(access: Access, path: &str, expected: Option<Area>) {
-        let guard = Guard { access, folders: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
+        let guard = Guard { access, identities: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
         assert_eq!(guard.by_name(path.split('/').map(OsStr::new)), expected, "{path}");
     }
 
     #[test]
-    fn writing_is_closed_in_four_areas() {
+    fn writing_is_closed_where_policy_records_and_repositories_are() {
         check(Access::Write, ".ai/threads", Some(Area::Threads));
         check(Access::Write, ".ai/threads/a/b", Some(Area::Threads));
         check(Access::Write, ".ai/config/keys/trusted/x.toml", Some(Area::Keys));
         check(Access::Write, ".ai/config/keys/signing/private_key.pem", Some(Area::SigningKeys));
         check(Access::Write, "nested/.ai/threads/x", Some(Area::Threads));
-        check(Access::Write, ".ai/config/keyboard.yaml", None);
+        check(Access::Write, ".ai/config/keyboard.yaml", Some(Area::Config));
+        check(Access::Write, ".ai/config", Some(Area::Config));
+        check(Access::Write, ".ai/configuration.md", None);
+        check(Access::Write, ".ai/rye.lock", Some(Area::Lock));
+        check(Access::Write, ".ai/tools/rye/agent/providers/a.yaml", Some(Area::Providers));
+        check(Access::Write, ".ai/tools/rye/agent/threads/a.yaml", None);
+        check(Access::Write, ".ai/tools/my/tool.yaml", None);
         check(Access::Write, ".ai/directives/threads/x.md", None);
         check(Access::Write, "threads/x", None);
         check(Access::Write, ".git/hooks/pre-commit", Some(Area::Git));
@@ -212,6 +255,8 @@ mod tests {
         check(Access::Read, ".ai/threads/a/transcript.jsonl", None);
         check(Access::Read, ".ai/config/keys/trusted/x.toml", None);
         check(Access::Read, ".git/config", None);
+        check(Access::Read, ".ai/config/trust.yaml", None);
+        check(Access::Read, ".ai/rye.lock", None);
         check(Access::Read, ".ai/config/keys/signing", Some(Area::SigningKeys));
     }
 
@@ -230,5 +275,14 @@ mod tests {
             check(Access::Write, path, Some(Area::Threads));
         }
         check(Access::Write, ".ai/config/\u{212a}eys/x", Some(Area::Keys));
+        for path in ["git~1/config", "GIT~3/config", ".g\u{200c}it/x", ".git::$INDEX_ALLOCATION/x"]
+        {
+            check(Access::Write, path, Some(Area::Git));
+        }
+        check(Access::Write, "AI~1/rye~1.loc", Some(Area::Lock));
+        check(Access::Write, ".ai/tools/rye/agent/PROVID~1/x", Some(Area::Providers));
+        check(Access::Write, "git~/config", None);
+        check(Access::Write, "git~one/config", None);
+        check(Access::Write, "gitter~1/config", None);
     }
 }

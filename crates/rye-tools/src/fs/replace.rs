@@ -9,6 +9,7 @@ use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
 
 use super::root::open_file;
+use crate::temporary;
 
 /// Where a file is to be, below which name of an open folder.
 pub(super) struct Target<'a> {
@@ -25,6 +26,8 @@ pub(super) enum Meanwhile<'a> {
     Whatever,
     /// Only what still has this content is replaced.
     Unchanged(&'a [u8]),
+    /// Nothing may be there, and nothing is replaced.
+    Absent,
 }
 
 /// Whether the new content is there now.
@@ -41,7 +44,7 @@ pub(super) fn replace(
     content: &[u8],
     meanwhile: Meanwhile<'_>,
 ) -> io::Result<Outcome> {
-    let (temporary, file) = temporary(target)?;
+    let (temporary, file) = temporary_file(target)?;
     let done = fill(file, content, target.old).and_then(|()| settle(target, &temporary, meanwhile));
     if !matches!(done, Ok(Outcome::Replaced)) {
         // The first error is the one to tell; what is left of the temporary file names itself.
@@ -59,7 +62,19 @@ fn settle(target: &Target<'_>, temporary: &OsStr, meanwhile: Meanwhile<'_>) -> i
     {
         return Ok(Outcome::Changed);
     }
+    if let Meanwhile::Absent = meanwhile {
+        return link(target, temporary);
+    }
     target.folder.rename(temporary, target.folder, target.name).map(|()| Outcome::Replaced)
+}
+
+/// Gives the temporary file its name, which a link, unlike a rename, never takes from another file.
+fn link(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
+    match target.folder.hard_link(temporary, target.folder, target.name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),
+        Err(error) => Err(error),
+        Ok(()) => target.folder.remove_file(temporary).map(|()| Outcome::Replaced),
+    }
 }
 
 /// Compared by content: two changes within one tick of the clock leave the same times.
@@ -112,18 +127,21 @@ fn kept(_file: &File, old: &Metadata) -> Permissions {
 }
 
 /// A new file with a name that nobody has; while it is to replace another, only its owner can open it.
-fn temporary(target: &Target<'_>) -> io::Result<(OsString, File)> {
+fn temporary_file(target: &Target<'_>) -> io::Result<(OsString, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if target.old.is_some() {
         owner_only(&mut options);
     }
+    temporary::sweep_once(target.folder);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = OsString::from(format!(".rye-{}-{number}.tmp", std::process::id()));
         match target.folder.open_with(&name, &options) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Another program that takes it for left behind removes it before it is locked.
+            Ok(file) if !temporary::lock_shared(&file) => {}
             opened => return opened.map(|file| (name, file)),
         }
     }

@@ -10,7 +10,8 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::path::Asked;
 use super::protected::{Access, Guard};
-use super::{Error, Root};
+use super::{Area, Error, Root};
+use crate::self_starting::is_self_starting;
 
 /// The most links that one path may go through.
 pub(super) const MAX_LINKS: usize = 40;
@@ -32,11 +33,13 @@ pub(super) enum Place {
         folder: Dir,
         name: OsString,
         metadata: Metadata,
+        self_starting: Vec<String>,
     },
     /// Nothing is there; the folder that would hold it is.
     Missing {
         folder: Dir,
         name: OsString,
+        self_starting: Vec<String>,
     },
 }
 
@@ -67,7 +70,9 @@ pub(super) fn walk(
         trail: Vec::new(),
         todo,
         links: Vec::new(),
+        self_starting: Vec::new(),
     };
+    walk.refuse_folder(root.dir())?;
     while let Some(part) = walk.todo.pop_front() {
         if let Some(place) = walk.step(part)? {
             return Ok(place);
@@ -87,6 +92,8 @@ struct Walk<'a> {
     todo: VecDeque<Part>,
     /// The links followed so far, by their real places.
     links: Vec<String>,
+    /// The self-starting files that the path names: links on the way, and the file at its end.
+    self_starting: Vec<String>,
 }
 
 struct Part {
@@ -111,7 +118,7 @@ impl Walk<'_> {
         if part.name == ".." {
             return if self.trail.pop().is_some() { Ok(None) } else { Err(self.leaves()) };
         }
-        self.refuse_by_name(&part.name, 0)?;
+        self.refuse_by_name(&part.name)?;
         match self.here().symlink_metadata(&part.name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.missing(part),
             Err(source) => Err(self.io("look at", source)),
@@ -121,11 +128,23 @@ impl Walk<'_> {
         }
     }
 
-    /// Refuses `name` here, with so many of the parts to come, when that is in a closed area.
-    fn refuse_by_name(&self, name: &OsStr, n_ahead: usize) -> Result<(), Error> {
+    /// Refuses `name` here with all parts to come, if a closed area is among them.
+    ///
+    /// It looks ahead, so that a path which ends in a closed area leaves no folder behind.
+    fn refuse_by_name(&self, name: &OsStr) -> Result<(), Error> {
         let entered = self.trail.iter().map(|(name, _)| name.as_os_str());
-        let ahead = self.todo.iter().take(n_ahead).map(|part| part.name.as_os_str());
-        match self.guard.by_name(entered.chain([name]).chain(ahead)) {
+        let ahead = self.todo.iter().map(|part| part.name.as_os_str());
+        self.refuse(self.guard.by_name(entered.chain([name]).chain(ahead)))?;
+        let last = self.todo.back().map_or(name, |part| part.name.as_os_str());
+        self.refuse(self.guard.by_file_name(last))
+    }
+
+    fn refuse_folder(&self, folder: &Dir) -> Result<(), Error> {
+        self.refuse(self.guard.by_folder(folder).map_err(|source| self.io("look at", source))?)
+    }
+
+    fn refuse(&self, area: Option<Area>) -> Result<(), Error> {
+        match area {
             Some(area) => Err(Error::Protected { path: self.asked.text(), area }),
             None => Ok(()),
         }
@@ -135,15 +154,17 @@ impl Walk<'_> {
         if part.origin == Origin::Link {
             return Err(Error::NotFound { path: self.asked.text() });
         }
+        let area = self.guard.by_new_name(self.here(), &part.name);
+        self.refuse(area.map_err(|source| self.io("look at", source))?)?;
         if self.todo.is_empty() {
             let folder = self.here().try_clone().map_err(|source| self.io("open", source))?;
-            return Ok(Some(Place::Missing { folder, name: part.name }));
+            self.note_self_starting(&part.name);
+            let self_starting = std::mem::take(&mut self.self_starting);
+            return Ok(Some(Place::Missing { folder, name: part.name, self_starting }));
         }
         if self.parents == Parents::Required {
             return Err(Error::NotFound { path: self.asked.text() });
         }
-        // Before anything is made: a path that ends in a closed area leaves no folder behind either.
-        self.refuse_by_name(&part.name, self.todo.len())?;
         match self.here().create_dir(&part.name) {
             // Somebody else may have made it since; what it is now is decided by opening it.
             Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
@@ -156,11 +177,7 @@ impl Walk<'_> {
     fn enter(&mut self, name: OsString) -> Result<(), Error> {
         let folder =
             self.here().open_dir_nofollow(&name).map_err(|source| self.io("open", source))?;
-        if let Some(area) =
-            self.guard.by_folder(&folder).map_err(|source| self.io("look at", source))?
-        {
-            return Err(Error::Protected { path: self.asked.text(), area });
-        }
+        self.refuse_folder(&folder)?;
         if self.trail.len() == MAX_DEPTH {
             return Err(Error::TooDeep { path: self.asked.text() });
         }
@@ -168,15 +185,25 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&self, name: OsString, metadata: Metadata) -> Result<Place, Error> {
+    fn file(&mut self, name: OsString, metadata: Metadata) -> Result<Place, Error> {
         if !metadata.is_file() {
             return Err(Error::Special { path: self.asked.text() });
         }
         if !self.todo.is_empty() {
             return Err(Error::NotFolder { path: self.asked.text() });
         }
+        self.refuse(self.guard.by_identity(&metadata))?;
         let folder = self.here().try_clone().map_err(|source| self.io("open", source))?;
-        Ok(Place::File { folder, name, metadata })
+        self.note_self_starting(&name);
+        let self_starting = std::mem::take(&mut self.self_starting);
+        Ok(Place::File { folder, name, metadata, self_starting })
+    }
+
+    fn note_self_starting(&mut self, name: &OsStr) {
+        let names = self.trail.iter().map(|(name, _)| name.as_os_str()).chain([name]);
+        if is_self_starting(names) {
+            self.self_starting.push(self.place_of(name));
+        }
     }
 
     /// Replaces a link by the parts of its target.
@@ -189,6 +216,7 @@ impl Walk<'_> {
             .read_link_contents(name)
             .map_err(|source| self.io("read the link", source))?;
         self.links.push(self.place_of(name));
+        self.note_self_starting(name);
         let Some(parts) = target_parts(&target) else { return Err(self.leaves()) };
         for name in parts.into_iter().rev() {
             self.todo.push_front(Part { name, origin: Origin::Link });

@@ -1,7 +1,7 @@
 //! Replacing a file as a whole.
 
 use super::protected::Access;
-use super::replace::{Meanwhile, Target, replace};
+use super::replace::{Meanwhile, Outcome, Target, replace};
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Error, Root};
 
@@ -16,6 +16,8 @@ pub struct Written {
     pub path: String,
     /// The size of the file now, in bytes.
     pub bytes_written: usize,
+    /// The self-starting files that were changed, such as `.envrc`.
+    pub self_starting: Vec<String>,
 }
 
 /// Replaces or makes a file below the root as a whole, and makes the folders on the way.
@@ -26,30 +28,58 @@ pub struct Written {
 ///
 /// # Errors
 ///
-/// Refused outside of the root, below `.ai/config/keys`, `.ai/threads` and `.git`, and for what is no regular file (SPEC 5.5);
-/// fails for folders, for read-only files and for more than [`MAX_WRITE_BYTES`].
+/// Refused outside of the root, in every [`Area`](super::Area) and for what is no regular file (SPEC 5.5); fails for folders, for read-only files and for more than [`MAX_WRITE_BYTES`].
 pub fn write(root: &Root, path: &str, content: &str) -> Result<Written, Error> {
     let (asked, guard) = prepare(root, path, Access::Write)?;
     let path = asked.text();
-    if content.len() > MAX_WRITE_BYTES {
-        let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        return Err(Error::TooLarge {
-            path,
-            bytes: size(content.len()),
-            maximum: size(MAX_WRITE_BYTES),
-        });
-    }
-    let (folder, name, old) = match walk(root, &asked, &guard, Parents::Created)? {
+    refuse_large(&path, content)?;
+    let (folder, name, old, self_starting) = match walk(root, &asked, &guard, Parents::Created)? {
         Place::Folder { .. } => return Err(Error::IsFolder { path }),
-        Place::Missing { folder, name } => (folder, name, None),
+        Place::Missing { folder, name, self_starting } => (folder, name, None, self_starting),
         Place::File { metadata, .. } if metadata.permissions().readonly() => {
             return Err(Error::ReadOnly { path });
         }
-        Place::File { folder, name, metadata } => (folder, name, Some(metadata)),
+        Place::File { folder, name, metadata, self_starting } => {
+            (folder, name, Some(metadata), self_starting)
+        }
     };
     let target = Target { folder: &folder, name: &name, old: old.as_ref() };
     match replace(&target, content.as_bytes(), Meanwhile::Whatever) {
-        Ok(_) => Ok(Written { path, bytes_written: content.len() }),
+        Ok(_) => Ok(Written { path, bytes_written: content.len(), self_starting }),
         Err(source) => Err(Error::Io { action: "write", path, source }),
     }
+}
+
+/// Makes a file below the root where nothing is, and makes the folders on the way.
+///
+/// The whole content appears under the name in one step, which fails if anything has the name by then. Of several callers
+/// that create one path at the same time, one succeeds.
+///
+/// # Errors
+///
+/// [`Error::Exists`] when there is a file, and otherwise the errors of [`write`](fn@write).
+pub fn create(root: &Root, path: &str, content: &str) -> Result<Written, Error> {
+    let (asked, guard) = prepare(root, path, Access::Write)?;
+    let path = asked.text();
+    refuse_large(&path, content)?;
+    let (folder, name, self_starting) = match walk(root, &asked, &guard, Parents::Created)? {
+        Place::Folder { .. } => return Err(Error::IsFolder { path }),
+        Place::File { .. } => return Err(Error::Exists { path }),
+        Place::Missing { folder, name, self_starting } => (folder, name, self_starting),
+    };
+    let target = Target { folder: &folder, name: &name, old: None };
+    match replace(&target, content.as_bytes(), Meanwhile::Absent) {
+        Ok(Outcome::Replaced) => Ok(Written { path, bytes_written: content.len(), self_starting }),
+        Ok(Outcome::Changed) => Err(Error::Exists { path }),
+        Err(source) => Err(Error::Io { action: "create", path, source }),
+    }
+}
+
+fn refuse_large(path: &str, content: &str) -> Result<(), Error> {
+    if content.len() <= MAX_WRITE_BYTES {
+        return Ok(());
+    }
+    let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let (bytes, maximum) = (size(content.len()), size(MAX_WRITE_BYTES));
+    Err(Error::TooLarge { path: path.to_owned(), bytes, maximum })
 }

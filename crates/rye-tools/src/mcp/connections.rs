@@ -100,7 +100,7 @@ impl Connections {
         let limit = startup(server);
         let wire = match &server.reached {
             Reached::Program(program) => {
-                Wire::Pipes(Box::new(self.processes.lasting(&self.job(program)?)?))
+                Wire::Pipes(Box::new(self.processes.lasting(&self.job(program)?).await?))
             }
             Reached::Address(address) => {
                 let variable = |name: &str| self.processes.variable(name);

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::sandbox::{Finding, Mode, Policy, Report};
+use super::places::{IN_HOME, NEEDED, ON_MACHINE};
+use crate::sandbox::{Bounds, Finding, Mode, Policy, Report};
 
 /// The variables of the caller's environment that programs get, where they are set. Keys of providers are in none of them.
 pub const ENVIRONMENT: [&str; 18] = [
@@ -45,7 +46,9 @@ pub struct ProcessHost {
     pub variables: Variables,
     /// Where the folder of each call is made, outside of the project.
     pub temporary: PathBuf,
-    /// The operator's home folder, whose keys and passwords are hidden.
+    /// Where the launcher keeps notes for the case that it is killed: outside of projects, in a folder of this user alone.
+    pub journal: PathBuf,
+    /// The operator's home folder, which is hidden but for toolchains; in the sandbox `none` nothing is.
     pub home: Option<PathBuf>,
     /// Further files and folders that no program reads, such as keys of the user space.
     pub hidden: Vec<PathBuf>,
@@ -66,6 +69,8 @@ impl ProcessHost {
             environment: BTreeMap::new(),
             variables: Variables::none(),
             temporary: temporary.to_owned(),
+            journal: temporary
+                .join(format!("rye-programs-{}", rustix::process::geteuid().as_raw())),
             home: None,
             hidden: Vec::new(),
             found: Arc::default(),
@@ -85,10 +90,6 @@ impl ProcessHost {
         needed.find(|path| path.starts_with(&place))
     }
 }
-
-/// Where every machine has what programs are made of.
-const NEEDED: [&str; 8] =
-    ["/usr/bin", "/usr/lib", "/bin", "/lib", "/lib64", "/dev", "/proc", "/etc/ld.so.cache"];
 
 /// Looks a variable of the operator's environment up, at the moment when it is needed: none is kept.
 #[derive(Clone)]
@@ -130,6 +131,10 @@ pub struct Rules {
     pub sandbox: Policy,
     /// Further files and folders that no program reads.
     pub hidden: Vec<PathBuf>,
+    /// Files and folders of the home folder that programs see beside those of toolchains, by their paths below it.
+    pub home_visible: Vec<PathBuf>,
+    /// The most that the processes of one call take together.
+    pub bounds: Bounds,
     /// The words that run a script, by its extension; the script's path follows them.
     pub runtimes: BTreeMap<String, Vec<String>>,
 }
@@ -171,18 +176,18 @@ impl Processes {
         self.report.get_or_init(|| self.find_out())
     }
 
+    /// The most that the processes of one call take together.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        self.rules.bounds
+    }
+
     /// What is hidden, as far as it is there, free of links.
     pub(super) fn hidden(&self) -> Vec<PathBuf> {
         let own = self.project.join(".ai/config/keys/signing");
         let own = (self.link_in(".ai/config/keys/signing").is_none()).then_some(own);
         let told = self.rules.hidden.iter().cloned();
         outermost(self.of_operator().chain(told).chain(own))
-    }
-
-    /// The part of it that is the operator's and the machine's: by this alone it is decided which sandbox there is, so that
-    /// nothing in a project takes one away.
-    pub(super) fn hidden_by_operator(&self) -> Vec<PathBuf> {
-        outermost(self.of_operator())
     }
 
     fn of_operator(&self) -> impl Iterator<Item = PathBuf> {
@@ -211,57 +216,3 @@ fn outermost(all: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let inner = |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
     found.iter().filter(|path| !inner(path)).cloned().collect()
 }
-
-/// Where programs keep keys and passwords, below the home folder.
-const IN_HOME: [&str; 37] = [
-    ".ai/config/keys/signing",
-    ".anthropic",
-    ".aws",
-    ".azure",
-    ".bash_history",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/BraveSoftware",
-    ".config/chromium",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/hub",
-    ".config/op",
-    ".config/sops",
-    ".docker/config.json",
-    ".env",
-    ".gem/credentials",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".my.cnf",
-    ".netrc",
-    ".node_repl_history",
-    ".npmrc",
-    ".openai",
-    ".password-store",
-    ".pgpass",
-    ".psql_history",
-    ".pypirc",
-    ".python_history",
-    ".ssh",
-    ".terraform.d/credentials.tfrc.json",
-    ".zsh_history",
-];
-
-/// Where the machine keeps them.
-const ON_MACHINE: [&str; 9] = [
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/run/secrets",
-];

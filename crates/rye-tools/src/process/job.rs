@@ -10,6 +10,8 @@ use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
 use super::capture::Captured;
+use crate::sandbox::{Account, Bounds, Mode, Moved};
+use crate::self_starting::with_self_starting;
 
 /// How long a program may take when nobody says.
 const USUAL: Duration = Duration::from_secs(120);
@@ -55,6 +57,10 @@ pub(crate) struct Ended {
     pub(crate) is_late: bool,
     pub(crate) output: Captured,
     pub(crate) error: Captured,
+    /// What became of the project.
+    pub(crate) account: Account,
+    /// The bounds that it ran in.
+    pub(crate) bounds: Bounds,
 }
 
 /// Why a program was not started.
@@ -64,6 +70,10 @@ pub(crate) enum StartError {
         "no program is started: `sandbox: required` is set, and this machine has no whole sandbox ({reasons})"
     )]
     NoSandbox { reasons: String },
+    #[error(
+        "the program was not started, because the sandbox `{mode}` could not be made: {problem}; mend that and call again (`rye doctor` tries the sandbox out)"
+    )]
+    Sandbox { mode: Mode, problem: String },
     #[error("the folder `{path}` is refused: {problem}")]
     Folder { path: String, problem: &'static str },
     #[error("cannot {action}")]
@@ -78,10 +88,40 @@ impl StartError {
             _ => self.to_string(),
         };
         match self {
-            Self::Io { .. } => ToolOutput::error(json!({ "error": message })),
+            Self::Io { .. } | Self::Sandbox { .. } => {
+                ToolOutput::error(json!({ "error": message }))
+            }
             _ => ToolOutput::refused(json!({ "error": message })),
         }
     }
+}
+
+/// The member of a tool's result that lists the repositories that a program made and that were renamed.
+pub const QUARANTINED: &str = "quarantined";
+
+/// The member of a tool's result that says why the project was not looked at after a program.
+pub const UNCHECKED: &str = "unchecked";
+
+/// A result with what became of the project: files that start by themselves, and repositories that were renamed.
+///
+/// A result that is no object becomes the member `output` of one, if there is anything to say.
+pub(crate) fn with_account(result: Value, account: &Account) -> Value {
+    let paths = |path: &std::path::PathBuf| path.display().to_string();
+    let changed: Vec<String> = account.changed.iter().map(paths).collect();
+    let mut result = with_self_starting(result, &changed);
+    let moved =
+        |moved: &Moved| json!({ "path": paths(&moved.from), "renamed_to": paths(&moved.to) });
+    let moved: Vec<Value> = account.moved.iter().map(moved).collect();
+    let unchecked = account.unchecked.as_ref().map(|reason| json!(reason));
+    let added = [(QUARANTINED, (!moved.is_empty()).then(|| moved.into())), (UNCHECKED, unchecked)];
+    for (name, value) in added {
+        let Some(value) = value else { continue };
+        if !result.is_object() {
+            result = json!({ "output": result });
+        }
+        result[name] = value;
+    }
+    result
 }
 
 /// The most of an error output that a failure quotes.
@@ -95,10 +135,13 @@ pub(crate) fn failure(ended: &Ended, limit: Duration) -> Value {
     };
     let stderr = ended.error.end(QUOTED);
     let mut content = json!({ "error": happened, "exit_code": ended.code });
+    if let Some(hint) = ended.bounds.hint(&stderr) {
+        content["hint"] = hint.into();
+    }
     content["stderr"] = stderr.into();
     let output = ended.output.end(QUOTED);
     if !output.is_empty() {
         content["stdout"] = output.into();
     }
-    content
+    with_account(content, &ended.account)
 }

@@ -6,15 +6,15 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use tempfile::TempDir;
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::ending::Guard;
 use super::host::Processes;
 use super::job::{Job, StartError};
 use super::run::io as failed;
-use crate::sandbox::GRACE;
+use crate::TemporaryFolder;
+use crate::sandbox::{GRACE, Plan};
 
 /// A program under way, which ends with this value and everything that it started with it: its input ends first, and what goes
 /// on all the same is asked to end and then made to, each after a while.
@@ -23,7 +23,7 @@ pub(crate) struct Lasting {
     // Dropped in this order: the program is ended before its folder goes.
     guard: Guard,
     child: Option<Child>,
-    scratch: Option<TempDir>,
+    scratch: Option<TemporaryFolder>,
     input: Input,
 }
 
@@ -41,19 +41,22 @@ pub(crate) struct Pipes {
 
 impl Processes {
     /// Starts a program in the same sandbox as those of calls; its `input` is not used, its `limit` is how long it may last.
-    pub(crate) fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
+    pub(crate) async fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
         let mode = self.mode()?;
         self.refuse_links()?;
         let scratch = self.scratch()?;
-        let plan = self.plan(mode, &scratch, job)?;
+        let plan = self.plan_of(mode, &scratch, job)?;
+        let plan = Plan { is_awaited: false, reads_input: true, ..plan };
         let mut command = self.command(&plan, &job.words)?;
         command.stdin(Stdio::piped());
         let mut child = command.spawn().map_err(failed("start the program"))?;
         let guard = Guard::over(&child, self.launcher().is_some());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(failed("start the program")(io::Error::other("it has no pipes")));
         };
+        let begin = self.input(&plan, None)?.unwrap_or_default();
+        stdin.write_all(&begin).await.map_err(failed("start the program"))?;
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let (child, scratch) = (Some(child), Some(scratch));

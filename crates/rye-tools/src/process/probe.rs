@@ -1,14 +1,16 @@
 //! Which sandbox works on this machine, found out by a program that tries to get out.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use super::host::Processes;
 use super::job::Job;
-use crate::sandbox::{Finding, LAUNCH, Mode, PROBE, Policy, Report};
+use crate::sandbox::{Finding, LAUNCH, Mode, PROBE, Plan, Policy, Report};
 
 impl Processes {
     /// What the rules say of what the machine can do.
@@ -22,18 +24,27 @@ impl Processes {
     }
 
     /// Tries each mode, strongest first.
+    ///
+    /// Root comes to work on projects of other users, which bubblewrap does not let it write. So for root it comes second.
     fn try_all(&self) -> (Mode, Vec<Finding>) {
+        let mut modes = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock];
+        if rustix::process::geteuid().is_root() {
+            modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock];
+        }
         let mut passed_over = Vec::new();
-        for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::None) {
+        for mode in modes {
             match self.probe(mode) {
                 Ok(()) => return (mode, passed_over),
                 Err(reason) => passed_over.push(Finding { mode, reason }),
             }
         }
+        passed_over.sort_by_key(|finding| finding.mode);
         (Mode::None, passed_over)
     }
 
     /// Starts a program in the mode that tries to get out, and says what is wrong with it.
+    ///
+    /// It runs in an empty project of its own: nothing of the operator's project, and nothing that is hidden, takes a mode away.
     fn probe(&self, mode: Mode) -> Result<(), String> {
         let Some(launcher) = self.launcher() else {
             return Err(match cfg!(target_os = "linux") {
@@ -44,26 +55,12 @@ impl Processes {
         if !self.host.modes.contains(&mode) {
             return Err("this program was told not to use it".to_owned());
         }
-        if mode == Mode::Bubblewrap {
-            self.bubblewrap_fits()?;
+        if mode == Mode::Bubblewrap && !self.host.bubblewrap.iter().any(|path| path.is_file()) {
+            return Err("it is not installed".to_owned());
         }
         let scratch = self.scratch().map_err(|error| error.to_string())?;
-        let secret = scratch.path().join("secret");
-        fs::write(&secret, "secret").map_err(|error| error.to_string())?;
-        let job = Job {
-            words: Vec::new(),
-            script: None,
-            cwd: PathBuf::new(),
-            environment: std::collections::BTreeMap::new(),
-            input: None,
-            limit: Duration::from_secs(5),
-            network: false,
-        };
-        let mut plan = self.plan(mode, &scratch, &job).map_err(|error| error.to_string())?;
-        // Trying out changes nothing of the project.
-        plan.stands_in = false;
-        plan.hidden = self.hidden_by_operator();
-        plan.hidden.push(plan.scratch.join("secret"));
+        let outside = scratch.path().canonicalize().map_err(|error| error.to_string())?;
+        let plan = self.probe_plan(mode, &outside).map_err(|error| error.to_string())?;
         let words = [
             launcher.as_os_str(),
             LAUNCH.as_ref(),
@@ -73,9 +70,11 @@ impl Processes {
             plan.scratch.join("secret").as_os_str(),
         ]
         .map(OsString::from);
-        let command = self.command(&plan, &words).map_err(|error| error.to_string())?;
-        let mut command = command.into_std();
-        let ended = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+        let words = match mode.is_whole() {
+            true => [&words[..], &[plan.project.join(".git").into()]].concat(),
+            false => words.into(),
+        };
+        let ended = self.output(&plan, &words).map_err(|error| error.to_string())?;
         if ended.status.success() {
             return Ok(());
         }
@@ -86,20 +85,32 @@ impl Processes {
         Err(if said.is_empty() { ended.status.to_string() } else { said.to_owned() })
     }
 
-    /// Whether there is a bubblewrap, and one that lets us write the project.
-    fn bubblewrap_fits(&self) -> Result<(), String> {
-        use std::os::unix::fs::MetadataExt;
+    /// A plan for a project in the folder of the call, with a repository to guard and a secret to hide.
+    fn probe_plan(&self, mode: Mode, scratch: &Path) -> io::Result<Plan> {
+        let project = scratch.join("project");
+        fs::create_dir_all(project.join(".git"))?;
+        let secret = scratch.join("secret");
+        fs::write(&secret, "secret")?;
+        let job = Job {
+            words: Vec::new(),
+            script: None,
+            cwd: PathBuf::new(),
+            environment: BTreeMap::new(),
+            input: None,
+            limit: Duration::from_secs(5),
+            network: false,
+        };
+        let plan = self.plan(mode, scratch, &job, project.clone());
+        Ok(Plan { project, home: None, hidden: vec![secret], journal: None, ..plan })
+    }
 
-        if !self.host.bubblewrap.iter().any(|path| path.is_file()) {
-            return Err("it is not installed".to_owned());
+    fn output(&self, plan: &Plan, words: &[OsString]) -> io::Result<Output> {
+        let command =
+            self.command(plan, words).map_err(|error| io::Error::other(error.to_string()))?;
+        let mut child = command.into_std().stdin(Stdio::piped()).spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(&plan.frame()?)?;
         }
-        let owner = fs::metadata(&self.project).map(|it| it.uid());
-        let own = rustix::process::geteuid();
-        match owner {
-            Ok(owner) if own.is_root() && owner != own.as_raw() => {
-                Err("as root it cannot write a project that is another user's".to_owned())
-            }
-            _ => Ok(()),
-        }
+        child.wait_with_output()
     }
 }

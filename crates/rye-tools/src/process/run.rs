@@ -3,32 +3,43 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rye_thread::{OutputSink, OutputStream};
-use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::capture::Captured;
 use super::ending::{Guard, conversation};
-use super::guarded::{GUARDED, PINNED};
 use super::host::{ENVIRONMENT, Processes};
 use super::job::{Ended, Job, Script, StartError};
 use super::talking::{drain, feed};
-use crate::sandbox::{GRACE, LAUNCH, Mode, Plan, SUPERVISE, VARIABLES};
+use crate::TemporaryFolder;
+use crate::sandbox::{Account, GRACE, LAUNCH, Layout, Mode, Plan, SUPERVISE};
 
 /// How much of each end of standard output is kept, and how much of standard error.
 const OUTPUT: usize = 64 * 1024;
 const ERROR: usize = 16 * 1024;
 
-/// The most processes and threads of one call.
-const PROCESSES: u64 = 1024;
+/// How much of what the launcher said is told when the program was not started.
+const SAID: usize = 1024;
 
 /// The largest file that a program writes, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+/// A call whose result is waited for, which the supervisor sees by a file.
+struct Awaited {
+    note: PathBuf,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        // Where it stays, the folder of the call is gone at once, and says the same.
+        let _gone = std::fs::remove_file(&self.note);
+    }
+}
 
 impl Processes {
     /// Runs one program to its end, and tells of its output while it comes.
@@ -38,29 +49,68 @@ impl Processes {
         let mode = self.mode()?;
         self.refuse_links()?;
         let scratch = self.scratch()?;
-        let plan = self.plan(mode, &scratch, &job)?;
+        let plan = self.plan_of(mode, &scratch, &job)?;
         let mut words = job.words;
         if let Some(script) = &job.script {
             words.push(written(script, &plan.scratch)?.into());
         }
         let mut command = self.command(&plan, &words)?;
-        command.stdin(if job.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let input = self.input(&plan, job.input)?;
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let note = plan.awaited();
+        std::fs::write(&note, "").map_err(io("note that the call is awaited"))?;
         let mut child = command.spawn().map_err(io("start the program"))?;
         let mut guard = Guard::over(&child, self.launcher().is_some());
+        // Dropped before the guard, so that a supervisor that is told to end sees that its account is not read.
+        let _awaited = Awaited { note };
         let (mut output, mut error) = (Captured::new(OUTPUT), Captured::new(ERROR));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdin, stdout, stderr) = pipes;
         let talk = async {
             tokio::join!(
-                feed(stdin, job.input.unwrap_or_default()),
+                feed(stdin, input.unwrap_or_default()),
                 drain(stdout, &mut output, OutputStream::Output, told),
                 drain(stderr, &mut error, OutputStream::Error, told),
             )
         };
         let (is_late, status) = conversation(&mut child, &guard, talk, job.limit).await?;
         guard.is_done = true;
+        let account = self.account(&plan, &error)?;
         drop(scratch);
-        Ok(Ended { code: code(status), is_late, output, error })
+        let bounds = self.rules.bounds;
+        Ok(Ended { code: code(status), is_late, output, error, account, bounds })
+    }
+
+    /// Everything that is written to the process that is started: the plan for the launcher, and then what the program reads.
+    pub(super) fn input(
+        &self,
+        plan: &Plan,
+        input: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, StartError> {
+        if self.launcher().is_none() {
+            return Ok(input);
+        }
+        let frame = plan.frame().map_err(io("describe the program"))?;
+        Ok(Some([frame, input.unwrap_or_default()].concat()))
+    }
+
+    /// The supervisor's account. An error says that the sandbox did not stand, so that the program was not started.
+    fn account(&self, plan: &Plan, error: &Captured) -> Result<Account, StartError> {
+        if self.launcher().is_none() {
+            return Ok(Account::default());
+        }
+        match Account::read(&plan.scratch) {
+            Some(account) if account.is_started => Ok(account),
+            Some(_) => {
+                let said = error.end(SAID);
+                let problem = said.strip_prefix("rye: ").unwrap_or(&said).to_owned();
+                Err(StartError::Sandbox { mode: plan.mode, problem })
+            }
+            None => Ok(Account {
+                unchecked: Some("the launcher was killed before it had looked at it".to_owned()),
+                ..Account::default()
+            }),
+        }
     }
 
     /// What programs are started in, or why none is.
@@ -79,45 +129,49 @@ impl Processes {
     }
 
     /// A new folder that only this user can enter.
-    pub(super) fn scratch(&self) -> Result<TempDir, StartError> {
-        let made = tempfile::Builder::new().prefix("rye-").tempdir_in(&self.host.temporary);
-        let made = made.map_err(io("make a folder for the call"))?;
-        fs::create_dir(made.path().join("tmp")).map_err(io("make a folder for the call"))?;
+    pub(super) fn scratch(&self) -> Result<TemporaryFolder, StartError> {
+        let failed = || io("make a folder for the call");
+        let made = TemporaryFolder::new_in(&self.host.temporary).map_err(failed())?;
+        for name in ["tmp", "shm"] {
+            let made = fs::DirBuilder::new().mode(0o700).create(made.path().join(name));
+            made.map_err(failed())?;
+        }
         Ok(made)
     }
 
-    pub(super) fn plan(
+    pub(super) fn plan_of(
         &self,
         mode: Mode,
-        scratch: &TempDir,
+        scratch: &TemporaryFolder,
         job: &Job,
     ) -> Result<Plan, StartError> {
         let scratch = scratch.path().canonicalize().map_err(io("find the folder of the call"))?;
-        let in_project = |path: &str| {
-            let path = self.project.join(path);
-            fs::symlink_metadata(&path).is_ok_and(|it| !it.is_symlink()).then_some(path)
-        };
+        Ok(self.plan(mode, &scratch, job, self.folder(&job.cwd)?))
+    }
+
+    pub(super) fn plan(&self, mode: Mode, scratch: &Path, job: &Job, cwd: PathBuf) -> Plan {
         let limit = job.limit.saturating_add(GRACE).saturating_add(GRACE);
         let milliseconds = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);
-        Ok(Plan {
+        Plan {
             mode,
             network: job.network,
             project: self.project.clone(),
             environment: job.environment.clone(),
-            cwd: self.folder(&job.cwd)?,
+            cwd,
             temporary: scratch.join("tmp"),
-            scratch,
+            scratch: scratch.to_owned(),
+            home: self.home(),
             hidden: self.hidden(),
-            pinned: PINNED.into_iter().filter_map(in_project).collect(),
-            open: self.open(),
-            guarded: GUARDED.into_iter().filter_map(in_project).collect(),
-            stands_in: mode.is_whole(),
+            layout: Layout::default(),
+            journal: Some(self.host.journal.clone()),
+            is_awaited: true,
+            reads_input: job.input.is_some(),
             bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),
             deadline_ms: milliseconds(limit),
             grace_ms: milliseconds(GRACE),
-            processes: PROCESSES,
+            bounds: self.rules.bounds,
             file_bytes: FILE_BYTES,
-        })
+        }
     }
 
     /// The folder that a program starts in, which must be one of the project once all links are followed.
@@ -136,9 +190,7 @@ impl Processes {
     pub(super) fn command(&self, plan: &Plan, words: &[OsString]) -> Result<Command, StartError> {
         let mut all = Vec::new();
         if let Some(launcher) = self.launcher() {
-            let plan = serde_json::to_string(plan).map_err(io::Error::other);
-            let plan = plan.map_err(io("describe the program"))?;
-            all = vec![launcher.into(), LAUNCH.into(), SUPERVISE.into(), OsString::from(plan)];
+            all = vec![launcher.into(), LAUNCH.into(), SUPERVISE.into()];
         }
         all.extend_from_slice(words);
         let (program, arguments) = all.split_first().ok_or_else(|| StartError::Io {
@@ -153,9 +205,6 @@ impl Processes {
         // The launcher works by the operator's variables alone, and hands those of the tool on to the program.
         if self.launcher().is_none() {
             command.envs(&plan.environment);
-        } else if !plan.environment.is_empty() {
-            let variables = serde_json::to_string(&plan.environment).map_err(io::Error::other);
-            command.env(VARIABLES, variables.map_err(io("describe the program"))?);
         }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)

@@ -1,18 +1,21 @@
 //! The command line of bubblewrap, which makes the namespaces; what it cannot do is done inside by the launcher.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Plan;
 use super::fault::Fault;
 use super::mounts::TEMPORARY;
 
-/// Everything before the command that runs inside.
-pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<Vec<OsString>, Fault> {
+/// The program, and everything that it is told before the command that runs inside, each word ended by a NUL.
+///
+/// The words reach it by a descriptor: a command line has a limit, and every user of the machine can read it.
+pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>), Fault> {
     let Some(program) = &plan.bubblewrap else {
         return Err(Fault::new("find bubblewrap", "nobody said where it is"));
     };
-    let mut words = Words(vec![program.into()]);
+    let mut words = Words(Vec::new());
     words.flags(&["--unshare-all", "--die-with-parent"]);
     if plan.network {
         words.flags(&["--share-net"]);
@@ -20,17 +23,28 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<Vec<OsString>, Fault
     words.flags(&["--cap-drop", "ALL"]);
     words.bind("--ro-bind", Path::new("/"), Path::new("/"));
     words.flags(&["--dev", "/dev", "--proc", "/proc"]);
+    // The memory for shared files would not be bounded.
+    words.bind("--bind", &plan.scratch.join("shm"), Path::new("/dev/shm"));
     words.bind("--bind", &plan.temporary, Path::new(TEMPORARY));
-    if launcher.starts_with(TEMPORARY) {
+    let home = plan.home_to_cover();
+    if let Some(home) = home {
+        words.one("--tmpfs", &home.folder);
+        home.shown.iter().for_each(|path| words.same("--ro-bind-try", path));
+        home.links.iter().for_each(|link| words.bind("--symlink", &link.place, &link.path));
+    }
+    if launcher.starts_with(TEMPORARY) || home.is_some_and(|home| home.covers(launcher)) {
         words.same("--ro-bind", launcher);
     }
     words.same("--bind", &plan.project);
     words.same("--ro-bind", &plan.scratch);
     words.same("--bind", &plan.temporary);
-    plan.pinned.iter().for_each(|folder| words.same("--ro-bind", folder));
-    plan.open.iter().for_each(|folder| words.same("--bind", folder));
-    plan.guarded.iter().for_each(|folder| words.same("--ro-bind", folder));
-    for path in &plan.hidden {
+    let layout = &plan.layout;
+    layout.pinned.iter().for_each(|folder| words.same("--ro-bind", folder));
+    layout.open.iter().for_each(|folder| words.same("--bind", folder));
+    layout.guarded.iter().for_each(|guard| words.same("--ro-bind", &guard.path));
+    for path in
+        plan.hidden.iter().filter(|path| path.symlink_metadata().is_ok() && !plan.is_covered(path))
+    {
         match path.is_dir() {
             true => words.one("--tmpfs", path),
             false => words.bind("--ro-bind", Path::new("/dev/null"), path),
@@ -39,23 +53,33 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<Vec<OsString>, Fault
             words.one("--remount-ro", path);
         }
     }
-    words.flags(&["--remount-ro", "/proc", "--chdir", "/", "--"]);
-    Ok(words.0)
+    if let Some(home) = home {
+        words.one("--remount-ro", &home.folder);
+    }
+    words.flags(&["--remount-ro", "/proc", "--chdir", "/"]);
+    Ok((program.into(), words.0))
 }
 
-struct Words(Vec<OsString>);
+struct Words(Vec<u8>);
 
 impl Words {
+    fn word(&mut self, word: &OsStr) {
+        self.0.extend_from_slice(word.as_bytes());
+        self.0.push(0);
+    }
+
     fn flags(&mut self, flags: &[&str]) {
-        self.0.extend(flags.iter().map(OsString::from));
+        flags.iter().for_each(|flag| self.word(flag.as_ref()));
     }
 
     fn one(&mut self, flag: &str, path: &Path) {
-        self.0.extend([flag.into(), path.into()]);
+        self.word(flag.as_ref());
+        self.word(path.as_os_str());
     }
 
     fn bind(&mut self, flag: &str, from: &Path, to: &Path) {
-        self.0.extend([flag.into(), from.into(), to.into()]);
+        self.one(flag, from);
+        self.word(to.as_os_str());
     }
 
     fn same(&mut self, flag: &str, path: &Path) {

@@ -17,7 +17,8 @@ use nix::unistd::geteuid;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
-use super::{Mode, Plan, hierarchy, system_calls};
+use super::handover::Below;
+use super::{Mode, Plan, guards, hierarchy, system_calls};
 
 /// The devices that every program may use.
 pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
@@ -26,10 +27,11 @@ pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zer
 const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and replaces it by the program.
-pub(super) fn become_program(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Fault> {
+pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<ExitCode, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
-    confine(plan)?;
-    let mut command = command(plan, program)?;
+    confine(&below.plan)?;
+    let mut command = command(&below.plan, program)?;
+    below.stands(Vec::new())?;
     let error = command.exec();
     Err(Fault::new(&format!("start `{}`", command.get_program().display()), error))
 }
@@ -40,11 +42,7 @@ pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Faul
     let (name, arguments) =
         program.split_first().ok_or_else(|| Fault::new("start", "no program"))?;
     let mut command = Command::new(name);
-    command
-        .args(arguments)
-        .env_remove(super::VARIABLES)
-        .envs(&plan.environment)
-        .current_dir(&plan.cwd);
+    command.args(arguments).envs(&plan.environment).current_dir(&plan.cwd);
     Ok(command)
 }
 
@@ -56,10 +54,13 @@ pub(super) fn confine(plan: &Plan) -> Result<(), Fault> {
     if plan.mode == Mode::None {
         return Ok(());
     }
+    if plan.mode == Mode::Bubblewrap {
+        guards::check(&plan.layout)?;
+    }
     prctl::set_no_new_privs().map_err(Fault::at("give up gaining privileges"))?;
     drop_capabilities(plan)?;
     restrict_files(plan)?;
-    system_calls::refuse(plan.network)
+    system_calls::refuse(plan)
 }
 
 /// Bounds what one program takes.
@@ -67,7 +68,9 @@ fn limit(plan: &Plan) -> Result<(), Fault> {
     let limits = [
         (Resource::RLIMIT_CORE, 0),
         (Resource::RLIMIT_FSIZE, plan.file_bytes),
-        (Resource::RLIMIT_NPROC, plan.processes),
+        (Resource::RLIMIT_NPROC, plan.bounds.kernel_processes()),
+        (Resource::RLIMIT_DATA, plan.bounds.data()),
+        (Resource::RLIMIT_AS, plan.bounds.address_space()),
     ];
     for (resource, most) in limits {
         let (_, hard) =
@@ -128,6 +131,12 @@ fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
     rows.push((plan.temporary.clone(), all));
     if plan.mode == Mode::Landlock {
         let mut hidden = plan.hidden.clone();
+        let shown = plan.home.iter().flat_map(|home| &home.shown);
+        rows.extend(
+            shown.flat_map(|path| hierarchy::without(path, &plan.hidden)).map(|path| (path, read)),
+        );
+        rows.push((plan.scratch.clone(), read));
+        hidden.extend(plan.home.iter().map(|home| home.folder.clone()));
         hidden.push(PathBuf::from("/dev"));
         let seen = hierarchy::without(&PathBuf::from("/"), &hidden);
         rows.push((PathBuf::from("/"), AccessFs::ReadDir.into()));

@@ -20,7 +20,7 @@ pub(super) fn kill_all(mut is_childless: impl FnMut() -> bool) {
         // What is stopped starts nothing more.
         loop {
             let new: Vec<i32> = living().into_iter().filter(|pid| !stopped.contains(pid)).collect();
-            if new.is_empty() {
+            if new.is_empty() || begun.elapsed() >= LONGEST {
                 break;
             }
             new.iter().for_each(|pid| send(*pid, Signal::SIGSTOP));

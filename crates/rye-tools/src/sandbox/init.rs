@@ -15,6 +15,7 @@ use rustix::thread::{
 };
 
 use super::fault::Fault;
+use super::handover::Below;
 use super::{Plan, confine, mounts};
 
 /// Enters namespaces for what is started next. This process keeps its own files and its own view of processes.
@@ -58,11 +59,12 @@ fn hand_on(powers: CapabilitySet) -> Result<(), Fault> {
 }
 
 /// Is the first process: makes the files, confines itself, starts the program, and collects orphans until it ends.
-pub(super) fn init(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Fault> {
+pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<ExitCode, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
-    mounts::make(plan)?;
-    confine::confine(plan)?;
-    let mut command = confine::command(plan, program)?;
+    let missed = mounts::make(&below.plan)?;
+    confine::confine(&below.plan)?;
+    below.stands(missed)?;
+    let mut command = confine::command(&below.plan, program)?;
     let name = command.get_program().display().to_string();
     let child = command.spawn().map_err(Fault::at(&format!("start `{name}`")))?;
     let own = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));

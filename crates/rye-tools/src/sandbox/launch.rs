@@ -35,35 +35,20 @@ pub fn launch(words: &[OsString]) -> Option<ExitCode> {
 }
 
 #[cfg(target_os = "linux")]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the launcher is a program of its own, which is told this there"
-)]
-fn variables() -> Option<OsString> {
-    std::env::var_os(super::VARIABLES)
-}
-
-#[cfg(target_os = "linux")]
 fn run(words: &[OsString]) -> ExitCode {
+    use super::handover::Below;
     use super::{confine, init, probe, supervise};
 
-    let parts = |words: &[OsString]| -> Option<(super::Plan, Vec<OsString>)> {
-        let (plan, program) = words.split_first()?;
-        let mut plan: super::Plan = serde_json::from_str(plan.to_str()?).ok()?;
-        if let Some(variables) = variables() {
-            plan.environment = serde_json::from_str(variables.to_str()?).ok()?;
-        }
-        (!program.is_empty()).then(|| (plan, program.to_vec()))
-    };
     let Some((part, rest)) = words.split_first() else { return misused() };
-    if part == PROBE {
-        return probe::probe(rest);
-    }
-    let Some((plan, program)) = parts(rest) else { return misused() };
-    let done = match part.to_str() {
-        Some(SUPERVISE) => supervise::supervise(&plan, &program),
-        Some(INIT) => init::init(&plan, &program),
-        Some(CONFINE) => confine::become_program(&plan, &program),
+    let done = match (part.to_str(), rest) {
+        (Some(PROBE), _) => return probe::probe(rest),
+        (Some(SUPERVISE), [_, ..]) => supervise::supervise(rest),
+        (Some(INIT), [plan, standing, program @ ..]) if !program.is_empty() => {
+            Below::take(plan, standing).and_then(|below| init::init(below, program))
+        }
+        (Some(CONFINE), [plan, standing, program @ ..]) if !program.is_empty() => {
+            Below::take(plan, standing).and_then(|below| confine::become_program(below, program))
+        }
         _ => return misused(),
     };
     done.unwrap_or_else(|fault| {

@@ -6,12 +6,32 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use nix::mount::MsFlags;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 /// One mount: where it is, and the flags that it must keep, because whoever made them may not have been us.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounted {
+    number: u64,
     pub(super) place: PathBuf,
     pub(super) flags: MsFlags,
+}
+
+impl Mounted {
+    /// Returns `false` if another mount covers this one, so that no path leads to it any more.
+    ///
+    /// A kernel that numbers no mounts in its answer, before 5.8, counts as one where each can be reached.
+    pub(super) fn is_reached(&self) -> bool {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        match statx(CWD, &self.place, flags, StatxFlags::MNT_ID) {
+            Ok(found) if found.stx_mask & StatxFlags::MNT_ID.bits() != 0 => {
+                found.stx_mnt_id == self.number
+            }
+            Ok(_) => true,
+            // No path leads there.
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => false,
+            Err(_) => true,
+        }
+    }
 }
 
 pub(super) fn mounted() -> io::Result<Vec<Mounted>> {
@@ -21,10 +41,12 @@ pub(super) fn mounted() -> io::Result<Vec<Mounted>> {
 
 /// Reads `ID PARENT MAJOR:MINOR ROOT PLACE FLAGS …`.
 fn row(line: &[u8]) -> Option<Mounted> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(4);
+    let mut fields = line.split(|byte| *byte == b' ');
+    let number = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let mut fields = fields.skip(3);
     let place = PathBuf::from(OsString::from_vec(unescaped(fields.next()?)));
     let flags = std::str::from_utf8(fields.next()?).ok()?;
-    Some(Mounted { place, flags: flags.split(',').filter_map(flag).collect() })
+    Some(Mounted { number, place, flags: flags.split(',').filter_map(flag).collect() })
 }
 
 fn flag(name: &str) -> Option<MsFlags> {
@@ -68,7 +90,10 @@ mod tests {
     fn places_and_flags_are_read() {
         let line = b"28 27 0:25 / /mnt/a\\040b\\134c ro,nosuid,nodev,relatime - tmpfs x ro,size=4k";
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
-        assert_eq!(row(line), Some(Mounted { place: PathBuf::from("/mnt/a b\\c"), flags }));
+        assert_eq!(
+            row(line),
+            Some(Mounted { number: 28, place: PathBuf::from("/mnt/a b\\c"), flags })
+        );
         assert_eq!(row(b""), None);
         assert_eq!(row(b"28 27 0:25 /"), None);
     }

@@ -12,10 +12,10 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use super::Plan;
 use super::confine::DEVICES;
 use super::fault::Fault;
 use super::mount_table::{Mounted, mounted};
+use super::{Plan, guards};
 
 /// Where programs expect a folder for temporary files.
 pub(super) const TEMPORARY: &str = "/tmp";
@@ -23,7 +23,8 @@ pub(super) const TEMPORARY: &str = "/tmp";
 /// How many numbers of processes the system keeps for itself in each namespace.
 const RESERVED: u64 = 300;
 
-pub(super) fn make(plan: &Plan) -> Result<(), Fault> {
+/// Makes them, and returns the guards of the layout that found nothing in their place.
+pub(super) fn make(plan: &Plan) -> Result<Vec<usize>, Fault> {
     if plan.project.parent().is_none() {
         return Err(Fault::new("keep the rest read-only", "the project is the whole machine"));
     }
@@ -34,25 +35,27 @@ pub(super) fn make(plan: &Plan) -> Result<(), Fault> {
     call(None, Path::new("/"), None, private, None)?;
     let sources = Sources::open(plan)?;
     temporary(&sources)?;
+    devices(&sources)?;
+    home(plan, &sources)?;
     if let Some((path, source)) = &sources.launcher {
         place(source, path)?;
     }
     place(&sources.project, &plan.project)?;
     place(&sources.scratch, &plan.scratch)?;
     place(&sources.temporary, &plan.temporary)?;
-    devices(&sources)?;
     processes(plan)?;
-    for folder in plan.pinned.iter().chain(&plan.open).chain(&plan.guarded) {
-        call(Some(folder), folder, None, MsFlags::MS_BIND | MsFlags::MS_REC, None)?;
-    }
+    let missed = guards::make(&plan.layout)?;
     plan.hidden.iter().try_for_each(|path| cover(path, &sources.null))?;
-    read_only(plan)
+    read_only(plan)?;
+    Ok(missed)
 }
 
 /// What is mounted elsewhere, opened while it can still be reached.
 struct Sources {
     /// The launcher itself, should it lie among temporary files.
     launcher: Option<(PathBuf, File)>,
+    /// What is shown of the home folder.
+    shown: Vec<(PathBuf, File)>,
     project: File,
     scratch: File,
     temporary: File,
@@ -65,7 +68,10 @@ impl Sources {
         let device = |name: &'static str| Ok((name, handle(&Path::new("/dev").join(name))?));
         let launcher = std::env::current_exe().ok().filter(|path| path.starts_with(TEMPORARY));
         let opened = |path: PathBuf| Ok((path.clone(), handle(&path)?));
+        let shown = plan.home_to_cover().into_iter().flat_map(|home| home.shown.clone());
         Ok(Self {
+            // What is gone by now is not shown.
+            shown: shown.filter_map(|path| Some((path.clone(), handle(&path).ok()?))).collect(),
             launcher: launcher.map(opened).transpose()?,
             project: handle(&plan.project)?,
             scratch: handle(&plan.scratch)?,
@@ -118,6 +124,23 @@ fn temporary(sources: &Sources) -> Result<(), Fault> {
     if usual.is_dir() { place(&sources.temporary, usual) } else { Ok(()) }
 }
 
+/// Puts an empty folder over the home folder, and in it what is shown.
+fn home(plan: &Plan, sources: &Sources) -> Result<(), Fault> {
+    let Some(home) = plan.home_to_cover() else { return Ok(()) };
+    // A home folder among temporary files or shared memory was covered with them.
+    fs::create_dir_all(&home.folder)
+        .map_err(Fault::at(&format!("make `{}`", home.folder.display())))?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    call(None, &home.folder, Some("tmpfs"), flags, Some("mode=755,size=1m"))?;
+    sources.shown.iter().try_for_each(|(path, source)| place(source, path))?;
+    for link in &home.links {
+        let made = link.path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| symlink(&link.place, &link.path))
+            .map_err(Fault::at(&format!("make `{}`", link.path.display())))?;
+    }
+    Ok(())
+}
+
 /// Only devices that give nothing of the machine away.
 fn devices(sources: &Sources) -> Result<(), Fault> {
     let folder = Path::new("/dev");
@@ -144,7 +167,7 @@ fn processes(plan: &Plan) -> Result<(), Fault> {
     // Kernels before 6.14 have one number for the machine, which is not ours to change and is read-only or refused.
     let file = Path::new("/proc/sys/kernel/pid_max");
     if is_own_limit() {
-        let most = (plan.processes + RESERVED).to_string();
+        let most = plan.bounds.kernel_processes().saturating_add(RESERVED).to_string();
         fs::write(file, most).map_err(Fault::at("bound the number of processes"))?;
     }
     Ok(())
@@ -173,12 +196,13 @@ fn cover(path: &Path, null: &File) -> Result<(), Fault> {
 /// Makes every mount read-only but those that are to be written, and sees that it worked.
 fn read_only(plan: &Plan) -> Result<(), Fault> {
     let mounts = mounted().map_err(Fault::at("read the list of mounts"))?;
-    for one in mounts.iter().filter(|one| !is_open(plan, &one.place)) {
+    let closed = || mounts.iter().filter(|one| !is_open(plan, &one.place) && one.is_reached());
+    for one in closed() {
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | one.flags;
-        // What another mount covers cannot be reached, here or by the program.
-        let _covered = call(None, &one.place, None, flags, None);
+        // Whether it worked is looked at below, for all.
+        let _told = call(None, &one.place, None, flags, None);
     }
-    let writable = mounts.iter().find(|one| !is_open(plan, &one.place) && is_writable(one));
+    let writable = closed().find(|one| is_writable(one));
     match writable {
         None => Ok(()),
         Some(one) => Err(Fault::new(
@@ -194,9 +218,7 @@ fn is_writable(one: &Mounted) -> bool {
 }
 
 fn is_open(plan: &Plan, place: &Path) -> bool {
-    let is_guarded = |place: &Path| plan.guarded.iter().any(|folder| place.starts_with(folder));
-    let is_pinned = plan.pinned.iter().any(|folder| place == folder);
-    (place.starts_with(&plan.project) && !is_guarded(place) && !is_pinned)
+    (place.starts_with(&plan.project) && !plan.layout.is_guarded(place))
         || place == plan.temporary
         || place == Path::new(TEMPORARY)
         || place == Path::new("/dev/shm")

@@ -8,14 +8,21 @@ use std::process::ExitCode;
 
 /// Says on standard output what it could do and should not, or could not and should; nothing when all is right.
 ///
-/// `words` are the folder that it may write, the one that it may not, and what it may not read.
+/// `words` are the folder that it may write, the one that it may not, what it may not read, and, in a whole sandbox, a repository
+/// of its project.
 pub(super) fn probe(words: &[OsString]) -> ExitCode {
-    let [open, closed, secret] = words else { return ExitCode::from(2) };
+    let [open, closed, secret, repositories @ ..] = words else { return ExitCode::from(2) };
     let (open, closed) = (Path::new(open).join("probe"), Path::new(closed).join("probe"));
     let attempts = [
         (fs::write(open, "").is_err(), "its own folder cannot be written"),
         (fs::write(closed, "").is_ok(), "a folder outside can be written"),
         (fs::read(secret).is_ok_and(|it| !it.is_empty()), "a hidden file can be read"),
+        (
+            repositories
+                .iter()
+                .any(|folder| fs::write(Path::new(folder).join("probe"), "").is_ok()),
+            "a repository of the project can be written",
+        ),
         (UdpSocket::bind("127.0.0.1:0").is_ok(), "the network can be used"),
     ];
     let problems: Vec<&str> =

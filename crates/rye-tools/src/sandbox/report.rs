@@ -47,10 +47,10 @@ impl Mode {
         match self {
             Self::Bubblewrap | Self::Namespaces => &[],
             Self::Landlock => &[
-                "the project's `.ai/threads`, `.ai/rye.lock`, `.ai/config/keys/trusted` and `.git` can be changed, and made where they are not there",
-                "modes, owners and times of the user's own files outside of the project can be changed",
-                "names of files can be listed, though not the files read, in folders that hold keys",
-                "other processes can be seen, though neither signalled nor read",
+                "the project's `.ai/config`, `.ai/threads`, `.ai/rye.lock`, its providers and every `.git` can be changed, and made where they are not there",
+                "modes, owners, times and attributes of the user's own files outside of the project can be changed",
+                "names of files can be listed, though not the files read, in the home folder and in folders that hold keys",
+                "other processes can be seen and moved between processors, though neither signalled nor read",
             ],
             Self::None => &[
                 "every file of the user can be read and written, keys included",

@@ -3,42 +3,105 @@
 //! It has one thread, because namespaces are entered by processes that have one, and waits on a descriptor for signals.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, close, getpgrp, getppid};
 
+use super::account::Account;
+use super::aftermath::Aftermath;
+use super::control_group::ControlGroup;
 use super::fault::Fault;
+use super::handover::{self, Standing, Start};
 use super::launch::{CONFINE, INIT, LAUNCH};
-use super::stand_in::StandIn;
-use super::{Mode, Plan, bubblewrap, descendants, init};
+use super::usage::UsageWatch;
+use super::{Layout, Mode, Plan, bubblewrap, descendants, init};
+use crate::temporary;
 
 /// How often it looks whether its caller is still there.
-const LOOK: u16 = 100;
+const LOOK: u16 = 50;
 
-pub(super) fn supervise(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Fault> {
+/// How often bubblewrap is started anew, should what it was to mount be gone when it came to it.
+const STARTS: usize = 10;
+
+/// Reads the plan, runs the program to its end, looks after the project, and leaves an account for the caller.
+pub(super) fn supervise(program: &[OsString]) -> Result<ExitCode, Fault> {
     close_inherited();
     let caller = getppid();
     let signals = blocked()?;
     prctl::set_child_subreaper(true).map_err(Fault::at("take in orphans"))?;
-    let mut plan = plan.clone();
-    let stand_in = StandIn::make(&mut plan);
-    let plan = &plan;
-    let child = start(plan, program)?;
+    let input = std::io::stdin().as_fd().try_clone_to_owned();
+    let input = input.map_err(Fault::at("read the plan"))?;
+    let mut plan = Plan::read(File::from(input)).map_err(Fault::at("read the plan"))?;
+    // The folder of the call is in use, also when the caller is gone.
+    let _held = temporary::hold(&plan.scratch).map_err(Fault::at("find the folder of the call"))?;
+    let mut account = Account::default();
+    let done = watched(&mut plan, program, (caller, &signals), &mut account);
+    if plan.is_awaited {
+        // A caller that has left its call has taken the folder away.
+        let _left = account.write(&plan.scratch);
+    }
+    done
+}
+
+fn watched(
+    plan: &mut Plan,
+    program: &[OsString],
+    (caller, signals): (Pid, &SignalFd),
+    account: &mut Account,
+) -> Result<ExitCode, Fault> {
+    let mut aftermath = Aftermath::begin(plan)?;
+    let group = ControlGroup::make(plan.bounds).and_then(|group| group.enter().ok());
+    let mut usage = UsageWatch::new(plan.bounds, group);
     let begun = Instant::now();
-    let mut watch = Watch { plan, caller, child, ended: None, left: None, asked: None, begun };
-    let status = watch.until_end(&signals);
-    watch.kill_all();
-    drop(stand_in);
-    Ok(exit_code(status?))
+    let mut starts = 0;
+    let (status, standing) = loop {
+        starts += 1;
+        let repositories = aftermath.survey()?;
+        plan.layout = match plan.mode.is_whole() {
+            true => Layout::new(plan, repositories),
+            false => Layout::default(),
+        };
+        let start = Start::new(plan)?;
+        let child = self::start(plan, &start, program)?;
+        drop((start.plan, start.standing));
+        let mut watch = Watch {
+            plan,
+            caller,
+            child,
+            ended: None,
+            left: None,
+            asked: None,
+            begun,
+            usage: &mut usage,
+        };
+        let status = watch.until_end(signals);
+        watch.kill_all();
+        let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
+        let is_ended = is_ended || usage.exceeded_bound().is_some();
+        let standing = handover::heard(start.heard);
+        let is_raced = plan.mode == Mode::Bubblewrap && standing.is_none() && !is_ended;
+        if !is_raced || starts == STARTS {
+            break (status, standing);
+        }
+    };
+    account.is_started = standing.is_some();
+    let missed = standing.map(|Standing { missed }| missed).unwrap_or_default();
+    let is_heard = plan.is_awaited && getppid() == caller && plan.awaited().is_file();
+    aftermath.end(&missed, is_heard, account)?;
+    match usage.exceeded_bound() {
+        None => Ok(exit_code(status?)),
+        Some(bound) => Err(Fault::new("go on with the program", bound.describe(plan.bounds))),
+    }
 }
 
 /// Descriptors that the caller inherited from its own caller are nobody's business below.
@@ -66,29 +129,37 @@ fn blocked() -> Result<SignalFd, Fault> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
-fn start(plan: &Plan, program: &[OsString]) -> Result<Child, Fault> {
+fn start(plan: &Plan, start: &Start, program: &[OsString]) -> Result<Child, Fault> {
     let launcher = std::env::current_exe().map_err(Fault::at("find the launcher"))?;
-    let stage = |name: &str| -> Result<Vec<OsString>, Fault> {
-        let plan = serde_json::to_string(plan).map_err(Fault::at("write the plan"))?;
-        let words = [launcher.clone().into(), LAUNCH.into(), name.into(), plan.into()];
-        Ok(words.into_iter().chain(program.iter().cloned()).collect())
+    let stage = |name: &str| -> Vec<OsString> {
+        let words = [launcher.clone().into(), LAUNCH.into(), name.into()];
+        let numbers = [handover::name(&start.plan), handover::name(&start.standing)];
+        words.into_iter().chain(numbers).chain(program.iter().cloned()).collect()
     };
+    let mut told = None;
     let words: Vec<OsString> = match plan.mode {
         Mode::Bubblewrap => {
-            let words = bubblewrap::words(plan, &launcher)?;
-            words.into_iter().chain(stage(CONFINE)?).collect()
+            let (bubblewrap, words) = bubblewrap::words(plan, &launcher)?;
+            let words = handover::inherited(&words).map_err(Fault::at("tell bubblewrap"))?;
+            let told = told.insert(words);
+            let first = [bubblewrap, "--args".into(), handover::name(told), "--".into()];
+            first.into_iter().chain(stage(CONFINE)).collect()
         }
         Mode::Namespaces => {
             init::enter(plan)?;
-            stage(INIT)?
+            stage(INIT)
         }
-        Mode::Landlock | Mode::None => stage(CONFINE)?,
+        Mode::Landlock | Mode::None => stage(CONFINE),
     };
     let (name, arguments) = words.split_first().ok_or_else(|| Fault::new("start", "no program"))?;
-    Command::new(name)
-        .args(arguments)
-        .spawn()
-        .map_err(Fault::at(&format!("start `{}`", name.display())))
+    let mut command = Command::new(name);
+    command.args(arguments);
+    if !plan.reads_input {
+        command.stdin(Stdio::null());
+    }
+    let child = command.spawn().map_err(Fault::at(&format!("start `{}`", name.display())));
+    drop(told);
+    child
 }
 
 /// A program under way.
@@ -102,6 +173,7 @@ struct Watch<'a> {
     /// When the program was asked to end.
     asked: Option<Instant>,
     begun: Instant,
+    usage: &'a mut UsageWatch,
 }
 
 impl Watch<'_> {
@@ -126,13 +198,18 @@ impl Watch<'_> {
             if self.left.is_some_and(|left| self.is_grace_over(left)) && self.asked.is_none() {
                 self.ask();
             }
-            if self.is_over() || self.is_too_many() {
+            if self.is_over() || self.usage.look() {
                 self.kill_all();
             }
         }
     }
 
+    /// Ends the program. Without its first process the kernel ends all others of a namespace, however fast they multiply.
     fn kill_all(&mut self) {
+        let first = i32::try_from(self.child.id()).map(Pid::from_raw);
+        if let (true, Ok(first), None) = (self.plan.mode.is_whole(), first, self.ended) {
+            let _gone = kill(first, Signal::SIGKILL);
+        }
         descendants::kill_all(|| self.reap());
     }
 
@@ -168,13 +245,6 @@ impl Watch<'_> {
     fn ask(&mut self) {
         self.asked = Some(Instant::now());
         let _gone = killpg(getpgrp(), Signal::SIGTERM);
-    }
-
-    /// Where the system does not bound how many processes there are: it does not for root, and bubblewrap's are not ours.
-    fn is_too_many(&self) -> bool {
-        let is_bounded = self.plan.mode == Mode::Namespaces;
-        let most = usize::try_from(self.plan.processes).unwrap_or(usize::MAX);
-        !is_bounded && descendants::living().len() > most
     }
 
     fn is_over(&self) -> bool {

@@ -7,14 +7,15 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
+use super::Plan;
 use super::fault::Fault;
 
 /// Answers with an error to the calls by which a confined program could reach the network, other programs or the kernel.
 ///
 /// Everything else is let through: it is a second wall, and the first one is what files and namespaces there are.
-pub(super) fn refuse(network: bool) -> Result<(), Fault> {
+pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
     // Newer calls are told to be unknown, so that programs fall back to those that a filter can look into.
-    for (rules, errno) in [(refused(network), nix::libc::EPERM), (unknown(), nix::libc::ENOSYS)] {
+    for (rules, errno) in [(refused(plan), nix::libc::EPERM), (unknown(), nix::libc::ENOSYS)] {
         let program = compiled(rules, errno)?;
         apply_filter(&program).map_err(Fault::at("install a seccomp filter"))?;
     }
@@ -43,9 +44,13 @@ fn unknown() -> Rules {
     everywhere(calls.into_iter().map(|call| (call, Vec::new())).collect())
 }
 
-fn refused(network: bool) -> Rules {
+fn refused(plan: &Plan) -> Rules {
     let mut rules: Rules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
-    rules.insert(nix::libc::SYS_socket, sockets(network));
+    if !plan.mode.is_whole() {
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        rules.extend(OF_OTHERS.iter().map(|(call, argument)| (*call, another_process(*argument))));
+    }
+    rules.insert(nix::libc::SYS_socket, sockets(plan.network));
     rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
     rules.insert(nix::libc::SYS_clone, new_namespaces());
     rules.insert(nix::libc::SYS_ioctl, terminal_input());
@@ -84,6 +89,11 @@ fn new_namespaces() -> Vec<SeccompRule> {
         rule(vec![condition(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit)])
     });
     rules.into()
+}
+
+/// A rule that is met by any process but the calling one, which is 0.
+fn another_process(argument: u8) -> Vec<SeccompRule> {
+    vec![rule(vec![condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)])]
 }
 
 /// Rules that are met by putting input into a terminal as if somebody typed it.
@@ -127,6 +137,24 @@ fn everywhere(mut rules: Rules) -> Rules {
 fn everywhere(rules: Rules) -> Rules {
     rules
 }
+
+/// Calls that change another process, and the argument that names it; in whole sandboxes there is none to be changed.
+const OF_OTHERS: &[(i64, u8)] = &[
+    (nix::libc::SYS_ioprio_set, 1),
+    (nix::libc::SYS_migrate_pages, 0),
+    (nix::libc::SYS_move_pages, 0),
+    (nix::libc::SYS_prlimit64, 0),
+    (nix::libc::SYS_setpriority, 1),
+];
+
+/// What programs share by numbers and names, where they have none of their own: it stays when they end, and no limit counts it.
+const SHARED: &[i64] = &[
+    nix::libc::SYS_mq_open,
+    nix::libc::SYS_mq_unlink,
+    nix::libc::SYS_msgget,
+    nix::libc::SYS_semget,
+    nix::libc::SYS_shmget,
+];
 
 /// What no tool needs.
 const ALWAYS: &[i64] = &[

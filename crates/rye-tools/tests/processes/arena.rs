@@ -19,6 +19,44 @@ use tempfile::TempDir;
 /// What must never be read.
 pub(crate) const CANARY: &str = "CANARY-7f3a";
 
+/// Files of the home folder that hold keys or passwords.
+pub(crate) const SECRETS: [&str; 34] = [
+    ".aws/credentials",
+    ".azure/token.json",
+    ".bitcoin/wallet.dat",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude/credentials.json",
+    ".codex/auth.json",
+    ".config/Exodus/seed",
+    ".config/chromium/Default/Cookies",
+    ".config/containers/auth.json",
+    ".config/gcloud/credentials.db",
+    ".config/gh/hosts.yml",
+    ".config/google-chrome/Default/Login",
+    ".config/rclone/rclone.conf",
+    ".config/solana/id.json",
+    ".docker/config.json",
+    ".docker/contexts/tls/key.pem",
+    ".electrum/wallets/default",
+    ".ethereum/keystore/key",
+    ".gemini/token.json",
+    ".git-credentials",
+    ".gnupg/private.key",
+    ".kube/config",
+    ".local/share/keyrings/login",
+    ".m2/settings.xml",
+    ".mozilla/firefox/logins.json",
+    ".netrc",
+    ".npmrc",
+    ".password-store/all.gpg",
+    ".pgpass",
+    ".pypirc",
+    ".ssh/id_rsa",
+    ".vault-token",
+    ".zsh_history",
+];
+
 /// The program that confines, which cargo builds beside the tests.
 pub(crate) fn launcher() -> PathBuf {
     let own = std::env::current_exe().unwrap();
@@ -62,7 +100,9 @@ impl Arena {
             "project/.ai/config/keys/trusted",
             "project/.ai/config/keys/signing",
             "project/.git/hooks",
-            "home/.ssh",
+            "home/.ai/config/keys/signing",
+            "home/.cargo/bin",
+            "home/letters",
             "outside",
             "calls",
         ] {
@@ -75,12 +115,20 @@ impl Arena {
             ("project/.ai/rye.lock", "version = 1\n"),
             ("project/.ai/config/keys/trusted/k.toml", "owner"),
             ("project/.ai/config/keys/signing/private_key.pem", CANARY),
-            ("home/.ssh/id_rsa", CANARY),
-            ("home/.netrc", CANARY),
+            ("home/.ai/config/keys/signing/private_key.pem", CANARY),
+            ("home/.cargo/bin/tool", "#!/bin/sh\necho OUT\n"),
+            ("home/.cargo/config.toml", CANARY),
+            ("home/letters/diary.txt", CANARY),
             ("outside/secret.txt", "outside"),
         ] {
             fs::write(root.join(file), text).unwrap();
         }
+        for secret in SECRETS.map(|path| root.join("home").join(path)) {
+            fs::create_dir_all(secret.parent().unwrap()).unwrap();
+            fs::write(secret, CANARY).unwrap();
+        }
+        let tool = root.join("home/.cargo/bin/tool");
+        fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
         let link = |target: &str, place: &str| {
             std::os::unix::fs::symlink(root.join(target), root.join(place)).unwrap();
         };
@@ -94,6 +142,7 @@ impl Arena {
     pub(crate) fn host(&self) -> ProcessHost {
         let mut host = ProcessHost::new(&self.root.join("calls"));
         host.launcher = Some(launcher());
+        host.journal = self.root.join("notes");
         host.home = Some(self.root.join("home"));
         let path = "/usr/local/bin:/usr/bin:/bin".to_owned();
         host.environment = BTreeMap::from([
@@ -144,7 +193,7 @@ impl Arena {
 pub(crate) fn permit() -> Permit {
     let capability: Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();
     Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
-        .permit(&capability)
+        .permit(&capability.into())
         .unwrap()
 }
 

@@ -124,7 +124,7 @@ fn a_program_that_is_asked_to_end_may_say_something_first() {
 fn a_call_that_is_dropped_ends_its_program() {
     in_each(|_, processes, mode| {
         let mark = mark(3);
-        drop_call(processes, &mark, mode);
+        drop_call(processes, &mark, "", mode);
         soon("it goes on", || living(&mark).is_empty());
     });
 }
@@ -134,21 +134,29 @@ fn a_call_that_is_dropped_leaves_no_git_behind() {
     for mode in [Mode::Bubblewrap, Mode::Namespaces] {
         let arena = Arena::bare();
         let Some(processes) = arena.in_mode(mode) else { continue };
-        drop_call(&processes, &mark(7), mode);
-        soon("`.git` stays", || !arena.root.join("project/.git").exists());
+        let project = arena.root.join("project");
+        drop_call(&processes, &mark(7), "mkdir -p .git/hooks; ", mode);
+        soon("`.git` stays", || !project.join(".git").exists());
+        assert!(project.join(".git.quarantined/hooks").is_dir(), "{mode}");
+        // The call that was dropped told of nothing, so that the next one does.
+        soon("the note stays locked", || {
+            let told = shell(&processes, "true").content["quarantined"].clone();
+            told == json!([{ "path": ".git", "renamed_to": ".git.quarantined" }])
+        });
+        assert!(shell(&processes, "true").content.get("quarantined").is_none(), "{mode}");
     }
 }
 
 /// Begins a program and drops the call, and the runtime with it.
-fn drop_call(processes: &Arc<Processes>, mark: &str, mode: Mode) {
+fn drop_call(processes: &Arc<Processes>, mark: &str, first: &str, mode: Mode) {
     let tool = bash(processes);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let command = format!("setsid sleep {mark} & sleep {mark}");
+    let command = format!("{first}setsid sleep {mark} & sleep {mark}");
     runtime.block_on(async {
         let permit = permit();
         let call = tool.call(&permit, json!({ "command": command }));
         let begun = async {
-            while living(mark).len() < 2 {
+            while living(mark).iter().filter(|line| line.starts_with("sleep")).count() < 2 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -168,16 +176,20 @@ fn a_caller_that_dies_takes_its_programs_along() {
     for mode in ["none", "landlock", "namespaces"] {
         let plan = json!({
             "mode": mode, "network": false, "project": project, "cwd": project,
-            "scratch": calls, "temporary": calls.join("tmp"), "hidden": [], "guarded": [], "stands_in": false,
-            "pinned": [], "open": [], "bubblewrap": null, "deadline_ms": 60_000, "grace_ms": 100,
-            "processes": 1024, "file_bytes": 1_000_000,
-        });
+            "scratch": calls, "temporary": calls.join("tmp"), "home": null, "hidden": [], "environment": {},
+            "journal": null, "is_awaited": false, "reads_input": false, "bubblewrap": null,
+            "deadline_ms": 60_000, "grace_ms": 100, "bounds": { "memory_mib": 4096, "processes": 1024 }, "file_bytes": 1_000_000,
+        })
+        .to_string();
+        let frame = format!("{}\n{plan}", plan.len());
+        std::fs::write(arena.root.join("frame"), frame).unwrap();
         // A shell that starts the launcher and is killed: nobody is left to end the program.
         let line = format!(
-            "\"$0\" --rye-launch supervise \"$1\" sh -c 'setsid sleep {mark} & sleep {mark}' & wait"
+            "\"$0\" --rye-launch supervise sh -c 'setsid sleep {mark} & sleep {mark}' < \"$1\" & wait"
         );
+        let frame = arena.root.join("frame");
         let mut caller =
-            start(&["sh", "-c", &line, launcher().to_str().unwrap(), &plan.to_string()]);
+            start(&["sh", "-c", &line, launcher().to_str().unwrap(), frame.to_str().unwrap()]);
         soon("it begins", || {
             living(&format!("sleep {mark}")).iter().filter(|it| it.starts_with("sleep")).count()
                 == 2
@@ -206,6 +218,106 @@ fn what_multiplies_is_bounded() {
         let is_stopped = result.status == ToolStatus::Error;
         assert!(is_stopped || n.is_some_and(|n| n < 1400), "{mode} {result:?}");
     });
+}
+
+/// Programs in each mode with small bounds, and the error output of what goes over them.
+fn bounded(check: impl Fn(Mode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
+    for mode in Mode::ALL {
+        let arena = Arena::new();
+        let mut rules = Rules::default();
+        rules.bounds.memory_mib = 200;
+        rules.bounds.processes = 60;
+        let processes = arena.processes(mode, rules);
+        if arena.in_mode(mode).is_some() {
+            check(mode, &|command| shell(&processes, command));
+        }
+    }
+}
+
+#[test]
+fn memory_without_end_is_an_error_that_names_the_bound() {
+    let told = "a call gets at most 200 MiB of memory; `memory_mib` in `config/agent/processes.yaml` of the user space raises that";
+    bounded(|mode, run| {
+        for (name, command) in [
+            ("one process", "perl -e 'my @a; push @a, \"x\" x (1 << 20) while 1'"),
+            ("at once", "perl -e 'my $a = \"x\" x (1 << 33)'"),
+            (
+                "many processes",
+                "for i in $(seq 8); do perl -e 'my $a = \"x\" x (60 << 20); sleep 30' & done; wait",
+            ),
+            (
+                "one that is left in the background",
+                "setsid perl -e 'my @a; push @a, \"x\" x (1 << 20) while 1' >/dev/null 2>&1 & sleep 30",
+            ),
+        ] {
+            let result = run(command);
+            assert_eq!(result.status, ToolStatus::Error, "{mode} {name}: {}", result.content);
+            assert!(result.content.to_string().contains(told), "{mode} {name}: {}", result.content);
+        }
+        let result = run("perl -e 'my $a = \"x\" x (60 << 20); print length $a'");
+        assert_eq!(result.content["stdout"], "62914560", "{mode}: {}", result.content);
+    });
+}
+
+#[test]
+fn processes_without_end_are_an_error_that_names_the_bound() {
+    let told = "a call gets at most 60 processes and threads; `processes` in `config/agent/processes.yaml` of the user space raises that";
+    bounded(|mode, run| {
+        let mark = mark(8);
+        for (name, command) in [
+            ("a fork bomb", "perl -e '$0 = \"MARK\"; fork for 1..10; sleep 30'"),
+            ("one that makes many", "for i in $(seq 200); do sleep MARK & done; wait"),
+            ("sessions of their own", "for i in $(seq 200); do setsid sleep MARK & done; wait"),
+        ] {
+            let result = run(&command.replace("MARK", &mark));
+            assert_eq!(result.status, ToolStatus::Error, "{mode} {name}: {}", result.content);
+            assert!(result.content.to_string().contains(told), "{mode} {name}: {}", result.content);
+            assert_eq!(living(&mark), Vec::<String>::new(), "{mode} {name}");
+        }
+        let result = run("for i in $(seq 20); do sleep 0.2 & done; wait; echo done");
+        assert_eq!(result.content["stdout"], "done\n", "{mode}: {}", result.content);
+    });
+}
+
+/// A caller that is killed removes nothing itself.
+#[test]
+fn the_folder_of_a_killed_call_is_removed_by_the_next() {
+    let arena = Arena::new();
+    let calls = arena.root.join("calls");
+    let left = calls.join(".rye-left.tmp");
+    std::fs::create_dir_all(left.join("tmp/deep")).unwrap();
+    std::fs::write(left.join("tmp/deep/file"), CANARY).unwrap();
+    std::fs::create_dir(calls.join("other")).unwrap();
+    let processes = arena.processes(Mode::None, Rules::default());
+    let result = shell(&processes, "stat -c %a $TMPDIR $TMPDIR/..");
+    assert_eq!(result.content["stdout"], "700\n700\n", "{}", result.content);
+    let names = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let left: Vec<_> = std::fs::read_dir(&calls).unwrap().map(names).collect();
+    assert_eq!(left, ["other"]);
+}
+
+/// The bounds that are shipped leave room for what reserves much and uses little.
+#[test]
+fn usual_runtimes_start_within_the_bounds() {
+    let wasm = "node -e 'for (let i = 0; i < 3; i++) new WebAssembly.Memory({initial: 1})'";
+    for (program, command) in [
+        ("node", wasm),
+        ("java", "java -version"),
+        ("python3", "python3 -c 1"),
+        ("cargo", "cargo --version"),
+        ("perl", "perl -e 1"),
+    ] {
+        let arena = Arena::new();
+        let processes = arena.processes(Mode::Namespaces, Rules::default());
+        let there =
+            shell(&processes, &format!("command -v {program} >/dev/null && {program} --version"));
+        if there.status != ToolStatus::Ok {
+            println!("NOT TESTED HERE: `{program}` is not installed, or does not start");
+            continue;
+        }
+        let result = shell(&processes, command);
+        assert_eq!(result.status, ToolStatus::Ok, "{program}: {}", result.content);
+    }
 }
 
 #[test]

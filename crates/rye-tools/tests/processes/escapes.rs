@@ -1,21 +1,23 @@
 //! Attempts to get out. Each says what it comes to in each sandbox: kept, or open, which the report has to name as a gap.
 
+mod files;
+mod kernel;
+
 use std::fs;
+use std::path::PathBuf;
 
 use rye_tools::sandbox::Mode;
 
-use crate::arena::{Arena, CANARY, exists, shell};
+use crate::arena::{Arena, CANARY, SECRETS, exists, shell};
 
 /// What an attempt comes to, by the letter of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Expected {
     Kept,
     Open,
-    /// It would harm the machine that runs the tests.
-    NotTried,
 }
 
-/// Name; what it comes to in bubblewrap, namespaces, landlock and none (`k`ept, `o`pen, `-` not tried); what is run, which
+/// Name; what it comes to in bubblewrap, namespaces, landlock and none (`k`ept, `o`pen, `-` not tried, because it would harm the machine that runs the tests, or depends on it); what is run, which
 /// prints `OUT` when it got out.
 type Row = (&'static str, &'static str, &'static str);
 
@@ -280,97 +282,172 @@ const MAKING: &[Row] = &[
         "mv .ai/config .ai/c2 2>/dev/null && echo OUT",
     ),
     ("what is configured", "kko-", "(echo x > .ai/config/trust.yaml) 2>/dev/null && echo OUT"),
+    ("git's folder", "kko-", "mkdir -p .git/hooks; echo id > .git/hooks/pre-commit"),
+    ("git's folder by a link", "kko-", "ln -s src .git"),
+    ("git's folder from elsewhere", "kko-", "mkdir git2 && mv -T git2 .git"),
+    ("a file in the place of git's folder", "kko-", "echo 'gitdir: evil' > .git"),
+    ("git's folder in a folder closed again", "kko-", "mkdir .git && chmod 0 .git && chmod 555 ."),
     (
-        "git's folder",
+        "a provider",
         "kko-",
-        "mkdir .git/hooks 2>/dev/null && echo OUT; mkdir .git 2>/dev/null && echo OUT",
-    ),
-    ("git's folder by a link", "kko-", "ln -s src .git 2>/dev/null && [ -L .git ] && echo OUT"),
-    (
-        "git's folder from elsewhere",
-        "kko-",
-        "mkdir git2 && mv -T git2 .git 2>/dev/null && echo OUT",
-    ),
-    (
-        "a file in the place of git's folder",
-        "kko-",
-        "(echo 'gitdir: evil' > .git) 2>/dev/null && echo OUT",
+        "mkdir -p .ai/tools/rye/agent/providers && echo x > .ai/tools/rye/agent/providers/p.yaml",
     ),
     ("git's folder away", "kk--", "rmdir .git 2>/dev/null && echo OUT"),
     ("an item", "oooo", "(echo x > .ai/tools/new.yaml) 2>/dev/null && echo OUT"),
     (
         "a configuration of tools",
-        "oooo",
+        "kkoo",
         "(echo x > .ai/config/agent/new.yaml) 2>/dev/null && echo OUT",
     ),
 ];
 
-/// Runs both tables in every sandbox that this machine has.
-pub(crate) fn check_all() {
-    check_making();
-    let mut wrong = Vec::new();
-    for (index, mode) in Mode::ALL.into_iter().enumerate() {
-        let arena = Arena::new();
-        let Some(processes) = arena.in_mode(mode) else { continue };
-        for (name, expected, attempt) in [NETWORK, READING, WRITING, PROCESSES].concat() {
-            let expected = match expected.as_bytes()[index] {
-                b'k' => Expected::Kept,
-                b'o' => Expected::Open,
-                _ => Expected::NotTried,
-            };
-            if expected == Expected::NotTried {
-                continue;
-            }
-            let before = arena.outside();
-            let result = shell(&processes, &with_names(&arena, mode, attempt)).content.to_string();
-            let actual = match result.contains("OUT") {
-                true => Expected::Open,
-                false => Expected::Kept,
-            };
-            if actual != expected {
-                wrong.push(format!("{mode}: {name}: {actual:?}, not {expected:?}: {result}"));
-            }
-            if expected == Expected::Kept && (arena.outside() != before || result.contains(CANARY))
-            {
-                wrong.push(format!("{mode}: {name}: it left something behind: {result}"));
-            }
-        }
-        assert!(exists(&arena.root.join("project/.ai/threads")), "{mode}");
+/// What is not there afterwards where an attempt was kept.
+const MADE: &[&str] =
+    &[".git", ".ai/rye.lock", ".ai/threads", ".ai/config/keys", ".ai/tools/rye/agent/providers"];
+
+/// The fewest attempts that are made in a sandbox.
+const FEWEST: usize = 200;
+
+/// Makes every attempt in one sandbox, and tells of those that this machine has no means for.
+#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+pub(crate) fn check(mode: Mode) {
+    let arena = Arena::new();
+    if arena.in_mode(mode).is_none() {
+        return;
     }
+    let index = Mode::ALL.iter().position(|other| *other == mode).unwrap();
+    let wanted = |row: &&(String, &str, String)| row.1.as_bytes()[index] != b'-';
+    let (attempts, making) = (attempts(), making());
+    let attempts: Vec<_> = attempts.iter().filter(wanted).collect();
+    let making: Vec<_> = making.iter().filter(wanted).collect();
+    let n = attempts.len() + making.len();
+    println!("{n} attempts in the sandbox `{mode}`");
+    assert!(mode == Mode::None || n >= FEWEST, "{mode}: {n} attempts");
+    let mut wrong = check_making(mode, index, &making);
+    wrong.extend(check_attempts(&arena, mode, index, &attempts));
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-fn check_making() {
+type Attempt = (String, &'static str, String);
+
+fn owned(rows: &[Row]) -> Vec<Attempt> {
+    rows.iter().map(|(name, expected, line)| ((*name).into(), *expected, (*line).into())).collect()
+}
+
+fn attempts() -> Vec<Attempt> {
+    let rows = [
+        NETWORK,
+        READING,
+        WRITING,
+        PROCESSES,
+        kernel::SOCKETS,
+        kernel::SHARED,
+        kernel::CALLS,
+        files::HOME,
+        files::OUTSIDE,
+        files::KERNEL,
+    ];
+    let mut rows = owned(&rows.concat());
+    rows.extend(SECRETS.map(|path| {
+        let line = format!("grep -q CANARY $HOMEDIR/{path} && echo OUT");
+        (format!("the secret in {path}"), "kkko", line)
+    }));
+    let mut names: Vec<&String> = rows.iter().map(|(name, ..)| name).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), rows.len(), "each has a name of its own");
+    rows
+}
+
+fn making() -> Vec<Attempt> {
+    owned(MAKING)
+}
+
+#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+fn check_attempts(arena: &Arena, mode: Mode, index: usize, rows: &[&Attempt]) -> Vec<String> {
+    let processes = arena.in_mode(mode).unwrap();
+    let means = shell(
+        &processes,
+        "for p in perl chattr fallocate flock mount unshare nsenter hostname dd; do command -v $p >/dev/null || echo no $p; done; true",
+    );
+    for missing in means.content["stdout"].as_str().unwrap_or_default().lines() {
+        println!("NOT TESTED HERE in `{mode}`: attempts that need a program, {missing}");
+    }
+    let _shared = Shared::new(arena);
     let mut wrong = Vec::new();
-    for (index, mode) in Mode::ALL.into_iter().enumerate() {
-        for (name, expected, attempt) in MAKING {
-            let arena = Arena::bare();
-            let Some(processes) = arena.in_mode(mode) else { continue };
-            let is_open = match expected.as_bytes()[index] {
-                b'k' => false,
-                b'o' => true,
-                _ => continue,
-            };
-            let result = shell(&processes, &with_names(&arena, mode, attempt)).content.to_string();
-            if result.contains("OUT") != is_open {
-                wrong.push(format!("{mode}: {name}: open: {}: {result}", !is_open));
-            }
-            let kept = [".git", ".ai/rye.lock", ".ai/threads", ".ai/config/keys"];
-            let made = kept.iter().find(|path| exists(&arena.root.join("project").join(path)));
-            if let Some(path) = made.filter(|_| !is_open) {
-                wrong.push(format!("{mode}: {name}: `{path}` is there afterwards"));
-            }
+    for (name, expected, attempt) in rows {
+        let expected = match expected.as_bytes()[index] {
+            b'k' => Expected::Kept,
+            _ => Expected::Open,
+        };
+        let before = arena.outside();
+        let result = shell(&processes, &with_names(arena, mode, attempt)).content.to_string();
+        let actual = match result.contains("OUT") {
+            true => Expected::Open,
+            false => Expected::Kept,
+        };
+        if actual != expected {
+            wrong.push(format!("{mode}: {name}: {actual:?}, not {expected:?}: {result}"));
+        }
+        if expected == Expected::Kept && (arena.outside() != before || result.contains(CANARY)) {
+            wrong.push(format!("{mode}: {name}: it left something behind: {result}"));
         }
     }
-    assert_eq!(wrong, Vec::<String>::new());
+    assert!(exists(&arena.root.join("project/.ai/threads")), "{mode}");
+    wrong
 }
+
+fn check_making(mode: Mode, index: usize, rows: &[&Attempt]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (name, expected, attempt) in rows {
+        let arena = Arena::bare();
+        let processes = arena.in_mode(mode).unwrap();
+        let is_open = expected.as_bytes()[index] == b'o';
+        let result = shell(&processes, &with_names(&arena, mode, attempt)).content.to_string();
+        let made = MADE.iter().find(|path| exists(&arena.root.join("project").join(path)));
+        if (result.contains("OUT") || made.is_some()) != is_open {
+            wrong.push(format!("{mode}: {name}: open: {}: {made:?} {result}", !is_open));
+        }
+    }
+    wrong
+}
+
+/// What programs of the machine share by names, made outside of every sandbox and removed with this value.
+struct Shared(PathBuf);
+
+impl Shared {
+    fn new(arena: &Arena) -> Self {
+        let path = PathBuf::from(format!("/dev/shm/rye-{}", std::process::id()));
+        fs::write(&path, CANARY).unwrap();
+        Self::outside(arena, SHARE);
+        Self(path)
+    }
+
+    fn outside(arena: &Arena, line: &str) {
+        let none = arena.processes(Mode::None, rye_tools::Rules::default());
+        let result = shell(&none, &with_names(arena, Mode::None, line));
+        assert_eq!(result.content["stdout"], "done", "{}", result.content);
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let _there = fs::remove_file(&self.0);
+        let arena = Arena::new();
+        Self::outside(&arena, UNSHARE);
+    }
+}
+
+const SHARE: &str = "perl -e '$k = $ARGV[0]; defined shmget($k, 4096, 01600) and defined msgget($k, 01600) and defined semget($k, 1, 01600) or die; $n = \"rye-$k\\0\"; syscall(240, $n, 0100, 0600, 0) >= 0 or die; print \"done\"' $IPC";
+
+const UNSHARE: &str = "perl -e '$k = $ARGV[0]; shmctl(shmget($k, 0, 0), 0, 0); msgctl(msgget($k, 0), 0, 0); semctl(semget($k, 0, 0), 0, 0, 0); $n = \"rye-$k\\0\"; syscall(241, $n); print \"done\"' $IPC";
 
 fn with_names(arena: &Arena, mode: Mode, attempt: &str) -> String {
     let root = arena.root.display();
     let port = arena.tcp.local_addr().unwrap().port();
     let caller = std::process::id();
     format!(
-        "OUTSIDE={root}/outside HOMEDIR={root}/home KEY={root}/home/.ssh/id_rsa PORT={port} CALLER={caller} MODE={mode}\n{attempt}\ntrue"
+        "OUTSIDE={root}/outside HOMEDIR={root}/home KEY={root}/home/.ssh/id_rsa PORT={port} CALLER={caller} IPC={caller} MODE={mode}\n{attempt}\ntrue"
     )
 }
 

@@ -7,7 +7,9 @@ mod ending;
 mod escapes;
 #[cfg(feature = "mcp")]
 mod remote;
+mod repositories;
 mod results;
 #[cfg(feature = "mcp")]
 mod servers;
+mod starts;
 mod users;

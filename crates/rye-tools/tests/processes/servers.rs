@@ -134,39 +134,26 @@ async fn a_server_is_left_to_end_then_asked_then_ended() {
     soon("it is ended", || living(&mark).is_empty()).await;
 }
 
-/// Whoever called may be gone while the server still has its time to end, and others come and go in that time.
+/// The caller may be gone while the server still has its time to end, in which it makes a repository.
 #[test]
-fn git_stays_guarded_until_the_server_is_gone() {
+fn a_repository_that_a_server_made_is_renamed_once_it_is_gone() {
     for mode in [Mode::Bubblewrap, Mode::Namespaces] {
         let arena = Arena::bare();
         let Some(processes) = arena.in_mode(mode) else { continue };
-        let git = arena.root.join("project/.git");
+        let project = arena.root.join("project");
         let mut server = server(&arena, "stubborn");
         let mark = format!("guarded-{mode}-{}", std::process::id());
         program(&mut server).arguments.push(mark.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(Connections::new(&processes).discover(&server)).unwrap();
         drop(runtime);
-        shell(&arena.in_mode(mode).unwrap(), "true");
-        let is_guarded = git.is_dir();
-        assert!(
-            !living(&mark).is_empty(),
-            "{mode}: the server ended before anything could be seen"
-        );
-        assert!(is_guarded, "{mode}: the server could make a `.git`");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(soon("the server ends", || living(&mark).is_empty()));
-        assert!(!git.exists(), "{mode}: `.git` stays");
-    }
-}
-
-#[tokio::test]
-async fn a_server_leaves_no_git_behind() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
-        let arena = Arena::bare();
-        let Some(processes) = arena.in_mode(mode) else { continue };
-        Connections::new(&processes).discover(&server(&arena, "")).await.unwrap();
-        soon("`.git` goes", || !arena.root.join("project/.git").exists()).await;
+        assert!(!project.join("made/.git").exists(), "{mode}");
+        assert!(project.join("made/.git.quarantined/hooks").is_dir(), "{mode}");
+        let told = shell(&processes, "true").content["quarantined"].clone();
+        let expected = json!([{ "path": "made/.git", "renamed_to": "made/.git.quarantined" }]);
+        assert_eq!(told, expected, "{mode}");
     }
 }
 

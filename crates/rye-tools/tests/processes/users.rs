@@ -6,8 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rye_tools::sandbox::Mode;
+
 use crate::arena::{Arena, CANARY, launcher};
-use crate::escapes;
+use crate::{escapes, repositories};
 
 /// The user that owns nothing.
 const NOBODY: u32 = 65534;
@@ -15,20 +17,64 @@ const NOBODY: u32 = 65534;
 /// Says that this process is the inner one.
 const INNER: &str = "RYE_TEST_KEY";
 
+/// Which sandbox it tries.
+const MODE: &str = "RYE_TEST_MODE";
+
 #[test]
-fn no_attempt_gets_out_of_its_sandbox() {
-    again(None);
+fn nothing_gets_out_of_bubblewrap() {
+    again(Mode::Bubblewrap, None);
 }
 
 #[test]
-fn no_attempt_of_an_ordinary_user_gets_out_either() {
-    if !rustix::process::geteuid().is_root() {
-        println!(
-            "NOT TESTED HERE: only root can become another user; the other test was an ordinary one"
-        );
-        return;
+fn nothing_gets_out_of_namespaces() {
+    again(Mode::Namespaces, None);
+}
+
+#[test]
+fn landlock_keeps_in_all_but_its_gaps() {
+    again(Mode::Landlock, None);
+}
+
+#[test]
+fn without_a_sandbox_the_means_work() {
+    again(Mode::None, None);
+}
+
+#[test]
+fn nothing_of_an_ordinary_user_gets_out_of_bubblewrap() {
+    ordinary(Mode::Bubblewrap);
+}
+
+#[test]
+fn nothing_of_an_ordinary_user_gets_out_of_namespaces() {
+    ordinary(Mode::Namespaces);
+}
+
+#[test]
+fn landlock_keeps_in_an_ordinary_user_but_for_its_gaps() {
+    ordinary(Mode::Landlock);
+}
+
+#[test]
+fn without_a_sandbox_the_means_of_an_ordinary_user_work() {
+    ordinary(Mode::None);
+}
+
+#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+fn ordinary(mode: Mode) {
+    if rustix::process::geteuid().is_root() {
+        return again(mode, Some(NOBODY));
     }
-    again(Some(NOBODY));
+    println!(
+        "NOT TESTED HERE: only root can become another user; the other test was an ordinary one"
+    );
+}
+
+#[test]
+fn the_next_git_of_an_ordinary_user_runs_nothing_either() {
+    if rustix::process::geteuid().is_root() {
+        start("inner_repositories", Mode::None, Some(NOBODY));
+    }
 }
 
 /// Run by the tests above, in a process whose environment holds a key.
@@ -38,15 +84,30 @@ fn inner_attempts() {
     if std::env::var_os(INNER).is_none() {
         return;
     }
+    let wanted = std::env::var(MODE).unwrap();
+    let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == wanted).unwrap();
     let arena = Arena::new();
     let _inherited = escapes::leak_a_descriptor(&arena);
-    escapes::check_all();
+    escapes::check(mode);
+}
+
+/// The same for what programs leave to `git`.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the environment says which process this is")]
+fn inner_repositories() {
+    if std::env::var_os(INNER).is_some() {
+        repositories::check_all();
+    }
+}
+
+fn again(mode: Mode, user: Option<u32>) {
+    start("inner_attempts", mode, user);
 }
 
 /// Starts this test program again, as the user, with a copy of it and the launcher that the user can read.
 #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-fn again(user: Option<u32>) {
+fn start(test: &str, mode: Mode, user: Option<u32>) {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
     open(folder.path());
@@ -57,8 +118,13 @@ fn again(user: Option<u32>) {
     fs::create_dir(&temporary).unwrap();
     open(&temporary);
     let mut command = Command::new(&own);
-    command.args(["users::inner_attempts", "--exact", "--nocapture"]);
-    command.env_clear().env(INNER, CANARY).env("TMPDIR", &temporary).env("PATH", "/usr/bin:/bin");
+    command.args([&format!("users::{test}"), "--exact", "--nocapture"]);
+    command
+        .env_clear()
+        .env(INNER, CANARY)
+        .env(MODE, mode.as_str())
+        .env("TMPDIR", &temporary)
+        .env("PATH", "/usr/bin:/bin");
     if let Some(user) = user {
         command.uid(user).gid(user);
     }

@@ -1,9 +1,12 @@
 //! Attempts to get out of the project, or at what is kept inside of it. Each must leave everything as it was.
 
+mod grounds;
+mod repositories;
 mod table;
 #[cfg(target_os = "linux")]
 mod watch;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::os::unix::net::UnixListener;
@@ -20,7 +23,11 @@ use self::table::{ROWS, SEARCHES};
 
 /// A project full of traps, beside a folder with something that must not be seen.
 fn trapped() -> Project {
-    let project = Project::new();
+    set(Project::new())
+}
+
+/// Sets the traps in an empty project.
+fn set(project: Project) -> Project {
     project.file("outside/secret.txt", "CANARY outside\n");
     project.file("project/notes/a.md", "# A\n");
     project.file("project/notes/inner/b.md", "# B\n");
@@ -28,7 +35,13 @@ fn trapped() -> Project {
     project.file("project/.ai/config/keys/trusted/k.toml", "owner");
     project.file("project/.ai/threads/t/transcript.jsonl", "{}\n");
     project.file("project/.git/config", "[core]\n");
+    for (path, content) in KEPT {
+        project.file(&format!("project/{path}"), content);
+    }
     let at = |path: &str| project.outer().join("project").join(path);
+    for folder in FOLDERS {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
     for (link, target) in LINKS {
         symlink(target, at(link)).unwrap();
     }
@@ -45,7 +58,58 @@ fn trapped() -> Project {
     project
 }
 
+/// Files that decide what later runs do, and what makes a folder a repository, by their paths in the project.
+const KEPT: &[(&str, &str)] = &[
+    (".ai/config/trust.yaml", "{}\n"),
+    (".ai/config/agent/capability_risk.yaml", "{}\n"),
+    (".ai/tools/rye/agent/providers/local.yaml", "{}\n"),
+    ("sub/.ai/threads/t/transcript.jsonl", "{}\n"),
+    ("locks/accepted", "version = 1\n"),
+    // A repository in the project, a submodule, a worktree, and the folder that belongs to one.
+    ("sub/.git/HEAD", "ref: refs/heads/main\n"),
+    ("sub/.git/config", "[core]\n"),
+    ("module/.git", "gitdir: ../.git/modules/module\n"),
+    ("tree/.git", "gitdir: ../.git/worktrees/tree\n"),
+    ("apart/HEAD", "ref: refs/heads/main\n"),
+    ("apart/commondir", "../bare\n"),
+    ("apart/gitdir", "../tree/.git\n"),
+    // Bare repositories: whole ones, one without its last two folders, and one without `HEAD`.
+    ("bare/HEAD", "ref: refs/heads/main\n"),
+    ("bare/config", "[core]\n\tbare = true\n"),
+    ("linked/config", "[core]\n"),
+    ("dangling/config", "[core]\n"),
+    ("half/HEAD", "ref: refs/heads/main\n"),
+    ("half/config", "[core]\n"),
+    ("nearly/config", "[core]\n\tfsmonitor = touch fired\n"),
+];
+
+const FOLDERS: &[&str] = &[
+    "sub/.git/objects",
+    "sub/.git/refs",
+    "sub/.git/hooks",
+    "bare/objects",
+    "bare/refs",
+    "bare/hooks",
+    "linked/objects",
+    "linked/refs",
+    "dangling/objects",
+    "dangling/refs",
+    "nearly/objects",
+    "nearly/refs",
+];
+
 const LINKS: &[(&str, &str)] = &[
+    ("settings", ".ai/config"),
+    ("providers", ".ai/tools/rye/agent/providers"),
+    (".ai/rye.lock", "../locks/accepted"),
+    ("sub-store", "sub/.git"),
+    ("sub-hooks", "notes/../sub/.git/hooks"),
+    ("store", "bare"),
+    ("store-hooks", "bare/hooks"),
+    ("store-config", "bare/config"),
+    ("linked/HEAD", "../notes/a.md"),
+    ("dangling/HEAD", "refs/heads/main"),
+    ("to-nearly", "nearly"),
     ("out-folder", "../outside"),
     ("out-file", "../outside/secret.txt"),
     ("out-new", "../outside/new.txt"),
@@ -79,7 +143,12 @@ enum Why {
     Keys,
     Signing,
     Threads,
+    Config,
+    Providers,
     Git,
+    Head,
+    Completes,
+    Bare,
     Because(&'static str),
 }
 
@@ -98,6 +167,21 @@ impl Why {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
             }
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
+            Self::Config => {
+                "`.ai/config` decides what is trusted and allowed, so tools do not write there"
+            }
+            Self::Providers => {
+                "`.ai/tools/rye/agent/providers` decides to which servers prompts go, so tools do not write there"
+            }
+            Self::Head => {
+                "with a file `HEAD`, `git` can take the folder for a repository and run what it says, so tools write none"
+            }
+            Self::Completes => {
+                "the folder has a `HEAD`, so `objects`, `refs` or `commondir` could make it a repository of `git`; tools make none"
+            }
+            Self::Bare => {
+                "the folder is a repository of `git`, which runs what it says, so tools do not write there"
+            }
             Self::Because(text) => text,
         }
         .to_owned()
@@ -126,7 +210,17 @@ fn shown(path: &str) -> String {
 }
 
 fn escaped(c: char) -> Vec<char> {
-    if c.is_control() { c.escape_default().collect() } else { vec![c] }
+    if c.is_control() || c == '\u{2028}' { c.escape_default().collect() } else { vec![c] }
+}
+
+/// Every tool with every path that it is tried at, and the reason of the refusal.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, Why)> {
+    ROWS.iter().flat_map(|(tools, path, why)| tools.iter().map(move |tool| (*tool, *path, *why)))
+}
+
+fn refusal(path: &str, why: Why) -> ToolOutput {
+    let error = format!("the path `{}` is refused: {}", shown(path), why.text());
+    ToolOutput::refused(json!({ "error": error }))
 }
 
 /// Makes every attempt, one after the other, over one project. Nothing of it changes, and nothing that is kept is opened.
@@ -150,15 +244,12 @@ fn every_attempt_is_refused_and_seen_nowhere() {
             faults.push(format!("{what}: {:?} {} {opened:?}", output.status, output.content));
         }
     };
-    let mut n_attempts = 0;
-    for (tools, path, why) in ROWS {
-        for tool in *tools {
-            let output = call(&project.root, tool, arguments(tool, path));
-            let error = format!("the path `{}` is refused: {}", shown(path), why.text());
-            let expected = ToolOutput::refused(json!({ "error": error }));
-            judge(format!("{tool} {}", shown(path)), &output, output == expected);
-            n_attempts += 1;
-        }
+    let mut attempts = BTreeSet::new();
+    for (tool, path, why) in rows() {
+        let output = call(&project.root, tool, arguments(tool, path));
+        let is_new = attempts.insert(format!("{tool} {path}"));
+        let is_right = output == refusal(path, why) && is_new;
+        judge(format!("{tool} {}", shown(path)), &output, is_right);
     }
     for (tool, arguments, expected) in SEARCHES {
         let output = call(&project.root, tool, serde_json::from_str(arguments).unwrap());
@@ -166,14 +257,16 @@ fn every_attempt_is_refused_and_seen_nowhere() {
             Ok(count) => output.status == ToolStatus::Ok && output.content["count"] == *count,
             Err(error) => output.content == json!({ "error": error }),
         };
-        judge(format!("{tool} {arguments}"), &output, is_right);
-        n_attempts += 1;
+        let is_new = attempts.insert(format!("{tool} {arguments}"));
+        judge(format!("{tool} {arguments}"), &output, is_right && is_new);
     }
     assert_eq!(faults, Vec::<String>::new());
     // What would be seen if one had succeeded.
     drop(fs::read(project.outer().join("outside/secret.txt")).unwrap());
     #[cfg(target_os = "linux")]
     assert!(!watch.events().is_empty());
+    let n_attempts = attempts.len();
+    assert!(500 <= n_attempts, "{n_attempts} different attempts are too few");
     println!("{n_attempts} attempts as user {}", project.user());
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use rye_tools::fs::{
     Entry, EntryKind, Error, Lines, LsQuery, MAX_ENTRIES, MAX_FILE_BYTES, MAX_WRITE_BYTES,
 };
-use rye_tools::fs::{Root, ls, read, write};
+use rye_tools::fs::{Root, create, ls, read, write};
 
 use crate::project::Project;
 
@@ -61,7 +61,7 @@ fn links_inside_the_project_work_both_ways() {
 fn the_rest_of_the_ai_folder_is_open() {
     let project = Project::new();
     write(&project.root, ".ai/directives/x.md", "x").unwrap();
-    write(&project.root, ".ai/config/agent/resilience.yaml", "x").unwrap();
+    write(&project.root, ".ai/knowledge/notes/x.md", "x").unwrap();
     project.file("project/.ai/threads/t/transcript.md", "said");
     assert_eq!(
         read(&project.root, ".ai/threads/t/transcript.md", Lines::all()).unwrap().content,
@@ -164,6 +164,43 @@ fn a_read_only_file_is_not_replaced() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     fails(write(&project.root, "a.md", "y"), "`a.md` is read-only");
     assert_eq!(fs::read_to_string(path).unwrap(), "x");
+}
+
+#[test]
+fn a_new_file_never_takes_the_place_of_another() {
+    let project = Project::new();
+    create(&project.root, "a/b/new.md", "new\n").unwrap();
+    assert_eq!(read(&project.root, "a/b/new.md", Lines::all()).unwrap().content, "new\n");
+    let again = create(&project.root, "a/b/new.md", "other\n");
+    fails(again, "`a/b/new.md` exists and is not replaced");
+    fails(create(&project.root, "a/b", "x"), "`a/b` is a folder, not a file");
+    assert_eq!(read(&project.root, "a/b/new.md", Lines::all()).unwrap().content, "new\n");
+    let folder = project.outer().join("project/a/b");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "the temporary file is gone");
+}
+
+#[test]
+fn of_several_that_create_one_file_one_succeeds() {
+    let project = Project::new();
+    for round in 0..50 {
+        let path = format!("new-{round}.md");
+        let texts: Vec<String> = (0..4).map(|number| format!("{number}").repeat(5_000)).collect();
+        let start = std::sync::Barrier::new(texts.len());
+        let made: Vec<bool> = std::thread::scope(|scope| {
+            let begin = |text: &String| {
+                let (project, path, start, text) = (&project, &path, &start, text.clone());
+                scope.spawn(move || {
+                    start.wait();
+                    create(&project.root, path, &text).is_ok()
+                })
+            };
+            let threads: Vec<_> = texts.iter().map(begin).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
+        let winner = made.iter().position(|made| *made).unwrap();
+        assert_eq!(read(&project.root, &path, Lines::all()).unwrap().content, texts[winner]);
+    }
 }
 
 #[test]

@@ -20,7 +20,10 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new() -> Self {
-        let outer = tempfile::tempdir().unwrap();
+        Self::over(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn over(outer: TempDir) -> Self {
         fs::create_dir(outer.path().join("project")).unwrap();
         let root = Root::open(&outer.path().join("project")).unwrap();
         Self { outer, root }
@@ -121,6 +124,6 @@ pub(crate) fn call(root: &Root, tool: &str, arguments: Value) -> ToolOutput {
 pub(crate) fn permit() -> Permit {
     let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
     Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
-        .permit(&capability)
+        .permit(&capability.into())
         .unwrap()
 }

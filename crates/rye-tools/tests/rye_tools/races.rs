@@ -50,6 +50,48 @@ fn check(tool: &str, arguments: &Value) {
     }
 }
 
+/// Swaps `door`, a folder of the project, with a folder that `git` runs, while `tool` writes in it.
+#[track_caller]
+fn check_repository(repository: &str, tool: &str, arguments: &Value) {
+    let project = Project::new();
+    project.file("project/door/config", "fine");
+    let at = |path: &str| project.outer().join("project").join(path);
+    for folder in ["objects", "refs", "hooks"] {
+        fs::create_dir_all(at(repository).join(folder)).unwrap();
+        fs::create_dir_all(at("door").join(folder)).unwrap();
+    }
+    project.file(&format!("project/{repository}/HEAD"), "ref: refs/heads/main");
+    project.file(&format!("project/{repository}/config"), "kept");
+    let done = AtomicBool::new(false);
+    let swap = || {
+        renameat_with(CWD, at("door"), CWD, at(repository), RenameFlags::EXCHANGE).unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                swap();
+                swap();
+            }
+        });
+        (0..300).for_each(|_| drop(call(&project.root, tool, arguments.clone())));
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(fs::read_to_string(at(repository).join("config")).unwrap(), "kept");
+    assert_eq!(fs::read_dir(at(repository)).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(at(repository).join("hooks")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_repository_that_takes_the_place_of_a_folder_stays_as_it_is() {
+    for repository in [".git", "sub/.git", "bare"] {
+        let hook = json!({ "path": "door/hooks/post-checkout", "content": "x" });
+        check_repository(repository, "write", &hook);
+        check_repository(repository, "write", &json!({ "path": "door/config", "content": "x" }));
+        let edits = json!([{ "old": "kept", "new": "changed" }]);
+        check_repository(repository, "edit", &json!({ "path": "door/config", "edits": edits }));
+    }
+}
+
 #[test]
 fn a_door_that_turns_lets_nothing_in_or_out() {
     check("read", &json!({ "path": "door/x" }));

@@ -45,6 +45,7 @@ fn project() -> Project {
     project.file("project/a.md", "one\ntwo\n");
     project.file("project/long", &"x".repeat(300 * 1024));
     project.file("project/.hidden", "one\n");
+    project.file("project/.idea/a.xml", "one\n");
     for number in 0..1_001 {
         project.file(&format!("project/many/{number}"), "one\n");
     }
@@ -60,8 +61,11 @@ fn manifests_are_true() {
             json!({ "path": "long" }),
         ],
     );
-    check("write", &[json!({ "path": "b.md", "content": "x" })]);
-    check("edit", &[json!({ "path": "a.md", "edits": [{ "old": "o", "new": "0", "all": true }] })]);
+    let write = |path: &str| json!({ "path": path, "content": "x" });
+    check("write", &[write("b.md"), write(".envrc")]);
+    let edit =
+        |path: &str| json!({ "path": path, "edits": [{ "old": "o", "new": "0", "all": true }] });
+    check("edit", &[edit("a.md"), edit(".idea/a.xml")]);
     check(
         "ls",
         &[

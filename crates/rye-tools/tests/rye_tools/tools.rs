@@ -1,7 +1,7 @@
 //! The tools as a thread calls them: arguments in, a JSON object out.
 
 use rye_thread::ToolStatus;
-use rye_tools::{builtin, builtins};
+use rye_tools::{SELF_STARTING, builtin, builtins};
 use serde_json::{Value, json};
 
 use crate::project::{Project, call};
@@ -61,6 +61,32 @@ fn write_gives_the_size() {
     let content = json!({ "path": "summary/week.md", "bytes_written": 3 });
     let arguments = json!({ "path": "./summary/week.md", "content": "ok\n" });
     check("file-system/write", arguments, ToolStatus::Ok, content);
+}
+
+/// A file that runs when the operator opens its folder is named, also where a link leads to it or is it.
+#[test]
+fn a_changed_file_that_starts_by_itself_is_named_in_the_result() {
+    let project = Project::new();
+    project.file("project/sub/.envrc", "export A=1\n");
+    project.file("project/env.sh", "export A=1\n");
+    let at = |path: &str| project.outer().join("project").join(path);
+    std::os::unix::fs::symlink("env.sh", at(".envrc")).unwrap();
+    std::os::unix::fs::symlink("sub/.envrc", at("innocent")).unwrap();
+    let named = |tool: &str, arguments: Value| {
+        let output = call(&project.root, tool, arguments);
+        assert_eq!(output.status, ToolStatus::Ok, "{}", output.content);
+        output.content.get(SELF_STARTING).cloned()
+    };
+    let write = |path: &str| named("write", json!({ "path": path, "content": "export A=1\n" }));
+    assert_eq!(write(".husky/pre-commit"), Some(json!([".husky/pre-commit"])));
+    assert_eq!(write(".idea/run/a.xml"), Some(json!([".idea/run/a.xml"])));
+    assert_eq!(write("app/.vscode/tasks.json"), Some(json!(["app/.vscode/tasks.json"])));
+    assert_eq!(write(".envrc"), Some(json!([".envrc"])));
+    assert_eq!(write("innocent"), Some(json!(["sub/.envrc"])));
+    assert_eq!(write("notes/a.md"), None);
+    let edits = json!([{ "old": "A", "new": "B" }]);
+    let edit = named("edit", json!({ "path": "sub/.envrc", "edits": edits }));
+    assert_eq!(edit, Some(json!(["sub/.envrc"])));
 }
 
 #[test]

@@ -7,23 +7,19 @@ use rye_parse::{Directive, Input, Outputs, Placeholder, Spanned, placeholders};
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
-use super::{Finding, KEPT, privileges};
+use super::{Finding, KEPT, grants};
 
 /// How many names the help for an undeclared input lists.
 const LISTED: usize = 20;
 
-pub(super) fn findings(source: &str, id: Option<&ItemId>) -> Vec<Finding> {
-    let directive = match rye_parse::directive(source) {
-        Ok(directive) => directive,
-        Err(error) => return super::errors(&error),
-    };
+pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = directive.notes.iter().map(Finding::note).collect();
-    findings.extend(id.into_iter().flat_map(|id| claims(&directive, id)));
-    findings.extend(extends(&directive));
-    findings.extend(permissions(&directive));
-    findings.extend(privileges::findings(&directive));
+    findings.extend(id.into_iter().flat_map(|id| claims(directive, id)));
+    findings.extend(extends(directive));
+    findings.extend(permissions(directive));
+    findings.extend(grants::of_form(directive));
     findings.extend(directive.inputs.iter().filter_map(unfit_default));
-    findings.extend(undeclared(&directive, source));
+    findings.extend(undeclared(directive, source));
     findings
 }
 
@@ -58,7 +54,11 @@ fn unfit_default(input: &Spanned<Input>) -> Option<Finding> {
     let default = input.value.default.as_ref()?;
     let error = Inputs::bind(std::slice::from_ref(input), &BTreeMap::new()).err()?;
     let message = error.problems().first()?.to_string();
-    Some(Finding::error("unfit-default", &message, default.span.clone()))
+    let finding = Finding::error("unfit-default", &message, default.span.clone());
+    Some(
+        finding
+            .helped("write a default that fits, change the declaration, or leave the default out"),
+    )
 }
 
 /// Placeholders of inputs that nobody declares (SPEC 6.2), in every part of the prompt that takes values.

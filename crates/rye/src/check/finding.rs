@@ -3,6 +3,9 @@
 use std::ops::Range;
 
 use rye_parse::Problem;
+use rye_resolve::{ItemId, ItemKind};
+
+use super::signature::{UNKNOWN_KEY, UNSIGNED};
 
 /// How much a finding weighs, lightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +47,20 @@ pub struct Finding {
     pub help: Option<String>,
     /// The bytes of the file that it is about.
     pub span: Range<usize>,
-    /// Whether it keeps the file from being signed although it is no error.
+    /// Whether `rye sign` refuses the file because of it.
     pub bars_signing: bool,
+    /// The item that it names and that is not there, for which the nearest one is looked up.
+    pub(super) missing: Option<(ItemKind, ItemId)>,
 }
 
 impl Finding {
+    /// Returns `true` for the notes that nothing vouches for the file here: it is unsigned, or signed by a key that is not
+    /// trusted. They have no place worth showing.
+    #[must_use]
+    pub fn is_unvouched(&self) -> bool {
+        [UNSIGNED, UNKNOWN_KEY].contains(&self.code)
+    }
+
     pub(super) fn error(code: &'static str, message: &str, span: Range<usize>) -> Self {
         Self {
             severity: Severity::Error,
@@ -58,7 +70,32 @@ impl Finding {
             help: None,
             span,
             bars_signing: true,
+            missing: None,
         }
+    }
+
+    /// A finding that is probably not meant and bars nothing.
+    pub(super) fn warning(code: &'static str, message: &str, span: Range<usize>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            bars_signing: false,
+            ..Self::error(code, message, span)
+        }
+    }
+
+    /// A finding that is worth knowing.
+    pub(super) fn remark(code: &'static str, message: &str, span: Range<usize>) -> Self {
+        Self { severity: Severity::Note, ..Self::warning(code, message, span) }
+    }
+
+    /// The same with a few words for its place.
+    pub(super) fn labelled(self, label: &str) -> Self {
+        Self { label: label.to_owned(), ..self }
+    }
+
+    /// The same with what to write or do instead.
+    pub(super) fn helped(self, help: &str) -> Self {
+        Self { help: Some(help.to_owned()), ..self }
     }
 
     /// A claim of the item about itself that its place contradicts (SPEC 1.5).
@@ -75,6 +112,7 @@ impl Finding {
             help: problem.help.clone(),
             span: problem.span.clone(),
             bars_signing: true,
+            missing: None,
         }
     }
 

@@ -4,15 +4,16 @@ use rye_caps::{Grant, Pattern};
 use rye_resolve::Item;
 use serde_json::Value;
 
-use super::read::ConfigError;
+use super::read::{ConfigError, ConfigProblem};
+use crate::session::canonical;
 
 /// What of the list `member` of `value`, which has the form of its file, is no pattern.
-pub(super) fn bad_patterns(value: &Value, member: &str) -> Vec<String> {
+pub(super) fn bad_patterns(value: &Value, member: &str) -> Vec<ConfigProblem> {
     let listed = value.get(member).and_then(Value::as_array);
     let texts = listed.into_iter().flatten().filter_map(Value::as_str).enumerate();
     let wrong = |(index, text): (usize, &str)| {
         let error = text.parse::<Pattern>().err()?;
-        Some(format!("at `/{member}/{index}`: {error}"))
+        Some(ConfigProblem::new(&format!("/{member}/{index}"), error.to_string()))
     };
     texts.filter_map(wrong).collect()
 }
@@ -23,11 +24,10 @@ pub(super) fn granted(
     schema: &'static str,
     layer: &Item<Value>,
 ) -> Result<Grant, ConfigError> {
-    patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<_, _>>().map_err(|error| {
-        ConfigError {
-            location: layer.location.to_string(),
-            schema,
-            problems: vec![error.to_string()],
-        }
+    let read = |text: &String| text.parse::<Pattern>().map(canonical);
+    patterns.iter().map(read).collect::<Result<_, _>>().map_err(|error| ConfigError {
+        location: layer.location.to_string(),
+        schema,
+        problems: vec![error.to_string()],
     })
 }

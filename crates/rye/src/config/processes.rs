@@ -1,7 +1,7 @@
 //! `config/agent/processes.yaml`: what programs that tools start are kept in, and what runs scripts (SPEC 5.2, 5.6).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rye_resolve::{Config, Item, Space};
 use rye_tools::Rules;
@@ -32,6 +32,19 @@ pub(crate) struct ProcessesFile {
     #[serde(default)]
     #[schemars(inner(regex(pattern = r"^/")))]
     hidden: Vec<PathBuf>,
+    /// Files and folders of the home folder that programs see beside those of toolchains, by their paths below it, such as
+    /// `.config/git/config`; every file adds to those of the others. Not for projects.
+    #[serde(default)]
+    #[schemars(inner(regex(pattern = r"^[^/]")))]
+    home_visible: Vec<PathBuf>,
+    /// The memory that the processes of one call take together, in MiB; 4,096 if no file says. A project can only lower it.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 64, max = 1_073_741_824))]
+    memory_mib: Option<u64>,
+    /// The processes and threads of one call; 1,024 if no file says. A project can only lower it.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 16, max = 4_194_304))]
+    processes: Option<u64>,
     /// The words that run a script, by its extension; the script's path follows them. Not for projects.
     #[serde(default)]
     runtimes: BTreeMap<Extension, Words>,
@@ -88,16 +101,17 @@ impl From<Wish> for Policy {
     }
 }
 
-/// What the layers of `agent/processes` say together: of the operator's, the nearer one decides; a project's can hide more
-/// and require a sandbox, and nothing else (SPEC 4.3).
+/// What the layers of `agent/processes` say together: of the operator's, the nearer one decides; a project's can hide more,
+/// lower bounds and require a sandbox, and nothing else (SPEC 4.3).
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema or hides what `needs_in` says that every program needs, or a project's says what runs scripts
-/// or asks for a weaker sandbox.
+/// When a layer breaks the schema, hides what `needs_in` says that every program needs, or shows a place of the home folder in
+/// which `secret_in` knows a secret; and when a project's says what runs scripts, or asks for less than the operator's.
 pub(crate) fn process_rules(
     config: Option<&Config>,
     needs_in: impl Fn(&Path) -> Option<PathBuf>,
+    secret_in: impl Fn(&Path) -> Option<&'static str>,
 ) -> Result<Rules, ConfigError> {
     let mut rules = Rules::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
@@ -106,12 +120,46 @@ pub(crate) fn process_rules(
             refuse_milder(layer, &file, &rules)?;
         }
         refuse_wide(layer, &file, &needs_in)?;
+        refuse_shown(layer, &file, &secret_in)?;
         rules.sandbox = file.sandbox.map_or(rules.sandbox, Policy::from);
         rules.hidden.extend(file.hidden);
+        rules.home_visible.extend(file.home_visible);
+        let bounds = &mut rules.bounds;
+        bounds.memory_mib = file.memory_mib.unwrap_or(bounds.memory_mib);
+        bounds.processes = file.processes.unwrap_or(bounds.processes);
         let runtimes = file.runtimes.into_iter();
         rules.runtimes.extend(runtimes.map(|(name, words)| (name.as_str().to_owned(), words.0)));
     }
     Ok(rules)
+}
+
+/// Refuses to show all of the home folder, something outside of it, or keys and passwords.
+fn refuse_shown(
+    layer: &Item<Value>,
+    file: &ProcessesFile,
+    secret_in: impl Fn(&Path) -> Option<&'static str>,
+) -> Result<(), ConfigError> {
+    let is_plain = |place: &Path| {
+        let mut parts = place.components();
+        parts.clone().next().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    let problem = |place: &PathBuf| {
+        let shown = place.display();
+        if !is_plain(place) {
+            return Some(format!(
+                "`home_visible` has `{shown}`; write the path of a file or folder below the home folder, without `.` and `..`"
+            ));
+        }
+        let secret = secret_in(place)?;
+        Some(format!(
+            "`home_visible` has `{shown}`, which programs never see: `~/{secret}` holds keys or passwords"
+        ))
+    };
+    let problems: Vec<String> = file.home_visible.iter().filter_map(problem).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
 }
 
 /// Refuses to hide so much that nothing would start any more.
@@ -145,6 +193,20 @@ fn refuse_milder(
             "a project may not lower `sandbox` from `{}` to `{wish}`",
             rules.sandbox
         ));
+    }
+    for (key, asked, most) in [
+        ("memory_mib", file.memory_mib, rules.bounds.memory_mib),
+        ("processes", file.processes, rules.bounds.processes),
+    ] {
+        if let Some(asked) = asked.filter(|asked| *asked > most) {
+            problems.push(format!("a project may not raise `{key}` from {most} to {asked}"));
+        }
+    }
+    if !file.home_visible.is_empty() {
+        problems.push(
+            "a project may not show more of the home folder; `home_visible` is for the user space"
+                .to_owned(),
+        );
     }
     if !file.runtimes.is_empty() {
         problems.push(

@@ -78,6 +78,10 @@ pub(crate) struct Provider {
     #[serde(default)]
     #[schemars(with = "u64")]
     idle_seconds: Option<u64>,
+    /// The most bytes of one answer that are read and kept, at most 134217728; default 33554432.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    max_answer_bytes: Option<u64>,
     /// Whether answers come in pieces; default `true`.
     #[serde(default)]
     #[schemars(with = "bool")]

@@ -1,5 +1,7 @@
 //! One verified layer of configuration, checked against its schema before it is read.
 
+use std::fmt;
+
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use rye_resolve::Item;
 use serde::de::DeserializeOwned;
@@ -30,14 +32,53 @@ pub(crate) fn read<T: DeserializeOwned>(
     let failed = |problems| ConfigError { location: location.clone(), schema: name, problems };
     let problems = problems(name, value);
     if !problems.is_empty() {
-        return Err(failed(problems));
+        return Err(failed(problems.iter().map(ToString::to_string).collect()));
     }
     serde_json::from_value(value.clone()).map_err(|error| failed(vec![error.to_string()]))
 }
 
+/// One thing that a configuration file may not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigProblem {
+    /// The keys and places in lists that lead to it, from the root of the file.
+    pub(crate) path: Vec<String>,
+    /// What is wrong with what stands there.
+    pub(crate) message: String,
+    /// The path as the message tells it.
+    told: String,
+}
+
+/// The message behind its path.
+impl fmt::Display for ConfigProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.told.as_str() {
+            "" => f.write_str(&self.message),
+            told => write!(f, "at `{told}`: {}", self.message),
+        }
+    }
+}
+
+impl ConfigProblem {
+    /// A problem of what the JSON pointer `path` leads to.
+    pub(super) fn new(path: &str, message: String) -> Self {
+        Self { path: keys(path), message, told: path.to_owned() }
+    }
+
+    /// The same for a message that tells its path itself.
+    pub(super) fn told_by_message(self) -> Self {
+        Self { told: String::new(), ..self }
+    }
+}
+
+/// The keys of a JSON pointer.
+fn keys(pointer: &str) -> Vec<String> {
+    let keys = pointer.split('/').skip(1);
+    keys.map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
+}
+
 /// Everything in `value` that the file called `name` may not hold: what its schema does not allow and, where the form is
 /// right, what is no pattern, which no schema can tell.
-pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<String> {
+pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     let problems = against_schema(name, value);
     match name {
         _ if !problems.is_empty() => problems,
@@ -48,13 +89,14 @@ pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<String> {
     }
 }
 
-fn against_schema(name: &'static str, value: &Value) -> Vec<String> {
+fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     let schema =
         schema(name).expect("because every configuration file has its schema in the table");
     let validator = jsonschema::options().offline().build(&schema.value);
     let validator = validator.expect("because a test builds every schema of the table");
     let quoting = if is_secretive(name) { Quoting::Never } else { Quoting::Values };
-    validator.iter_errors(value).map(|error| sentence(&error, &schema.value, quoting)).collect()
+    let errors = validator.iter_errors(value);
+    errors.flat_map(|error| of_error(&error, &schema.value, quoting)).collect()
 }
 
 /// The files that say where secrets are, and in which a person who misread that puts the secret itself.
@@ -75,18 +117,22 @@ enum Quoting {
 /// What a message calls a value that it does not tell.
 const UNTOLD: &str = "what stands there";
 
-fn sentence(error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> String {
-    let problem = match error.kind() {
+/// The problems that an error of the validator stands for: one for each key that may not be there.
+fn of_error(error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> Vec<ConfigProblem> {
+    let pointer = error.instance_path().to_string();
+    let (path, told) = (keys(&pointer), place(&pointer, quoting));
+    let problem = |path, message| ConfigProblem { path, message, told: told.clone() };
+    let message = match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let keys = unexpected.iter().map(|key| unknown(key, error, schema, quoting));
-            keys.collect::<Vec<_>>().join("; ")
+            let at = |key: &String| path.iter().chain([key]).cloned().collect();
+            let of_key = |key| problem(at(key), unknown(key, error, schema, quoting));
+            return unexpected.iter().map(of_key).collect();
         }
         _ if quoting == Quoting::Values => error.to_string(),
         ValidationErrorKind::PropertyNames { error } => error.masked_with("a name").to_string(),
         _ => error.masked_with(UNTOLD).to_string(),
     };
-    let path = place(&error.instance_path().to_string(), quoting);
-    if path.is_empty() { problem } else { format!("at `{path}`: {problem}") }
+    vec![problem(path, message)]
 }
 
 /// The place, where it tells nothing, without names that are none: in a mapping on one line, `{key sk-1}` is a name.

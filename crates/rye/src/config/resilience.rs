@@ -1,13 +1,16 @@
 //! `config/agent/resilience.yaml`: what bounds a thread when nothing else says so (SPEC 10.5).
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rye_resolve::{Config, Location, Space};
-use rye_thread::{Limits, SpendLimit};
+use rye_thread::{Limits, Nanos, SpendLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read::{ConfigError, read};
+use crate::authoring::{ClassLimits, Complexity};
+use crate::shipped;
 
 /// What bounds a thread when neither its directive nor the command line says otherwise.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -20,6 +23,44 @@ pub(crate) struct Resilience {
     /// How much happens at once.
     #[serde(default)]
     pub(crate) concurrency: ConcurrencyFile,
+    /// The limits of new directives, by their complexity.
+    #[serde(default)]
+    complexity: ComplexityFile,
+}
+
+/// The limits that a new directive gets, by its complexity.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct ComplexityFile {
+    /// A few steps, each with one tool.
+    #[serde(default)]
+    simple: ClassFile,
+    /// Steps that depend on what the earlier ones found.
+    #[serde(default)]
+    moderate: ClassFile,
+    /// Many steps, or steps that start threads.
+    #[serde(default)]
+    complex: ClassFile,
+}
+
+/// The limits of one class; one that is left out keeps the value of the next space.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct ClassFile {
+    /// The number of requests to the model.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    turns: Option<u64>,
+    /// The number of tokens, input and output together.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    tokens: Option<u64>,
+    /// The money, in US dollars as decimal text.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[0-9]{1,9}(\.[0-9]{1,9})?$"))]
+    spend: Option<String>,
 }
 
 /// How much happens at once; what is left out keeps the value of the next space.
@@ -104,6 +145,59 @@ pub(crate) fn requests_at_once(config: Option<&Config>) -> Result<usize, ConfigE
         requests = if is_project { given.min(requests) } else { given };
     }
     Ok(usize::try_from(requests).unwrap_or(usize::MAX).clamp(1, MOST_REQUESTS))
+}
+
+/// The limits of a complexity class, by the layers of `agent/resilience`; a project can only lower them.
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn complexity_limits(
+    config: Option<&Config>,
+    class: Complexity,
+) -> Result<ClassLimits, ConfigError> {
+    let mut limits = SHIPPED.complexity.class(class).over(&ClassLimits::new(1, 1, "0"));
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: Resilience = read(RESILIENCE, layer)?;
+        let nearer = file.complexity.class(class).over(&limits);
+        let is_project = layer.location.space == Space::Project;
+        limits = if is_project { lower_class(&limits, &nearer) } else { nearer };
+    }
+    Ok(limits)
+}
+
+/// What comes with the program; it counts also where the spaces do not hold what is shipped.
+static SHIPPED: LazyLock<Resilience> = LazyLock::new(|| {
+    let file = shipped().iter().find(|file| file.path == "config/agent/resilience.yaml");
+    let file = file.expect("because it is shipped");
+    let value = rye_parse::config(file.text, "yaml").expect("because the shipped items are tested");
+    serde_json::from_value(value).expect("because the shipped items are tested")
+});
+
+impl ComplexityFile {
+    fn class(&self, class: Complexity) -> &ClassFile {
+        match class {
+            Complexity::Simple => &self.simple,
+            Complexity::Moderate => &self.moderate,
+            Complexity::Complex => &self.complex,
+        }
+    }
+}
+
+impl ClassFile {
+    fn over(&self, far: &ClassLimits) -> ClassLimits {
+        let spend = self.spend.as_deref().unwrap_or(&far.spend);
+        ClassLimits::new(self.turns.unwrap_or(far.turns), self.tokens.unwrap_or(far.tokens), spend)
+    }
+}
+
+/// The lower of each limit. Text that is no money lowers nothing; the schema does not admit it.
+fn lower_class(far: &ClassLimits, near: &ClassLimits) -> ClassLimits {
+    let money = |text: &str| text.parse::<Nanos>().ok();
+    let is_lower =
+        matches!((money(&near.spend), money(&far.spend)), (Some(near), Some(far)) if near < far);
+    let spend = if is_lower { &near.spend } else { &far.spend };
+    ClassLimits::new(near.turns.min(far.turns), near.tokens.min(far.tokens), spend)
 }
 
 const REQUESTS: u64 = 16;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use rye_caps::Pattern;
-use rye_caps::risk::{Risk, RiskPolicy, RiskTable};
+use rye_caps::risk::{Risk, RiskPolicy, RiskTable, RiskTableError, RiskTableProblem};
 use rye_resolve::{Config, Item, Space};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, read};
+use crate::session::canonical;
 
 pub(crate) const CAPABILITY_RISK: &str = "capability_risk";
 
@@ -96,24 +97,42 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
 }
 
 /// What of `value`, which has the form of such a file, is no pattern.
-pub(super) fn bad_patterns(value: &Value) -> Vec<String> {
+pub(super) fn bad_patterns(value: &Value) -> Vec<ConfigProblem> {
     // Read as a file is, which may leave out what a table has.
-    let file = serde_json::from_value(value.clone());
-    file.map_or_else(|error| vec![error.to_string()], |file| table(&file).err().unwrap_or_default())
+    match serde_json::from_value(value.clone()) {
+        Ok(file) => table(&file).err().map_or_else(Vec::new, |error| placed(&error)),
+        Err(error) => vec![ConfigProblem::new("", error.to_string())],
+    }
+}
+
+/// The problems of a table, of which each knows its place as `classifications[0].patterns[1]`.
+fn placed(error: &RiskTableError) -> Vec<ConfigProblem> {
+    let problem = |problem: &RiskTableProblem| {
+        let keys = problem.path.replace("].", "/").replace(['.', '[', ']'], "/");
+        let pointer = format!("/{}", keys.trim_end_matches('/'));
+        ConfigProblem::new(&pointer, problem.to_string()).told_by_message()
+    };
+    error.problems().iter().map(problem).collect()
 }
 
 fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
-    table(merged).map_err(|problems| ConfigError {
+    table(merged).map_err(|error| ConfigError {
         location: layer.location.to_string(),
         schema: CAPABILITY_RISK,
-        problems,
+        problems: error.problems().iter().map(ToString::to_string).collect(),
     })
 }
 
-fn table(file: &CapabilityRisk) -> Result<RiskTable, Vec<String>> {
-    let value = serde_json::to_value(file).expect("because names and texts are JSON");
+fn table(file: &CapabilityRisk) -> Result<RiskTable, RiskTableError> {
+    let mut value = serde_json::to_value(file).expect("because names and texts are JSON");
+    let rows = value["classifications"].as_array_mut().into_iter().flatten();
+    for pattern in rows.filter_map(|row| row["patterns"].as_array_mut()).flatten() {
+        // A rule about an alias is one about its tool.
+        if let Some(meant) = pattern.as_str().and_then(|text| text.parse::<Pattern>().ok()) {
+            *pattern = canonical(meant).as_str().into();
+        }
+    }
     RiskTable::from_value(&value)
-        .map_err(|error| error.problems().iter().map(ToString::to_string).collect())
 }
 
 /// Refuses a project's file that would make anything easier than the operator's `table` says.

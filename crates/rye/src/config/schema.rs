@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{approval, hooks, processes, provider, resilience, risk, servers, trust, web};
+use super::{
+    approval, hooks, processes, provider, providers, resilience, risk, servers, trust, web,
+};
 use crate::run_stream;
 
 /// The schema of one sort of file, or of what the program prints.
@@ -54,6 +56,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             schemars::schema_for!(provider::Provider),
         ),
         row(
+            providers::PROVIDERS_POLICY,
+            "config/providers.yaml",
+            schemars::schema_for!(providers::ProvidersFile),
+        ),
+        row(
             resilience::RESILIENCE,
             "config/agent/resilience.yaml",
             schemars::schema_for!(resilience::Resilience),
@@ -80,6 +87,7 @@ pub(crate) fn of_file(name: &str) -> Option<&'static str> {
         approval::FILE => Some(approval::APPROVAL),
         "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
         processes::FILE => Some(processes::PROCESSES),
+        providers::FILE => Some(providers::PROVIDERS_POLICY),
         servers::FILE => Some(servers::SERVERS),
         "agent/resilience" => Some(resilience::RESILIENCE),
         "trust" => Some(trust::TRUST),

@@ -28,6 +28,11 @@ pub(crate) struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     grants: Option<Vec<String>>,
+    /// Whether a directive may grant no more than the nearest one with permissions that it extends; default: `false`. A
+    /// project may only switch it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    strict_extends: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -56,10 +61,11 @@ pub(crate) fn trust_policy(
     config: Option<&Config>,
 ) -> Result<Policy, ConfigError> {
     let (mut metadata_only, mut content_only) = (MetadataOnly::Refuse, ContentOnly::Allow);
+    let mut strict_extends = false;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: Trust = read(TRUST, layer)?;
         let problems = if layer.location.space == Space::Project {
-            loosened(&file, content_only)
+            loosened(&file, content_only, strict_extends)
         } else {
             Vec::new()
         };
@@ -72,6 +78,7 @@ pub(crate) fn trust_policy(
         }
         metadata_only = file.metadata_only.unwrap_or(metadata_only);
         content_only = file.content_only.unwrap_or(content_only);
+        strict_extends = file.strict_extends.unwrap_or(strict_extends);
     }
     let policy = if content_only == ContentOnly::Deny {
         policy.clone().deny_content_only()
@@ -102,14 +109,32 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
     Ok([Layer::new(LayerName::Operator, operators)].into_iter().chain(project).collect())
 }
 
+/// Returns `true` if a directive may grant no more than what it extends, by the nearest word of `trust`.
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn strict_extends(config: Option<&Config>) -> Result<bool, ConfigError> {
+    let mut is_strict = false;
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        is_strict = read::<Trust>(TRUST, layer)?.strict_extends.unwrap_or(is_strict);
+    }
+    Ok(is_strict)
+}
+
 /// What a project's file would allow although the operator does not.
-fn loosened(file: &Trust, content_only: ContentOnly) -> Vec<String> {
+fn loosened(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
     let metadata = file.metadata_only == Some(MetadataOnly::Allow);
     let content =
         file.content_only == Some(ContentOnly::Allow) && content_only == ContentOnly::Deny;
-    [(metadata, "metadata_only"), (content, "content_only")]
-        .into_iter()
-        .filter(|(is_loosened, _)| *is_loosened)
-        .map(|(_, key)| format!("a project may not set `{key}: allow`; the user space may"))
-        .collect()
+    let extends = file.strict_extends == Some(false) && strict_extends;
+    [
+        (metadata, "metadata_only: allow"),
+        (content, "content_only: allow"),
+        (extends, "strict_extends: false"),
+    ]
+    .into_iter()
+    .filter(|(is_loosened, _)| *is_loosened)
+    .map(|(_, setting)| format!("a project may not set `{setting}`; the user space may"))
+    .collect()
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Change, Difference, PatternChange};
 
 impl Difference {
-    /// The same difference as JSON; `equal` says whether there is none.
+    /// The same difference as JSON; `equal` says whether there is none, `widens` whether the second may do more.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let texts = self.prompt.iter();
@@ -15,6 +15,8 @@ impl Difference {
         });
         json!({
             "equal": self.is_empty(),
+            "widens": self.widens(),
+            "raised_limits": self.raised,
             "prompt": texts.map(|text| json!({ "name": text.name, "diff": text.diff })).collect::<Value>(),
             "capabilities": {
                 "gained": self.gained.iter().map(pattern).collect::<Value>(),

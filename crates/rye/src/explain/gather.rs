@@ -8,6 +8,7 @@ use rye_sign::{Digest, canonical_json};
 use rye_thread::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};
 
+use super::executed::executed;
 use super::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
     SkippedFacts, ToolFacts,
@@ -28,6 +29,9 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
     let vouched = plan.vouched(answerer.as_ref().ok());
     let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
     Vec::append(&mut notices, &mut warnings(&plan.composed, &vouched, rye));
+    notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
+    let executed = executed(rye, plan.composed.chain.leaf());
+    notices.extend(executed.missing);
     let (leaf, composed) = (plan.composed.chain.leaf(), &plan.composed);
     Ok(Explained {
         id: leaf.id.clone(),
@@ -46,7 +50,7 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
         inputs: inputs(leaf.content.value()),
         outputs: outputs(leaf.content.value()),
         hooks: hooks(&plan),
-        later: later(rye, &plan)?,
+        later: later(rye, &plan)?.into_iter().chain(executed.items).collect(),
         configs: plan.configs.iter().flat_map(Config::layers).map(ItemFacts::of).collect(),
         digest: digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,

@@ -62,7 +62,7 @@ impl Rye {
 
 fn may_start(parent: &Plan, id: &ItemId) -> bool {
     let capability = Capability::new(Primary::Execute, Kind::Directive, id.as_str());
-    capability.is_ok_and(|capability| parent.authority.permit(&capability).is_ok())
+    capability.is_ok_and(|capability| parent.authority.allows(&capability))
 }
 
 /// What a child is narrowed from before anything was used.

@@ -1,7 +1,7 @@
 //! From the arguments of a call to a typed request.
 
 use rye_resolve::ItemKind;
-use rye_thread::ThreadId;
+use rye_thread::ThreadReference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -14,8 +14,8 @@ pub(super) enum Request {
     Execute(ExecuteRequest),
     Fork { request: ExecuteRequest, waits: Waits },
     Items(Asked),
-    ThreadCancel(ThreadId),
-    ThreadStatus { thread: ThreadId, seconds: u64 },
+    ThreadCancel(ThreadReference),
+    ThreadStatus { thread: ThreadReference, seconds: u64 },
 }
 
 /// Whether the answer comes when the thread has ended or at once.
@@ -32,11 +32,11 @@ pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request,
         Operation::Items(operation) => Asked::of(operation, arguments).map(Request::Items),
         Operation::ThreadCancel => {
             let Thread { thread, .. } = read(arguments)?;
-            Ok(Request::ThreadCancel(thread_id(&thread)?))
+            Ok(Request::ThreadCancel(thread_reference(&thread)?))
         }
         Operation::ThreadStatus => {
             let Thread { thread, wait_seconds } = read(arguments)?;
-            let (thread, seconds) = (thread_id(&thread)?, wait_seconds.unwrap_or(0));
+            let (thread, seconds) = (thread_reference(&thread)?, wait_seconds.unwrap_or(0));
             Ok(Request::ThreadStatus { thread, seconds })
         }
     }
@@ -47,8 +47,8 @@ pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request,
 struct Execute {
     item_type: String,
     item_id: String,
-    #[serde(default)]
-    parameters: Map<String, Value>,
+    parameters: Option<Map<String, Value>>,
+    inputs: Option<Map<String, Value>>,
     thread: Option<String>,
     #[serde(default, rename = "async")]
     is_async: bool,
@@ -62,7 +62,8 @@ struct Thread {
 }
 
 fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
-    let Execute { item_type, item_id, parameters, thread, is_async } = arguments;
+    let Execute { item_type, item_id, parameters, inputs, thread, is_async } = arguments;
+    let parameters = one_of_two(parameters, inputs)?;
     let request = ExecuteRequest::new(kind(&item_type)?, id(&item_id)?).with(parameters);
     let is_fork = thread.as_deref() == Some("fork");
     match (is_fork, is_async, request.kind) {
@@ -80,6 +81,19 @@ fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
     }
 }
 
-fn thread_id(text: &str) -> Result<ThreadId, PrimaryError> {
+/// The inputs of a directive, which have two names.
+fn one_of_two(
+    parameters: Option<Map<String, Value>>,
+    inputs: Option<Map<String, Value>>,
+) -> Result<Map<String, Value>, PrimaryError> {
+    match (parameters, inputs) {
+        (Some(_), Some(_)) => Err(PrimaryError::usage(
+            "`inputs` is another name of `parameters`; give one of the two",
+        )),
+        (given, other) => Ok(given.or(other).unwrap_or_default()),
+    }
+}
+
+fn thread_reference(text: &str) -> Result<ThreadReference, PrimaryError> {
     text.parse().map_err(|error| usage(&error))
 }

@@ -8,6 +8,7 @@ use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
 use rye_sign::Digest;
+use rye_thread::ThreadReference;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
@@ -85,18 +86,15 @@ impl Call<'_> {
         }
     }
 
-    async fn cancelled(
-        self,
-        thread: &rye_thread::ThreadId,
-    ) -> Result<CallToolResult, PrimaryError> {
+    async fn cancelled(self, reference: &ThreadReference) -> Result<CallToolResult, PrimaryError> {
         loop {
-            let mut running = self.runs.find(thread)?;
+            let mut running = self.runs.find(reference)?;
             running.cancel.cancel();
             let ended = running.end().await;
             if !ended.waits {
                 return Ok(ended.result);
             }
-            self.runs.end_waiting(self.host, thread);
+            self.runs.end_waiting(self.host, &running.thread);
         }
     }
 }

@@ -59,7 +59,7 @@ impl Call<'_> {
         let state = given.state.as_deref().ok_or_else(|| refused("`requestState` is missing"))?;
         let opened = self.states.open(state, &self.digest, self.host.clock.now());
         let opened = opened.map_err(|error| refused(&error.to_string()))?;
-        let found = self.runs.find(&opened.thread).ok();
+        let found = self.runs.find(&(&opened.thread).into()).ok();
         let asked = found.and_then(|running| Some((running.asks()?, running)));
         let waits = asked.filter(|(waiting, _)| call_identity(waiting) == opened.call);
         let Some((waiting, mut running)) = waits else {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use rye_resolve::ItemId;
-use rye_thread::{Cancel, Decider, Decision, ThreadId, ThreadState};
+use rye_thread::{
+    Cancel, Decider, Decision, ThreadId, ThreadReference, ThreadReferenceError, ThreadState,
+};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -113,11 +115,15 @@ impl Runs {
         }
     }
 
-    /// The thread of that id, if a client of this server started it.
-    pub(super) fn find(&self, thread: &ThreadId) -> Result<Running, PrimaryError> {
+    /// Returns the thread that `reference` means, if a client of this server started it.
+    pub(super) fn find(&self, reference: &ThreadReference) -> Result<Running, PrimaryError> {
+        let unknown = || PrimaryError::UnknownThread { thread: reference.clone() };
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = threads.get(thread).cloned();
-        known.ok_or_else(|| PrimaryError::UnknownThread { thread: thread.clone() })
+        let thread = reference.resolve(threads.keys()).map_err(|error| match error {
+            ThreadReferenceError::Ambiguous { .. } => PrimaryError::usage(error.to_string()),
+            _ => unknown(),
+        })?;
+        threads.get(&thread).cloned().ok_or_else(unknown)
     }
 
     /// Stops every thread so that the operator can go on with it, and waits until each has recorded where it stands.

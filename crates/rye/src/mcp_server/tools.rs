@@ -72,6 +72,7 @@ impl Operation {
                     "item_type": item_type(),
                     "item_id": item_id(),
                     "parameters": { "type": "object", "description": "Arguments of the tool, or inputs of the directive." },
+                    "inputs": { "type": "object", "description": "Another name of `parameters`, for a directive." },
                     "thread": { "type": "string", "enum": ["inline", "fork"], "description": "`inline`, which is the default, returns a directive; `fork` runs it." },
                     "async": { "type": "boolean", "description": "With `fork`: return the thread's id at once." },
                 }),
@@ -154,7 +155,10 @@ impl Operation {
         };
         match self {
             Self::Execute => of(false, true, false, true),
-            Self::Items(primary::Operation::Sign) => of(false, false, true, false),
+            // A load may copy.
+            Self::Items(primary::Operation::Load | primary::Operation::Sign) => {
+                of(false, false, true, false)
+            }
             Self::Items(_) | Self::ThreadStatus => of(true, false, true, false),
             Self::ThreadCancel => of(false, true, true, false),
         }

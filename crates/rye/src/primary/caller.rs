@@ -4,6 +4,7 @@ use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Pe
 use rye_resolve::{ItemId, ItemKind};
 
 use super::error::PrimaryError;
+use crate::config::is_provider;
 
 /// Who asks for an operation.
 #[derive(Debug, Clone)]
@@ -77,12 +78,18 @@ impl Caller {
         kind: ItemKind,
         id: &ItemId,
     ) -> Result<Option<Permit>, PrimaryError> {
+        // A provider's configuration is a tool by its folder alone: it says where prompts and keys go.
+        let is_configuration =
+            primary == Primary::Sign && kind == ItemKind::Tool && is_provider(id);
+        if is_configuration && !self.is_operator {
+            return Err(PrimaryError::Configuration);
+        }
         let Some(capability_kind) = capability_kind(kind) else {
             return if self.is_operator { Ok(None) } else { Err(PrimaryError::Configuration) };
         };
         let capability = Capability::new(primary, capability_kind, id.as_str())
             .expect("because every item id is one of a capability");
-        Ok(Some(self.authority.permit(&capability)?))
+        Ok(Some(self.authority.permit(&capability.into())?))
     }
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use rye_caps::Denied;
 use rye_resolve::{ItemId, ItemKind, ResolveError};
 use rye_sign::Digest;
-use rye_thread::ThreadId;
+use rye_thread::ThreadReference;
 use serde_json::{Value, json};
 
 use super::load::CopyError;
@@ -127,11 +127,16 @@ pub enum PrimaryError {
         /// How many may run at a time.
         most: usize,
     },
+    /// A thread or a client asked for a copy in the operator's own space.
+    #[error(
+        "only the operator copies items into the user space, with `rye load ID --to user`; ask for `destination: project`"
+    )]
+    UserSpace,
     /// The caller started no such thread here.
     #[error("there is no thread `{thread}` that was started here")]
     UnknownThread {
-        /// The thread.
-        thread: ThreadId,
+        /// The id or the part of one that the caller gave.
+        thread: ThreadReference,
     },
     /// The request makes no sense.
     #[error("{message}")]
@@ -155,7 +160,8 @@ impl PrimaryError {
             | Self::Denied(_)
             | Self::NotForThreads { .. }
             | Self::OtherText { .. }
-            | Self::NothingToSearch { .. } => Class::Refused,
+            | Self::NothingToSearch { .. }
+            | Self::UserSpace => Class::Refused,
             Self::Copy { .. } | Self::Failed { .. } | Self::Key { .. } | Self::Tool { .. } => {
                 Class::Failed
             }

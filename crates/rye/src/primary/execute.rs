@@ -1,14 +1,17 @@
 //! Running a tool, or taking a directive or knowledge into the conversation (SPEC D12).
 
 use rye_caps::Primary;
-use rye_resolve::{ItemId, ItemKind};
+use rye_parse::Knowledge;
+use rye_resolve::{Item, ItemId, ItemKind};
 use rye_thread::ToolStatus;
 use serde_json::{Map, Value};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
-use super::{reading, tool};
+use super::reading::{self, TakenDirective};
+use super::tool;
 use crate::rye::Rye;
+use crate::session::{Placing, chained};
 
 /// An item to execute.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +65,7 @@ impl Executed {
 /// Runs the tool, or gives the parsed content of the directive or the knowledge, for somebody to follow or to read. No
 /// thread begins; a [run](crate::Rye::run) is what begins one.
 ///
-/// Whoever may load a directive or knowledge may take it into a conversation: it is the same text.
+/// A caller that may load a directive or knowledge may also have it this way, because it is the same text.
 ///
 /// # Errors
 ///
@@ -78,12 +81,13 @@ pub async fn execute(
         ItemKind::Tool => tool::call(rye, id, parameters.clone(), caller).await,
         ItemKind::Directive => {
             readable(caller, *kind, id)?;
-            reading::followed(rye, id, parameters).map(Executed::read)
+            let taken = take_directive(rye, id, parameters)?;
+            let steps = reading::steps(&taken)?;
+            taken.content(steps).map(Executed::read)
         }
         ItemKind::Knowledge => {
             readable(caller, *kind, id)?;
-            refuse_parameters(parameters)?;
-            Ok(Executed::read(reading::read(&rye.library.knowledge(id)?)))
+            take_knowledge(rye, id, parameters).map(|item| Executed::read(reading::read(&item)))
         }
         ItemKind::Config => Err(PrimaryError::usage("configuration is not executed; load it")),
     }
@@ -94,6 +98,28 @@ fn readable(caller: &Caller, kind: ItemKind, id: &ItemId) -> Result<(), PrimaryE
         return Ok(());
     }
     caller.permit(Primary::Execute, kind, id).map(drop)
+}
+
+/// Takes a directive into a conversation, for a caller that may.
+pub(crate) fn take_directive(
+    rye: &Rye,
+    id: &ItemId,
+    parameters: &Map<String, Value>,
+) -> Result<TakenDirective, PrimaryError> {
+    let leaf = rye.library.directive(id)?;
+    let given = reading::inputs(leaf.content.value(), parameters)?;
+    let chained = chained(&rye.library, id, &Placing::Values(given))?;
+    Ok(TakenDirective { chained })
+}
+
+/// Takes knowledge into a conversation, for a caller that may.
+pub(crate) fn take_knowledge(
+    rye: &Rye,
+    id: &ItemId,
+    parameters: &Map<String, Value>,
+) -> Result<Item<Knowledge>, PrimaryError> {
+    refuse_parameters(parameters)?;
+    Ok(rye.library.knowledge(id)?)
 }
 
 fn refuse_parameters(parameters: &Map<String, Value>) -> Result<(), PrimaryError> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use rye_caps::Primary;
+use rye_caps::{Capability, Kind, Primary};
 use rye_resolve::{Item, ItemId, ItemKind, Space};
 use serde_json::Value;
 
@@ -103,10 +103,13 @@ pub struct Loaded {
 ///
 /// # Errors
 ///
-/// When the caller may not, the item cannot be had, or it cannot be copied: nothing is replaced, and what carries no
+/// When the caller may not, the item cannot be had, or it cannot be copied: no other file is replaced, and what carries no
 /// signature is not copied, because its copy would be refused.
 pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded, PrimaryError> {
     caller.permit(Primary::Load, request.kind, &request.id)?;
+    if let Some(destination) = request.destination {
+        may_write(caller, destination)?;
+    }
     let item = rye.library.text(request.kind, &request.id)?;
     let copied = request.destination.map(|destination| copy(rye, &item, destination));
     let copied_to = copied.transpose().map_err(|source| PrimaryError::Copy {
@@ -115,6 +118,24 @@ pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded,
         source: Box::new(source),
     })?;
     Ok(Loaded { item, copied_to })
+}
+
+/// Copying is writing: a caller that is not the operator needs what writes files of the project, and no capability is for the
+/// operator's own space.
+fn may_write(caller: &Caller, destination: Destination) -> Result<(), PrimaryError> {
+    match destination {
+        _ if caller.is_operator() => Ok(()),
+        Destination::Project => {
+            Ok(caller.authority().permit(&writing_capability().into()).map(drop)?)
+        }
+        Destination::User => Err(PrimaryError::UserSpace),
+    }
+}
+
+/// The capability of writing files of the project, which copying an item there needs.
+pub(crate) fn writing_capability() -> Capability {
+    Capability::new(Primary::Execute, Kind::Tool, "rye/file-system/write")
+        .expect("because the id of a shipped tool is a valid id")
 }
 
 impl Loaded {
@@ -189,13 +210,24 @@ fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<Path
     }
     let folder = root.join(".ai").join(item.kind.folder());
     let file = |extension: &str| folder.join(format!("{}.{extension}", item.id));
+    let path = file(item.location.extension());
+    // A copy that is there is the one that was asked for: a call that was cut off may be made again.
+    if is_copy(&path, &item.source) {
+        return Ok(path);
+    }
     // Another extension would be a second file of the id, which nobody could use (SPEC 1.4).
     let twins = item.kind.extensions().iter().map(|extension| file(extension));
     if let Some(path) = twins.into_iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(CopyError::Exists { path });
     }
-    let path = file(item.location.extension());
     written(&path, &item.source).map(|()| path)
+}
+
+/// Whether the file has this text and lies in the space itself.
+fn is_copy(path: &Path, text: &str) -> bool {
+    let is_plain = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_there = is_plain && leads_out(path).is_none();
+    is_there && crate::signing::text(path).is_ok_and(|there| there == text)
 }
 
 fn written(path: &Path, text: &str) -> Result<(), CopyError> {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::error::PrimaryError;
-use super::{FetchRequest, LoadRequest, SignRequest};
+use super::{Destination, FetchRequest, LoadRequest, SignRequest};
 
 /// An operation on items that runs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,12 +73,13 @@ impl Operation {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "The most results; 20 when it is left out." });
         match self {
             Self::Fetch => object(
-                &json!({ "item_type": kind, "item_id": id, "query": query, "limit": limit }),
-                &["item_type"],
+                &json!({ "item_type": kind, "scope": scope(), "item_id": id, "query": query, "limit": limit }),
+                &[],
             ),
-            Self::Load => {
-                object(&json!({ "item_type": kind, "item_id": id }), &["item_type", "item_id"])
-            }
+            Self::Load => object(
+                &json!({ "item_type": kind, "item_id": id, "destination": destination() }),
+                &["item_type", "item_id"],
+            ),
             Self::Sign => object(
                 &json!({
                     "item_type": kind,
@@ -91,6 +92,7 @@ impl Operation {
                 &json!({
                     "query": query,
                     "item_type": kind,
+                    "scope": scope(),
                     "tags": { "type": "array", "items": { "type": "string" }, "description": "Only items that have all of these tags." },
                     "limit": limit,
                 }),
@@ -106,6 +108,19 @@ pub(crate) fn item_id() -> Value {
 
 pub(crate) fn item_type() -> Value {
     json!({ "type": "string", "enum": KINDS.map(ItemKind::as_str), "description": "The sort of item." })
+}
+
+fn scope() -> Value {
+    let kinds: Vec<&str> = KINDS.into_iter().map(ItemKind::as_str).chain([ALL_KINDS]).collect();
+    json!({ "type": "string", "enum": kinds, "description": "Another name of `item_type`." })
+}
+
+/// The `scope` of a search that looks for items of every kind.
+const ALL_KINDS: &str = "all";
+
+fn destination() -> Value {
+    let spaces = [Destination::Project, Destination::User].map(Destination::as_str);
+    json!({ "type": "string", "enum": spaces, "description": "Copy the file into this space, with its signature." })
 }
 
 /// The schema of arguments with these members and no others.
@@ -132,13 +147,16 @@ impl Asked {
         match operation {
             Operation::Fetch => fetch(read(arguments)?).map(Self::Read),
             Operation::Load => {
-                let Named { item_type, item_id } = read(arguments)?;
-                let request = LoadRequest::new(kind(&item_type)?, id(&item_id)?);
+                let Load { item_type, item_id, destination } = read(arguments)?;
+                let mut request = LoadRequest::new(kind(&item_type)?, id(&item_id)?);
+                let destination = destination.map(|space| space.parse::<Destination>());
+                request.destination = destination.transpose().map_err(|error| usage(&error))?;
                 Ok(Self::Read(FetchRequest::Load(request)))
             }
             Operation::Search => {
-                let Search { query, item_type, tags, limit } = read(arguments)?;
-                let query = searched(&query, item_type.as_deref(), limit)?;
+                let Search { query, item_type, scope, tags, limit } = read(arguments)?;
+                let kind = one_kind(item_type, scope)?;
+                let query = searched(&query, kind.as_deref(), limit)?;
                 let query = tags.iter().fold(query, |query, tag| query.with_tag(tag));
                 Ok(Self::Read(FetchRequest::Search(query)))
             }
@@ -155,7 +173,8 @@ impl Asked {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fetch {
-    item_type: String,
+    item_type: Option<String>,
+    scope: Option<String>,
     item_id: Option<String>,
     query: Option<String>,
     limit: Option<usize>,
@@ -163,9 +182,10 @@ struct Fetch {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct Load {
     item_type: String,
     item_id: String,
+    destination: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -181,24 +201,42 @@ struct Signed {
 struct Search {
     query: String,
     item_type: Option<String>,
+    scope: Option<String>,
     #[serde(default)]
     tags: Vec<String>,
     limit: Option<usize>,
 }
 
 fn fetch(arguments: Fetch) -> Result<FetchRequest, PrimaryError> {
-    let Fetch { item_type, item_id, query, limit } = arguments;
+    let Fetch { item_type, scope, item_id, query, limit } = arguments;
+    let item_type = one_kind(item_type, scope)?;
     match (item_id, query, limit) {
         (Some(item_id), None, None) => {
+            let item_type = item_type.ok_or_else(|| {
+                PrimaryError::usage("say what kind of item `item_id` is, as `item_type`")
+            })?;
             Ok(FetchRequest::Load(LoadRequest::new(kind(&item_type)?, id(&item_id)?)))
         }
         (None, Some(query), limit) => {
-            searched(&query, Some(&item_type), limit).map(FetchRequest::Search)
+            searched(&query, item_type.as_deref(), limit).map(FetchRequest::Search)
         }
         (Some(_), None, Some(_)) => {
             Err(PrimaryError::usage("`limit` is for searching; leave it out beside `item_id`"))
         }
         _ => Err(PrimaryError::usage("give either `item_id` or `query`")),
+    }
+}
+
+/// The kind that a call names, under either of the two names (SPEC D4); `None` where every kind is meant.
+fn one_kind(
+    item_type: Option<String>,
+    scope: Option<String>,
+) -> Result<Option<String>, PrimaryError> {
+    match (item_type, scope) {
+        (Some(kind), Some(scope)) if kind != scope => Err(PrimaryError::usage(format!(
+            "`scope` is another name of `item_type`, and they say `{scope}` and `{kind}`; give one of the two"
+        ))),
+        (kind, scope) => Ok(kind.or(scope).filter(|kind| kind != ALL_KINDS)),
     }
 }
 

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Knowledge, Spanned, ToolManifest};
-use rye_prompt::{Origin, Slot};
-use rye_resolve::{Item, ItemId, ItemKind};
+use rye_prompt::{Context, Origin, Slot};
+use rye_resolve::{Item, ItemKind};
+use rye_sign::Provenance;
 use serde_json::{Map, Value, json};
 
 use super::error::PrimaryError;
 use crate::check::directive_meaning;
-use crate::rye::Rye;
-use crate::session::{Composed, Placing, PrepareError, chain_warnings, composed, permissions};
+use crate::config::HOOKS_FILE;
+use crate::session::{Chained, PrepareError, chain_warnings, permissions, row_of};
 
 /// What an item says of itself; `null` where its text cannot be parsed.
 pub(super) fn metadata(item: &Item<String>) -> Value {
@@ -55,49 +56,85 @@ fn tool_metadata(tool: &ToolManifest) -> Value {
     })
 }
 
-/// What somebody follows who takes the directive into a conversation: its parts as data, its steps, and its body with the
-/// inputs placed; with the context of its chain, all of it verified.
-pub(super) fn followed(
-    rye: &Rye,
-    id: &ItemId,
-    parameters: &Map<String, Value>,
-) -> Result<Value, PrimaryError> {
-    let leaf = rye.library.directive(id)?;
-    let given = inputs(leaf.content.value(), parameters)?;
-    let composed = composed(&rye.library, id, &Placing::Values(given))?;
-    let directive = composed.chain.leaf().content.value();
-    let unplaced = |source| PrepareError::Prompt { id: id.clone(), source };
-    let mut placed = directive.clone();
-    placed.steps = rye_prompt::steps(directive, &composed.inputs)
-        .map_err(unplaced)?
+/// A directive that is taken into a conversation, with the context of its chain, all of it verified.
+pub(crate) struct TakenDirective {
+    pub(crate) chained: Chained,
+}
+
+impl TakenDirective {
+    /// The directive with its inputs placed, as parts: its directions, what it takes and returns, and what it declares to
+    /// need. `steps` is a member with its steps.
+    pub(crate) fn content(&self, steps: (&str, Value)) -> Result<Value, PrimaryError> {
+        let Chained { chain, inputs, context, .. } = &self.chained;
+        let leaf = chain.leaf();
+        let directive = leaf.content.value();
+        let meaning = directive_meaning(directive);
+        let part = |name: &str| meaning.get(name).cloned().unwrap_or(Value::Null);
+        let body = rye_prompt::body(directive, inputs)
+            .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?;
+        let mut content = json!({
+            "kind": ItemKind::Directive.as_str(),
+            "id": leaf.id.as_str(),
+            "name": part("name"),
+            "version": part("version"),
+            "description": part("description"),
+            "your_directions": body,
+            "inputs": inputs.values(),
+            "outputs": part("outputs"),
+            "permissions": permissions(chain),
+            "note": NOTE,
+        });
+        let (name, steps) = steps;
+        let more = [
+            ("context", self::context(context)),
+            (name, steps),
+            ("warnings", chain_warnings(chain).into()),
+        ];
+        for (name, value) in more {
+            if value.as_array().is_some_and(|values| !values.is_empty()) {
+                content[name] = value;
+            }
+        }
+        Ok(content)
+    }
+
+    /// The record of each item that the content is made of, and what vouches for it.
+    pub(crate) fn items(&self) -> Vec<(Value, Provenance)> {
+        let Chained { chain, knowledge, .. } = &self.chained;
+        let links = chain.root_first().rev().map(vouched);
+        let extended_by = chain.extended_by().map(|hook| {
+            let file = json!({ "kind": ItemKind::Config.as_str(), "id": HOOKS_FILE });
+            (file, hook.provenance.clone())
+        });
+        links.chain(extended_by).chain(knowledge.iter().map(vouched)).collect()
+    }
+}
+
+/// The record of an item, and what vouches for it.
+pub(crate) fn vouched<T>(item: &Item<T>) -> (Value, Provenance) {
+    (row_of(item), item.content.provenance().clone())
+}
+
+const NOTE: &str = "Follow `your_directions` with the tools that you have. What you may do is decided as before; \
+                    `permissions` only says what the directive declares.";
+
+/// The steps with the inputs placed, as a member of the content.
+pub(super) fn steps(taken: &TakenDirective) -> Result<(&'static str, Value), PrimaryError> {
+    let Chained { chain, inputs, .. } = &taken.chained;
+    let leaf = chain.leaf();
+    let mut placed = leaf.content.value().clone();
+    placed.steps = rye_prompt::steps(&placed, inputs)
+        .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?
         .into_iter()
         .map(|value| Spanned { value, span: 0..0 })
         .collect();
-    let meaning = directive_meaning(&placed);
-    let part = |name: &str| meaning.get(name).cloned().unwrap_or(Value::Null);
-    let body = rye_prompt::body(directive, &composed.inputs).map_err(unplaced)?;
-    let mut warnings = chain_warnings(&composed.chain);
-    warnings.extend(rye.trust_notes().iter().map(ToString::to_string));
-    Ok(json!({
-        "kind": ItemKind::Directive.as_str(),
-        "id": id.as_str(),
-        "name": part("name"),
-        "title": part("title"),
-        "version": part("version"),
-        "description": part("description"),
-        "inputs": composed.inputs.values(),
-        "outputs": part("outputs"),
-        "permissions": permissions(&composed.chain),
-        "context": context(&composed),
-        "steps": part("steps"),
-        "body": body,
-        "warnings": warnings,
-    }))
+    let steps = directive_meaning(&placed).get("steps").cloned();
+    Ok(("steps", steps.unwrap_or_default()))
 }
 
 /// The inputs by name: the parameters themselves, or their member `inputs`, as older callers write it beside
 /// `directive_name`.
-fn inputs(
+pub(super) fn inputs(
     directive: &Directive,
     parameters: &Map<String, Value>,
 ) -> Result<BTreeMap<String, Value>, PrimaryError> {
@@ -118,8 +155,7 @@ fn inputs(
 
 const WRAPPING: [&str; 2] = ["inputs", "directive_name"];
 
-fn context(composed: &Composed) -> Value {
-    let context = &composed.context;
+fn context(context: &Context) -> Value {
     let slots = [
         (Slot::System, &context.system),
         (Slot::Before, &context.before),
@@ -137,8 +173,8 @@ fn context(composed: &Composed) -> Value {
     pieces.collect()
 }
 
-/// What somebody reads who takes knowledge into a conversation.
-pub(super) fn read(item: &Item<Knowledge>) -> Value {
+/// The text of knowledge with what it says of itself, for a conversation that takes it in.
+pub(crate) fn read(item: &Item<Knowledge>) -> Value {
     let knowledge = item.content.value();
     json!({
         "kind": item.kind.as_str(),

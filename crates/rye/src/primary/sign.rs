@@ -53,6 +53,7 @@ pub fn sign(
 
 /// The file that an item to sign was found to be. What is judged and what is signed is this one: the id is looked up once.
 pub(crate) struct ToSign<'a> {
+    rye: &'a Rye,
     request: &'a SignRequest,
     pub(crate) located: Located,
 }
@@ -60,13 +61,13 @@ pub(crate) struct ToSign<'a> {
 impl<'a> ToSign<'a> {
     /// Finds it, for somebody who may have it signed.
     pub(crate) fn of(
-        rye: &Rye,
+        rye: &'a Rye,
         request: &'a SignRequest,
         caller: &Caller,
     ) -> Result<Self, PrimaryError> {
         caller.permit(Primary::Sign, request.kind, &request.id)?;
         let located = rye.library.locate(request.kind, &request.id)?;
-        Ok(Self { request, located })
+        Ok(Self { rye, request, located })
     }
 
     /// The digest of what lies there now.
@@ -93,7 +94,10 @@ impl<'a> ToSign<'a> {
                     let (id, meant) = (id.clone(), *meant);
                     Err(PrimaryError::OtherText { kind, id, meant, found })
                 }
-                _ => judge(text),
+                _ => {
+                    judge(text)?;
+                    Ok(self.rye.checker().judge(&place.path, text)?)
+                }
             }
         })
     }

@@ -1,6 +1,6 @@
 //! One call of a tool, outside of any thread.
 
-use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Primary};
+use rye_caps::{Authority, Capability, Kind, Layer, Primary};
 use rye_resolve::ItemId;
 use rye_tools::fs::Root;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use super::error::PrimaryError;
 use super::execute::Executed;
 use crate::config::{APPROVAL_FILE, asked, policy_layers};
 use crate::rye::Rye;
-use crate::session::{PrepareError, offer, programs, reach, tool_id};
+use crate::session::{Offer, Offering, PrepareError, invocation, offer, programs, reach, tool_id};
 
 /// Offers that tool alone, as a thread would be offered it, and calls it.
 pub(super) async fn call(
@@ -25,11 +25,15 @@ pub(super) async fn call(
     let policy = policy_layers(rye.trust_config.as_ref()).map_err(PrepareError::from)?;
     let authority =
         policy.iter().cloned().fold(caller.authority().clone(), |it, layer| it.narrow(layer));
-    drop(authority.permit(&capability)?);
-    let offer = offered(rye, &policy, &only(&authority, &capability))?;
+    // By its id first: a caller learns nothing of a tool that it may not call.
+    drop(authority.permit(&capability.into())?);
+    let item = rye.library.tool(&id)?;
+    let invocation = invocation(&id, item.content.value());
+    let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;
+    drop(authority.permit(&invocation)?);
+    let offer = offered(rye, &policy, &authority, &id)?;
     let Some(output) = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await
     else {
-        rye.library.tool(&id)?;
         let reason = offer.withheld.into_iter().next();
         let reason = reason.unwrap_or_else(|| "it is not one that is run".to_owned());
         return Err(PrimaryError::Tool { id, reason });
@@ -41,16 +45,23 @@ fn offered(
     rye: &Rye,
     policy: &[Layer],
     authority: &Authority,
-) -> Result<crate::session::Offer, PrepareError> {
+    id: &ItemId,
+) -> Result<Offer, PrepareError> {
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let root = Root::open(project).map_err(PrepareError::Project)?;
     let approval = rye.library.config(APPROVAL_FILE)?;
     let (programs, reach, asked) = (programs(rye)?, reach(rye)?, asked(approval.as_ref())?);
-    offer(&rye.library, policy, authority, &root, &programs, &reach, &asked)
-}
-
-/// The authority for this call alone, so that no other tool is looked at.
-fn only(authority: &Authority, capability: &Capability) -> Authority {
-    let grant: Grant = std::iter::once(Pattern::exactly(capability)).collect();
-    authority.narrow(Layer::new(LayerName::Operator, grant))
+    let offer = offer(&Offering {
+        library: &rye.library,
+        policy,
+        authority,
+        root: &root,
+        programs: &programs,
+        reach: &reach,
+        asked: &asked,
+        only: Some(id),
+    })?;
+    let starting = programs.processes.as_deref().filter(|_| offer.starts_programs);
+    rye.hold_policy(starting)?;
+    Ok(offer)
 }

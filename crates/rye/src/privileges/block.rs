@@ -57,6 +57,17 @@ fn parts(pattern: &str) -> Option<(usize, String)> {
     Some((action, format!("<{kind}>{items}</{kind}>")))
 }
 
+/// The pattern as one element of a `<permissions>` block.
+pub(crate) fn element(pattern: &Pattern) -> String {
+    match parts(pattern.as_str()) {
+        Some((action, line)) => {
+            let name = ACTIONS.get(action).copied().unwrap_or_default();
+            format!("<{name}>{line}</{name}>")
+        }
+        None => format!("<cap>{pattern}</cap>"),
+    }
+}
+
 const ACTIONS: [&str; 5] = ["execute", "search", "load", "fetch", "sign"];
 
 #[cfg(test)]

@@ -57,19 +57,24 @@ impl Privileges {
     }
 
     fn need(&self, need: &Need) -> Value {
-        let steps = need.sources.iter().filter_map(|source| match source {
-            NeedSource::Step(name) => Some(name.as_str()),
-            NeedSource::Thread(_) => None,
-        });
-        let threads = need.sources.iter().filter_map(|source| match source {
-            NeedSource::Thread(thread) => Some(thread.as_str()),
-            NeedSource::Step(_) => None,
-        });
+        let named = |of: fn(&NeedSource) -> Option<&str>| -> Value {
+            need.sources.iter().filter_map(of).map(Value::from).collect()
+        };
         json!({
             "pattern": need.pattern.as_str(),
             "granted": self.denied_needs().all(|denied| denied != need),
-            "steps": steps.collect::<Value>(),
-            "threads": threads.collect::<Value>(),
+            "steps": named(|source| match source {
+                NeedSource::Step(name) => Some(name),
+                _ => None,
+            }),
+            "hooks": named(|source| match source {
+                NeedSource::Hook(id) => Some(id),
+                _ => None,
+            }),
+            "threads": named(|source| match source {
+                NeedSource::Thread(thread) => Some(thread.as_str()),
+                _ => None,
+            }),
         })
     }
 }

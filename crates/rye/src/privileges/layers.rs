@@ -1,11 +1,13 @@
 //! From the plan of a run to what each layer of its authority allows.
 
-use rye_caps::risk::{Acknowledgement, RiskTable};
+use std::collections::BTreeMap;
+
+use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
 use rye_resolve::Config;
 use rye_sign::Provenance;
 
-use super::need::{Needs, of_steps, of_thread};
+use super::need::{Needs, needs_of, of_thread};
 use super::tighten::uses;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
 use crate::config::risk_table;
@@ -21,7 +23,8 @@ pub(super) fn privileges(
     let chain = &plan.composed.chain;
     let declared = chain.grant()?;
     let table = table(rye)?;
-    let mut needs = of_steps(chain.leaf().content.value());
+    let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
+    let mut needs = needs_of(chain.leaf().content.value(), hooks);
     threads.iter().for_each(|thread| of_thread(thread, &mut needs));
     if !plan.contract.is_empty() {
         needs.forget(&Pattern::exactly(&return_capability()));
@@ -38,6 +41,7 @@ pub(super) fn privileges(
         acknowledged: acknowledged(&plan),
         authority: plan.authority.clone(),
         findings_of: FindingsOf(table),
+        invocations: plan.offer.invocations.clone(),
         declared,
         needs,
         unjudged,
@@ -62,12 +66,21 @@ fn acknowledged(plan: &Plan) -> Vec<Acknowledgement> {
 fn of_layer(layer: &Layer, plan: &Plan, table: &RiskTable, declared: &Grant) -> LayerPrivileges {
     let is_directive = matches!(layer.name(), LayerName::Directive(_));
     let returning = Pattern::exactly(&return_capability());
-    let patterns = layer.grant().patterns().iter().map(|pattern| PatternPrivileges {
-        pattern: pattern.clone(),
-        classification: table.classify(pattern),
-        finding: plan.findings.iter().find(|row| is_directive && row.pattern == *pattern).cloned(),
-        returns_outputs: *pattern == returning
-            && !(is_directive && declared.patterns().contains(pattern)),
+    let findings: BTreeMap<&str, &Finding> = if is_directive {
+        plan.findings.iter().map(|finding| (finding.pattern.as_str(), finding)).collect()
+    } else {
+        BTreeMap::new()
+    };
+    let patterns = layer.grant().patterns().iter().map(|pattern| {
+        let finding = findings.get(pattern.as_str()).map(|finding| (*finding).clone());
+        let own = finding.as_ref().map(|finding| finding.classification.clone());
+        PatternPrivileges {
+            pattern: pattern.clone(),
+            classification: own.unwrap_or_else(|| table.classify(pattern)),
+            finding,
+            returns_outputs: *pattern == returning
+                && !(is_directive && declared.patterns().binary_search(pattern).is_ok()),
+        }
     });
     let signed = match layer.name() {
         LayerName::Signer(key) => signed_by(key, plan),

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_parse::{Action, Directive, placeholders};
+use rye_parse::{Action, Directive, Hook, HookEvent, placeholders};
 use rye_thread::ThreadId;
 use rye_thread::transcript::Record;
 use serde_json::Value;
 
 use crate::ThreadReading;
-use crate::session::tool_id;
+use crate::session::{is_composed, tool_id};
 
 /// Something that a directive has to be allowed, and where that is known from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum NeedSource {
     Step(String),
     /// The thread of this id, which called it.
     Thread(ThreadId),
+    /// The hook of this id, of the chain or of a hooks file.
+    Hook(String),
 }
 
 impl fmt::Display for NeedSource {
@@ -36,6 +38,7 @@ impl fmt::Display for NeedSource {
         match self {
             Self::Step(name) => write!(f, "step `{name}`"),
             Self::Thread(thread) => write!(f, "thread `{thread}`"),
+            Self::Hook(id) => write!(f, "hook `{id}`"),
         }
     }
 }
@@ -68,8 +71,37 @@ impl Needs {
     }
 }
 
+/// What the structured steps of a directive need, and what `hooks` need that act in its threads.
+pub(crate) fn needs_of<'h>(
+    directive: &Directive,
+    hooks: impl IntoIterator<Item = &'h Hook>,
+) -> Needs {
+    let mut needs = of_steps(directive);
+    for hook in hooks {
+        let source = NeedSource::Hook(hook.id.value.clone());
+        for action in hook.actions.iter().map(|action| &action.value) {
+            match hook_needs(hook, action) {
+                Ok(patterns) => {
+                    patterns.into_iter().for_each(|pattern| needs.add(pattern, &source));
+                }
+                Err(reason) => needs.unjudged.push(format!("{source} {reason}")),
+            }
+        }
+    }
+    needs
+}
+
+/// What an action of a hook needs. Knowledge that a hook puts into the opening is context, which needs no permission.
+pub(crate) fn hook_needs(hook: &Hook, action: &Action) -> Result<Vec<Pattern>, String> {
+    let event = hook.event.value;
+    if event == HookEvent::ResolveExtends || is_composed(event, action) {
+        return Ok(Vec::new());
+    }
+    action_needs(action)
+}
+
 /// What the structured steps of a directive need; nothing, and nothing unjudged, where it has none.
-pub(crate) fn of_steps(directive: &Directive) -> Needs {
+fn of_steps(directive: &Directive) -> Needs {
     let mut needs = Needs::default();
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
         let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
@@ -78,7 +110,7 @@ pub(crate) fn of_steps(directive: &Directive) -> Needs {
         }
         let source = NeedSource::Step(name);
         for action in step.actions.iter().map(|action| &action.value) {
-            match of_action(action) {
+            match action_needs(action) {
                 Ok(patterns) => {
                     patterns.into_iter().for_each(|pattern| needs.add(pattern, &source))
                 }
@@ -90,7 +122,7 @@ pub(crate) fn of_steps(directive: &Directive) -> Needs {
 }
 
 /// What one call needs, or why nobody can say; the reason reads behind the name of the step.
-fn of_action(action: &Action) -> Result<Vec<Pattern>, String> {
+pub(crate) fn action_needs(action: &Action) -> Result<Vec<Pattern>, String> {
     use rye_parse::Primary as Named;
     match action.primary {
         Named::Execute => of_item(action, Primary::Execute),

@@ -63,8 +63,13 @@ impl Privileges {
             return Err(NothingToJudge { id: self.id.clone() });
         }
         let grant = least(&self.uses);
-        let risks: Vec<_> =
-            self.findings_of.0.assess(&grant, &[]).iter().map(|finding| finding.risk).collect();
+        let risks: Vec<_> = self
+            .findings_of
+            .0
+            .assess(&grant, &self.invocations, &[])
+            .iter()
+            .map(|finding| finding.risk)
+            .collect();
         let is_needed = |known: &Acknowledgement| risks.contains(&known.risk());
         let (acknowledged, needless) = self.acknowledged.iter().cloned().partition(is_needed);
         Ok(Tightened { grant, acknowledged, needless })

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::ThreadRecord;
+use rye_thread::{AddedItem, ThreadRecord, added_items, spawned_children};
 
 use super::ReopenError;
+use super::authority::under;
 use super::continuing::bounded_by_continuation;
 use super::plan::plan;
 use super::prepare::token;
@@ -15,6 +16,7 @@ use super::recorded::recorded_request;
 use super::request::{Host, PlanRequest};
 use super::tree::Lineage;
 use crate::Rye;
+use crate::thread_reading::ThreadReading;
 
 impl Rye {
     /// What a child is narrowed from, with its parent prepared anew, and that one's parent before it; `None` for a thread
@@ -27,15 +29,17 @@ impl Rye {
         let Some(parent) = record.parent.clone() else { return Ok(None) };
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         self.refuse_circle(&threads, record)?;
-        let above = self.found(&threads, &parent)?.reading.record;
+        let above = self.found(&threads, &parent)?.reading;
+        let added = self.added_before(record, &above)?;
+        let above = above.record;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
         request.lineage = self.lineage(&above, mint)?;
         let prepare =
             |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };
         let mut plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
-        if request.continues.is_some() {
-            bounded_by_continuation(self, &mut plan).map_err(prepare)?;
+        if let Some(continuation) = &request.continues {
+            bounded_by_continuation(self, &mut plan, continuation).map_err(prepare)?;
         }
         let narrowed = request.lineage.as_deref();
         let mut tokens = narrowed.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
@@ -45,8 +49,32 @@ impl Rye {
             let chain = &plan.composed.chain;
             tokens.push(token(chain, &plan.authority, &fresh, key, narrowed).map_err(prepare)?);
         }
-        let (authority, caps) = (plan.authority, record.limits.clone());
+        let (authority, caps) = (under(&plan.authority, &added), record.limits.clone());
         Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
+    }
+
+    /// The items that calls of the parent had added to its conversation when it started the thread, or the one whose
+    /// conversation that continues.
+    fn added_before(
+        &self,
+        record: &ThreadRecord,
+        above: &ThreadReading,
+    ) -> Result<Vec<AddedItem>, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let (mut first, mut seen) = (record.clone(), BTreeSet::new());
+        while let Some(before) = first.continues.clone().filter(|it| seen.insert(it.clone())) {
+            first = self.found(&threads, &before)?.reading.record;
+        }
+        let unreadable = || {
+            let problem = "an item that a call added cannot be read in its transcript".to_owned();
+            ReopenError::Unrepeatable { thread: above.record.thread.clone(), problem }
+        };
+        let mut added = added_items(&above.transcript).ok_or_else(unreadable)?;
+        let spawned = spawned_children(&above.transcript).ok_or_else(unreadable)?;
+        if let Some(spawn) = spawned.iter().find(|spawn| spawn.child == first.thread) {
+            added.truncate(usize::try_from(spawn.added).unwrap_or(usize::MAX));
+        }
+        Ok(added)
     }
 
     /// A record is what somebody wrote: one that stands above itself must not lead in circles.

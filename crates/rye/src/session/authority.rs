@@ -4,7 +4,8 @@ use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Pr
 use rye_parse::Knowledge;
 use rye_resolve::Item;
 use rye_sign::Provenance;
-use rye_thread::{DIRECTIVE_RETURN, OutputContract};
+use rye_thread::{AddedItem, DIRECTIVE_RETURN, OutputContract};
+use serde_json::Value;
 
 use super::Lineage;
 use super::error::PrepareError;
@@ -44,6 +45,27 @@ pub(crate) fn narrowed(
     let own = authority.layers().iter().cloned();
     let more = ceilings(provenance)?.into_iter().map(|layer| returning(layer, contract));
     Ok(stacked(own.chain(more)))
+}
+
+/// An item whose text a call adds to the conversation, with the most that its signer may grant. `row` is its record.
+pub(crate) fn added_item(
+    row: &Value,
+    provenance: &Provenance,
+    contract: &OutputContract,
+) -> Result<AddedItem, PrepareError> {
+    let facts = row.as_object().cloned().unwrap_or_default();
+    let layers = ceilings(provenance)?.into_iter().map(|layer| returning(layer, contract));
+    let grants: Vec<Grant> = layers.map(|layer| layer.grant().clone()).collect();
+    let added = AddedItem::new(facts);
+    Ok(match provenance {
+        Provenance::Signed(signature) => added.signed_by(signature.key_id().as_str(), grants),
+        _ => added,
+    })
+}
+
+/// The authority under every one of these items.
+pub(crate) fn under(authority: &Authority, added: &[AddedItem]) -> Authority {
+    added.iter().fold(authority.clone(), |authority, item| item.narrow(&authority))
 }
 
 /// What knowledge takes away from `authority`'s declaration, because the key that signed it may grant less: nobody finds

@@ -33,8 +33,9 @@ impl Begun {
         store: &Store,
         key: Arc<SigningKey>,
     ) -> Result<Self, RunError> {
-        let Prepared { threads, record, contract, opening, text, means, heritage, warnings } =
-            prepared;
+        let Prepared {
+            threads, record, contract, opening, text, means, heritage, warnings, ..
+        } = prepared;
         let max_output = means.provider.describe().max_output;
         let (limits, text) = (record.limits.clone(), text.as_deref());
         let run = begun(opening, text, &means.palette, contract, limits, max_output);

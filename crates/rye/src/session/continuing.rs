@@ -8,11 +8,11 @@ use rye_parse::{Directive, Outputs};
 use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, Slot, render};
 use rye_resolve::{Item, ItemId};
 use rye_thread::transcript::Injected;
-use rye_thread::{Hooks, Limits, Opening, ThreadId};
+use rye_thread::{AddedItem, Hooks, Limits, Opening, ThreadId};
 use serde_json::Value;
 
 pub(crate) use self::progress::given;
-use super::authority::narrowed;
+use super::authority::{narrowed, under};
 use super::error::PrepareError;
 use super::facts::{hook_entry, injected};
 use super::plan::Plan;
@@ -30,6 +30,8 @@ pub struct Continuation {
     pub limits: Limits,
     /// What the continuation directive may take as inputs: those that it declares are given to it.
     pub inputs: BTreeMap<String, Value>,
+    /// The items that calls added to the conversation until then, which bound this thread as well.
+    pub added: Vec<AddedItem>,
 }
 
 /// What a thread begins with.
@@ -59,7 +61,7 @@ pub(crate) fn begins(
     };
     plan.limits.limits = continuation.limits.clone();
     plan.hooks = std::mem::replace(&mut plan.hooks, Hooks::none()).continuing();
-    let directive = bounded_by_continuation(rye, plan)?;
+    let directive = bounded_by_continuation(rye, plan, continuation)?;
     let entries = plan.composed.hooking.continuing.iter();
     let entries: Vec<&(String, HookEntry)> =
         entries.filter(|(_, entry)| !plan.composed.context.suppresses(&entry.id)).collect();
@@ -72,15 +74,18 @@ pub(crate) fn begins(
     Ok(Begins { opening, text, directive: Some(directive), injected })
 }
 
-/// What a thread that goes on with a conversation may do is bounded by who signed what it is told to do.
+/// Bounds a thread that continues a conversation by the signer of what it is told to do, and by the items that calls added
+/// before.
 pub(super) fn bounded_by_continuation(
     rye: &Rye,
     plan: &mut Plan,
+    continuation: &Continuation,
 ) -> Result<Item<Directive>, PrepareError> {
     let directive = continuation_directive(rye, plan, true)?;
     let directive = directive.expect("because one is shipped for those that name none");
     let provenance = directive.content.provenance();
-    plan.authority = narrowed(&plan.authority, provenance, &plan.contract)?;
+    let authority = narrowed(&plan.authority, provenance, &plan.contract)?;
+    plan.authority = under(&authority, &continuation.added);
     Ok(directive)
 }
 

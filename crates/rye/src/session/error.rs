@@ -4,9 +4,10 @@ use rye_caps::risk::{AcknowledgementError, Finding};
 use rye_caps::{Denied, PatternError};
 use rye_prompt::{BindError, ComposeError, RenderError, TemplateError};
 use rye_providers::{ChoiceError, ConnectError};
-use rye_resolve::{ItemId, ResolveError};
+use rye_resolve::{ItemId, ItemKind, ResolveError};
 use rye_thread::{ContractError, PaletteError};
 
+use super::widening::Widening;
 use crate::config::ConfigError;
 use crate::outcome::Class;
 
@@ -14,13 +15,13 @@ use crate::outcome::Class;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
-    /// An acknowledgement of risk names no risk or gives no reason.
-    #[error("an `<acknowledge>` of directive `{id}` cannot be used")]
+    /// Acknowledgements of risk name no risk or give no reason.
+    #[error("directive `{id}` acknowledges nothing: {}", all(problems))]
     Acknowledgement {
-        /// The directive that declares it.
+        /// The directive that declares them.
         id: ItemId,
-        /// What is wrong.
-        source: Box<AcknowledgementError>,
+        /// What is wrong with each.
+        problems: Vec<AcknowledgementError>,
     },
     /// A trust document lists what is no capability pattern, so that nobody can say what its key may grant.
     #[error("the trust document of key `{key_id}` has a bad entry under `grants`")]
@@ -85,6 +86,14 @@ pub enum PrepareError {
         id: ItemId,
         /// How it ends.
         failure: Box<rye_thread::Failure>,
+    },
+    /// Items that hooks name cannot be had.
+    #[error("an item that a hook names cannot be had: {}", hooks.join(", "))]
+    HookItems {
+        /// Each hook with what declares it.
+        hooks: Vec<String>,
+        /// What is wrong with the items.
+        source: Box<Self>,
     },
     /// Hooks do what hooks cannot do, which is not passed over in silence.
     #[error("hooks cannot do what they say: {}", problems.join("; "))]
@@ -153,6 +162,9 @@ pub enum PrepareError {
     /// The project's folder cannot be opened for the file tools.
     #[error("the project's folder cannot be opened")]
     Project(#[source] rye_tools::fs::Error),
+    /// The project's policy is not the pinned one, or cannot be pinned.
+    #[error(transparent)]
+    Policy(#[from] crate::PolicyError),
     /// The prompt cannot be rendered.
     #[error("the prompt of directive `{id}` cannot be rendered")]
     Prompt {
@@ -169,6 +181,16 @@ pub enum PrepareError {
         /// Every problem.
         source: rye_providers::ConfigError,
     },
+    /// A step names a tool that no space has.
+    #[error("step `{step}` of directive `{id}` names no tool")]
+    UnknownTool {
+        /// The directive.
+        id: ItemId,
+        /// The step.
+        step: String,
+        /// The tool, and the one that was probably meant.
+        source: Box<ResolveError>,
+    },
     /// No configuration has the provider's name.
     #[error("there is no provider `{provider}`; {}there are `{}`, and `steps`, which needs no model", near(suggestion.as_deref()), known.join("`, `"))]
     UnknownProvider {
@@ -178,6 +200,17 @@ pub enum PrepareError {
         suggestion: Option<String>,
         /// The names that configurations have.
         known: Vec<String>,
+    },
+    /// A project's provider configuration names a variable that the operator does not allow (SPEC 11.1).
+    #[error(
+        "`{location}` names the variable `{variable}`, which providers of a project may not have; add it to `variables` of \
+         `config/providers.yaml` in the user space"
+    )]
+    ProviderVariable {
+        /// The file.
+        location: String,
+        /// The name of the variable.
+        variable: String,
     },
     /// The key that signed the provider's configuration may not grant the use of it (SPEC 2.7).
     #[error("provider `{provider}` is refused because of who signed its configuration")]
@@ -198,6 +231,17 @@ pub enum PrepareError {
         /// Every finding that blocks.
         findings: Vec<Finding>,
     },
+    /// The chain grants more toward its leaf, and the operator allows no such widening (SPEC D6).
+    #[error(
+        "the permissions of directive `{id}` are wider than what it extends: {}; grant less, or set `strict_extends: false` in `config/trust.yaml` of the user space and leave out `--strict`",
+        widened(widenings)
+    )]
+    Widening {
+        /// The leaf of the chain.
+        id: ItemId,
+        /// Every widening along the chain.
+        widenings: Vec<Widening>,
+    },
     /// The provider's system template cannot be filled.
     #[error("the system template of provider `{provider}` cannot be filled")]
     Template {
@@ -213,8 +257,14 @@ impl PrepareError {
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
+            Self::HookItems { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::ProviderSigner { .. } | Self::Risk { .. } | Self::Token(_) => Class::Refused,
+            Self::Policy(_)
+            | Self::ProviderSigner { .. }
+            | Self::ProviderVariable { .. }
+            | Self::Risk { .. }
+            | Self::Token(_)
+            | Self::Widening { .. } => Class::Refused,
             Self::Ended { failure, .. }
                 if matches!(failure.kind, rye_thread::FailureKind::Limit(_)) =>
             {
@@ -227,6 +277,12 @@ impl PrepareError {
             | Self::NothingSent { .. } => Class::Usage,
             _ => Class::Failed,
         }
+    }
+
+    /// Returns `true` if the error says that no space has this directive.
+    pub(crate) fn lacks(&self, directive: &ItemId) -> bool {
+        let Self::Resolve(ResolveError::NotFound { kind, id, .. }) = self else { return false };
+        *kind == ItemKind::Directive && id == directive
     }
 
     /// One error out of many; `None` when there is none.
@@ -245,6 +301,14 @@ fn near(name: Option<&str>) -> String {
 
 fn quoted(names: &[String]) -> String {
     format!("input `{}`", names.join("`, `"))
+}
+
+fn all(problems: &[AcknowledgementError]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn widened(widenings: &[Widening]) -> String {
+    widenings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn joined(findings: &[Finding]) -> String {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rye_thread::store::{Claim, Store as _};
 use rye_thread::{
-    FailureKind, Handover, JournalError, Moment, ThreadId, ThreadRecord, ThreadState, handed_over,
+    FailureKind, Handover, JournalError, Moment, ThreadId, ThreadRecord, ThreadState, added_items,
+    handed_over,
 };
 
 use super::continuing::{Continuation, given};
@@ -116,7 +117,14 @@ impl Rye {
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
         let inputs = given(&reading.record, &reading.transcript);
         request.thread = next;
-        request.continues = Some(Continuation { thread: thread.clone(), limits, inputs });
+        let unreadable = || {
+            unrepeatable("an item that a call added cannot be read in its transcript".to_owned())
+        };
+        let before = request.continues.take().map(|continuation| continuation.added);
+        let added =
+            [before.unwrap_or_default(), added_items(&reading.transcript).ok_or_else(unreadable)?];
+        let added = added.concat();
+        request.continues = Some(Continuation { thread: thread.clone(), limits, inputs, added });
         Ok(request)
     }
 

@@ -4,6 +4,7 @@ mod texts;
 
 use std::sync::Arc;
 
+use rye_caps::Grant;
 use rye_parse::{Action, HookEvent, HookPosition, Primary};
 use rye_prompt::{Context, HookEntry, Inputs, Slot, Wrap};
 use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError};
@@ -46,16 +47,19 @@ pub(crate) fn hooking(
         texts: Texts::default(),
         hooks: vec![continuing_hook()],
     };
-    let (mut problems, mut missing) = (Vec::new(), Vec::new());
+    let (mut problems, mut missing, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
     for hook in placed.iter().filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends) {
+        let (by, known) = (declared_by(chain, hook), missing.len());
         if let Err(problem) = hooking.admit(&at, hook, &mut missing) {
-            let by = declared_by(chain, hook);
             problems.push(format!("`{}` of {by}: {problem}", hook.hook.id.value));
+        }
+        if known < missing.len() {
+            lacking.push(format!("hook `{}` of {by}", hook.hook.id.value));
         }
     }
     hooking.placed = placed;
     if let Some(error) = PrepareError::gathered(missing) {
-        return Err(error);
+        return Err(PrepareError::HookItems { hooks: lacking, source: Box::new(error) });
     }
     if problems.is_empty() { Ok(hooking) } else { Err(PrepareError::Hooks { problems }) }
 }
@@ -137,14 +141,14 @@ impl Hooking {
         action: &Action,
         missing: &mut Vec<ResolveError>,
     ) -> Result<Option<HookAction>, String> {
+        if let Some(problem) = hook_action_problem(action) {
+            return Err(problem);
+        }
         let (id, library) = (item_id(action)?, at.library);
         let arguments = action.parameters.clone();
         let target = match (action.primary, kind(action)?) {
             (Primary::Execute, ItemKind::Tool) => {
                 ActionTarget::Tool(tool_id(id.as_str()).to_owned())
-            }
-            (Primary::Execute, ItemKind::Directive) if action.options.contains_key("thread") => {
-                return Err("hooks start no threads; leave `thread` out, and the directive is followed in the same conversation".to_owned());
             }
             (Primary::Execute, ItemKind::Directive) => {
                 match self.texts.directive(library, &id, missing)? {
@@ -163,10 +167,12 @@ impl Hooking {
                     None => return Ok(None),
                 }
             }
-            (primary, kind) => {
-                return Err(format!(
-                    "hooks do not `{primary}` items of kind `{kind}`; they execute tools and directives, and execute or load knowledge"
-                ));
+            // Refused above, by its form.
+            (
+                Primary::Execute | Primary::Load | Primary::Fetch | Primary::Search | Primary::Sign,
+                _,
+            ) => {
+                return Ok(None);
             }
         };
         Ok(Some(HookAction::new(target, arguments)))
@@ -196,8 +202,11 @@ impl Hooking {
     }
 
     /// What the loop runs.
-    pub(crate) fn hooks(&self, composed: &Composed) -> Result<Hooks, PrepareError> {
-        let texts = Palette::new(self.texts.entries())?;
+    ///
+    /// Texts that `asked` covers wait for a decision, as calls of the model do.
+    pub(crate) fn hooks(&self, composed: &Composed, asked: &Grant) -> Result<Hooks, PrepareError> {
+        let entries = self.texts.entries().into_iter();
+        let texts = Palette::new(entries.map(|entry| entry.asking_for(asked)).collect())?;
         let inputs = Value::Object(composed.inputs.values().clone().into_iter().collect());
         let about = about(&composed.chain, &inputs);
         Ok(Hooks::new(self.hooks.clone(), texts, about))
@@ -205,10 +214,26 @@ impl Hooking {
 }
 
 /// Knowledge goes into the opening; everything else of these events happens before the first request.
-fn is_composed(event: HookEvent, action: &Action) -> bool {
+pub(crate) fn is_composed(event: HookEvent, action: &Action) -> bool {
     matches!(event, HookEvent::ThreadStarted | HookEvent::ThreadContinued)
         && action.item_type.as_deref() == Some("knowledge")
         && matches!(action.primary, Primary::Execute | Primary::Load | Primary::Fetch)
+}
+
+/// What keeps a hook from doing this, by the form of the action alone.
+pub(crate) fn hook_action_problem(action: &Action) -> Option<String> {
+    let meant = item_id(action).and_then(|_| kind(action));
+    match (action.primary, meant) {
+        (_, Err(problem)) => Some(problem),
+        (Primary::Execute, Ok(ItemKind::Directive)) if action.options.contains_key("thread") => {
+            Some("hooks start no threads; leave `thread` out, and the directive is followed in the same conversation".to_owned())
+        }
+        (Primary::Execute, Ok(ItemKind::Tool | ItemKind::Directive | ItemKind::Knowledge))
+        | (Primary::Load | Primary::Fetch, Ok(ItemKind::Knowledge)) => None,
+        (primary, Ok(kind)) => Some(format!(
+            "hooks do not `{primary}` items of kind `{kind}`; they execute tools and directives, and execute or load knowledge"
+        )),
+    }
 }
 
 fn item_id(action: &Action) -> Result<ItemId, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Spend};
 use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
-use rye_thread::{Limits, Nanos, SpendLimit, ThreadId};
+use rye_thread::{FailureKind, Limits, Nanos, Outcome, SpendLimit, ThreadId};
 
 use super::Lineage;
 use super::error::PrepareError;
@@ -35,6 +35,19 @@ pub enum LimitSource {
     Parent(ThreadId),
 }
 
+/// The source of the limit that ended a thread, where one did.
+pub(super) fn limit_source(
+    outcome: &Outcome,
+    mut set_by: BTreeMap<&'static str, LimitSource>,
+) -> Option<LimitSource> {
+    match &outcome.failure.as_ref()?.kind {
+        FailureKind::Limit(hit) => {
+            Some(set_by.remove(hit.limit.as_str()).unwrap_or(LimitSource::Default))
+        }
+        _ => None,
+    }
+}
+
 pub(crate) fn limits(
     config: Option<&Config>,
     chain: &ExtendsChain,
@@ -52,6 +65,8 @@ pub(crate) fn limits(
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
     let seconds = options.duration_seconds;
     set.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, &by_options);
+    set.count("spawns", |limits| &mut limits.spawns, options.spawns, &by_options);
+    set.count("depth", |limits| &mut limits.depth, options.depth, &by_options);
     set.spend(options.spend, &by_options);
     if let Some(lineage) = lineage {
         set.cap(lineage);

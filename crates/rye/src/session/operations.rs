@@ -1,5 +1,6 @@
 //! The operations on items as a thread has them, beside the tools that it runs (SPEC 12.4).
 
+mod inline;
 mod signing;
 
 use std::sync::Arc;
@@ -11,10 +12,13 @@ use rye_thread::{
 };
 use serde_json::Value;
 
+use self::inline::with_inline;
+pub(super) use self::inline::{Directions, Structure};
 use super::tree::Handle;
 use crate::outcome::Class;
 use crate::primary::{
     Asked, Caller, FetchRequest, KINDS, LoadRequest, Operation, PrimaryError, fetch,
+    writing_capability,
 };
 use crate::rye::Rye;
 
@@ -27,11 +31,13 @@ pub(super) fn with_operations(
     authority: &Authority,
     asked: &Grant,
     tree: &Arc<Handle>,
+    directions: Directions,
 ) -> Result<Palette, PaletteError> {
     let rye = Arc::new(rye.beside());
+    let palette = with_inline(palette, &rye, authority, asked, directions)?;
     let entry = |operation: Operation| {
-        let (rye, authority, tree) = (Arc::clone(&rye), authority.clone(), Arc::clone(tree));
-        let thread = InThread { operation, rye, authority, asked: asked.clone(), tree };
+        let (rye, tree) = (Arc::clone(&rye), Arc::clone(tree));
+        let thread = InThread { operation, rye, asked: asked.clone(), tree };
         entry(Arc::new(thread)).asking_for(asked)
     };
     let is_open = |entry: &PaletteEntry| {
@@ -67,26 +73,38 @@ fn entry(tool: Arc<InThread>) -> PaletteEntry {
 struct InThread {
     operation: Operation,
     rye: Arc<Rye>,
-    authority: Authority,
     /// What waits for somebody each time.
     asked: Grant,
     tree: Arc<Handle>,
 }
 
 impl Needs for InThread {
-    fn need(&self, arguments: &Value) -> Result<Need, ToolOutput> {
+    fn proposal(
+        &self,
+        arguments: &Value,
+        authority: &Authority,
+    ) -> Result<Option<Value>, ToolOutput> {
+        let asked = Asked::of(self.operation, arguments.clone());
+        let Asked::Sign(request) = asked.map_err(|error| failed(&error))? else { return Ok(None) };
+        let caller = Caller::thread(authority.clone());
+        let has_key = self.tree.has_signing_key();
+        let proposal = signing::proposal(&self.rye, &request, has_key, (&caller, &self.asked));
+        proposal.map(Some).map_err(|error| failed(&error))
+    }
+
+    fn effect(&self, arguments: &Value) -> Option<Effect> {
+        // A copy that is there already is left as it is.
+        Self::copies(arguments).then_some(Effect::Idempotent)
+    }
+
+    fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
         let asked = Asked::of(self.operation, arguments.clone());
         let asked = asked.map_err(|error| failed(&error))?;
+        let mut writes = false;
         let (primary, kind, id) = match &asked {
-            Asked::Sign(request) => {
-                let caller = Caller::thread(self.authority.clone());
-                if caller.permit(Primary::Sign, request.kind, &request.id).is_ok() {
-                    let clear = signing::ask(&self.rye, request, &caller);
-                    clear.map_err(|error| failed(&error))?;
-                }
-                (Primary::Sign, request.kind, &request.id)
-            }
-            Asked::Read(FetchRequest::Load(LoadRequest { kind, id, .. })) => {
+            Asked::Sign(request) => (Primary::Sign, request.kind, &request.id),
+            Asked::Read(FetchRequest::Load(LoadRequest { kind, id, destination, .. })) => {
+                writes = destination.is_some();
                 (Primary::Load, *kind, id)
             }
             Asked::Read(FetchRequest::Search(query)) => {
@@ -97,7 +115,10 @@ impl Needs for InThread {
         let kind = kind_of(kind).ok_or_else(|| failed(&PrimaryError::Configuration))?;
         let capability = Capability::new(primary, kind, id.as_str());
         capability
-            .map(Need::Exactly)
+            .map(|capability| match writes {
+                true => Need::All(vec![capability, writing_capability()]),
+                false => Need::Exactly(capability),
+            })
             .map_err(|error| failed(&PrimaryError::usage(error.to_string())))
     }
 }
@@ -106,11 +127,17 @@ fn kind_of(kind: rye_resolve::ItemKind) -> Option<Kind> {
     KINDS.contains(&kind).then(|| kind.as_str().parse().ok())?
 }
 
+impl InThread {
+    fn copies(arguments: &Value) -> bool {
+        arguments.get("destination").is_some()
+    }
+}
+
 #[async_trait]
 impl Tool for InThread {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
-        let caller = Caller::thread(self.authority.clone());
-        let done = match Asked::of(self.operation, arguments) {
+    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
+        let caller = Caller::thread(permit.authority().clone());
+        let done = match Asked::of(self.operation, signing::meant(self.operation, arguments)) {
             Ok(Asked::Read(request)) => {
                 let rye = Arc::clone(&self.rye);
                 let read = move || fetch(&rye, &request, &caller).map(|fetched| fetched.to_json());

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use rye_caps::Authority;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
+use rye_caps::{Authority, Invocation};
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{Config, ExtendsChain, PlacedHook};
 use rye_thread::{Hooks, Opening, OutputContract};
@@ -17,12 +17,12 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
 use super::limits::{SetLimits, limits};
-use super::operations::with_operations;
+use super::operations::{Directions, Structure, with_operations};
 use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
-use super::request::PlanRequest;
-use super::tools::{Offer, offer};
+use super::request::{PlanRequest, ProviderChoice};
+use super::tools::{Offer, Offering, offer};
 use super::web::reach;
 use crate::Rye;
 use crate::config::{
@@ -57,24 +57,34 @@ pub(crate) struct Plan {
 pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
     let library = &rye.library;
     let composed = composed(library, &request.directive, &request.inputs)?;
+    rye.refuse_widening(&composed.chain)?;
     let contract = contract(&composed.chain)?;
     let policy = policy_layers(rye.trust_config.as_ref())?;
     let lineage = request.lineage.as_deref();
-    let mut authority = authority(&policy, &composed, &contract)?;
-    if let Some(lineage) = lineage {
-        authority = below(lineage, &authority);
-    }
+    let own = authority(&policy, &composed, &contract)?;
+    let authority = lineage.map_or(own.clone(), |lineage| below(lineage, &own));
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
-    let findings = assess(risk.as_ref(), &composed.chain)?;
     let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
         .map_err(PrepareError::Project)?;
     let approval = library.config(APPROVAL_FILE)?;
     let asked = asked(approval.as_ref())?;
     let programs = programs(rye)?;
     let reach = reach(rye)?;
-    let mut offer = offer(library, &policy, &authority, &root, &programs, &reach, &asked)?;
-    offer.palette = with_operations(offer.palette, rye, &authority, &asked, &offer.children)?;
+    let mut offer = offer(&Offering {
+        library,
+        policy: &policy,
+        authority: &authority,
+        root: &root,
+        programs: &programs,
+        reach: &reach,
+        asked: &asked,
+        only: None,
+    })?;
+    let findings = assess(risk.as_ref(), &composed.chain, &offer.invocations)?;
+    let directions = Directions { contract: contract.clone(), structure: structure(request) };
+    let (palette, children) = (offer.palette, &offer.children);
+    offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
     let web = reach.config.filter(|_| offer.reaches_web);
     let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
     let Programs { processes, config, .. } = programs;
@@ -84,7 +94,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, lineage)?;
     let requests = requests_at_once(resilience.as_ref())?;
     let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let hooks = composed.hooking.hooks(&composed)?;
+    let hooks = composed.hooking.hooks(&composed, &asked)?;
     let configs =
         [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
@@ -102,6 +112,14 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         hooks,
         configs,
     })
+}
+
+/// The form in which a directive that a call executes is returned.
+fn structure(request: &PlanRequest) -> Structure {
+    match request.provider {
+        ProviderChoice::Steps => Structure::Planned,
+        _ => Structure::Text,
+    }
 }
 
 impl Plan {
@@ -186,17 +204,24 @@ impl Plan {
 }
 
 /// Holds the declared grant against the risk table.
-fn assess(config: Option<&Config>, chain: &ExtendsChain) -> Result<Vec<Finding>, PrepareError> {
+fn assess(
+    config: Option<&Config>,
+    chain: &ExtendsChain,
+    invocations: &[Invocation],
+) -> Result<Vec<Finding>, PrepareError> {
     let Some(declaring) = chain.declaring() else { return Ok(Vec::new()) };
     let table = risk_table(config)?;
     let declared =
         declaring.content.value().permissions.iter().flat_map(|block| &block.value.acknowledged);
-    let acknowledged = declared
-        .map(|acknowledge| Acknowledgement::new(&acknowledge.value.risk, &acknowledge.value.reason))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|source| PrepareError::Acknowledgement {
-            id: declaring.id.clone(),
-            source: Box::new(source),
-        })?;
-    Ok(table.assess(&chain.grant()?, &acknowledged))
+    let (mut acknowledged, mut problems) = (Vec::new(), Vec::new());
+    for row in declared {
+        match Acknowledgement::new(&row.value.risk, &row.value.reason) {
+            Ok(known) => acknowledged.push(known),
+            Err(error) => problems.push(error),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(PrepareError::Acknowledgement { id: declaring.id.clone(), problems });
+    }
+    Ok(table.assess(&chain.grant()?, invocations, &acknowledged))
 }

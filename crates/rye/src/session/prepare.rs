@@ -1,11 +1,12 @@
 //! From a plan to a run that can begin: the provider with its key, the record and the token.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rye_caps::{Authority, Layer};
 use rye_providers::StepsProvider;
-use rye_resolve::ExtendsChain;
+use rye_resolve::{ExtendsChain, Item};
 use rye_sign::token::{Claims, Token};
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::budget::Ledger;
@@ -15,10 +16,12 @@ use rye_thread::{
 };
 use serde_json::Value;
 
+use super::authority::under;
 use super::continuing::{Begins, begins};
 use super::error::PrepareError;
 use super::facts::{TOKENS_ABOVE, Vouched, facts, row_of, warnings};
-use super::plan::plan;
+use super::limits::LimitSource;
+use super::plan::{Plan, plan};
 use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
 use super::request::{Host, PlanRequest, RunRequest};
@@ -38,6 +41,10 @@ pub(crate) struct Prepared {
     /// What its children take from it.
     pub(crate) heritage: Heritage,
     pub(crate) warnings: Vec<String>,
+    /// The source of each limit that is not the program's own, by the limit's name.
+    pub(crate) limits_set_by: BTreeMap<&'static str, LimitSource>,
+    /// The token of a thread that is resumed and to whose conversation calls added items, which bound it.
+    pub(crate) token_by_now: Option<Value>,
 }
 
 /// What a loop works with, whether it begins or goes on.
@@ -92,41 +99,32 @@ pub(crate) fn prepare(
     let wish = PlanRequest::from(request);
     let mut plan = plan(rye, &wish)?;
     plan.refusal()?;
+    rye.hold_policy(plan.processes.as_deref())?;
     let answerer = plan.answerer(rye, &wish)?;
+    let destination = answerer.destination();
     let begins = begins(rye, &mut plan, &answerer, &wish, request.continues.as_ref())?;
     let Begins { opening, text, directive, injected } = begins;
-    let mut vouched = plan.vouched(Some(&answerer));
-    vouched.extend(directive.as_ref().map(Vouched::of));
+    let vouched = plan.vouched(Some(&answerer)).into_iter();
+    let vouched: Vec<Vouched> = vouched.chain(directive.as_ref().map(Vouched::of)).collect();
     let provider = answerer.connect(host)?;
     let (composed, now) = (&plan.composed, host.clock.now());
     let limits = &plan.limits.limits;
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), limits, now);
     let lineage = request.lineage.as_deref();
     record.parent = lineage.map(|lineage| lineage.parent.clone());
-    let token = token(&composed.chain, &plan.authority, &record, key, lineage)?;
-    let mut notices = plan.warnings();
+    let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
+    let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
     notices.extend(warnings(composed, &vouched, rye));
     notices.extend(plan.processes.as_deref().and_then(sandbox_warning));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
-    if let Some(processes) = &plan.processes {
-        record.facts.insert(SANDBOX.to_owned(), sandbox_fact(processes));
-    }
-    record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
-    if let Some(continuation) = &request.continues {
-        record.continues = Some(continuation.thread.clone());
-        let given = serde_json::json!({ "inputs": continuation.inputs });
-        record.facts.insert(recorded::CONTINUATION.to_owned(), given);
-    }
-    if let (Some(directive), Some(Value::Array(rows))) =
-        (&directive, record.facts.get_mut("knowledge"))
-    {
-        rows.push(row_of(directive));
-    }
+    let sandbox = plan.processes.as_deref().map(sandbox_fact);
+    record.facts.extend(sandbox.map(|fact| (SANDBOX.to_owned(), fact)));
+    record_request(&mut record, request);
+    record_instruction(&mut record, directive.as_ref());
     let mut tokens = lineage.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
-    if !tokens.is_empty() {
-        record.facts.insert(TOKENS_ABOVE.to_owned(), tokens.iter().map(json).collect());
-    }
+    let above = (!tokens.is_empty()).then(|| tokens.iter().map(json).collect::<Value>());
+    record.facts.extend(above.map(|above| (TOKENS_ABOVE.to_owned(), above)));
     tokens.push(token);
     let heritage = Heritage {
         authority: plan.authority.clone(),
@@ -138,8 +136,50 @@ pub(crate) fn prepare(
     let Offer { palette, children, .. } = plan.offer;
     let (authority, requests, hooks) = (plan.authority, plan.requests, plan.hooks);
     let means = Means { provider, palette, authority, injected, hooks, children, requests };
-    let (contract, warnings) = (plan.contract, notices);
-    Ok(Prepared { threads, record, contract, opening, text, means, heritage, warnings })
+    Ok(Prepared {
+        threads,
+        record,
+        contract: plan.contract,
+        opening,
+        text,
+        means,
+        heritage,
+        warnings: notices,
+        token_by_now,
+        limits_set_by: plan.limits.set_by,
+    })
+}
+
+/// Records what was asked for, and the thread that this one continues.
+fn record_request(record: &mut ThreadRecord, request: &RunRequest) {
+    record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
+    if let Some(continuation) = &request.continues {
+        record.continues = Some(continuation.thread.clone());
+        let fact = recorded::continued(continuation);
+        record.facts.insert(recorded::CONTINUATION.to_owned(), fact);
+    }
+}
+
+/// Returns the token of the thread, and the one that the items added by now bound, where there are any.
+fn tokens_of(
+    request: &RunRequest,
+    plan: &Plan,
+    record: &ThreadRecord,
+    key: &Arc<SigningKey>,
+) -> Result<(Token, Option<Value>), PrepareError> {
+    let lineage = request.lineage.as_deref();
+    let of = |authority: &Authority| token(&plan.composed.chain, authority, record, key, lineage);
+    let by_now = match request.added.as_slice() {
+        [] => None,
+        added => Some(json(&of(&under(&plan.authority, added))?)),
+    };
+    Ok((of(&plan.authority)?, by_now))
+}
+
+/// Records the directive that a thread goes on by among the knowledge that the model reads.
+fn record_instruction<T>(record: &mut ThreadRecord, directive: Option<&Item<T>>) {
+    let Some(Value::Array(rows)) = record.facts.get_mut("knowledge") else { return };
+    rows.extend(directive.map(row_of));
 }
 
 fn json(token: &Token) -> Value {

@@ -7,12 +7,10 @@ use rye_caps::Layer;
 use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
 use rye_thread::{Effect, Tool};
-#[cfg(feature = "mcp")]
-use rye_tools::SEND;
 use rye_tools::fs::Root;
 #[cfg(feature = "mcp")]
 use rye_tools::mcp::Reached;
-use rye_tools::sandbox::Report;
+use rye_tools::sandbox::{Bounds, Report};
 use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, builtin, effect};
 use serde_json::{Map, Value, json};
 
@@ -48,7 +46,8 @@ fn processes(rye: &Rye) -> Result<(Option<Arc<Processes>>, Option<Config>), Prep
     let config = rye.library.config(PROCESSES_FILE)?;
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let needs_in = |place: &Path| rye.processes.as_ref()?.needs_in(project, place);
-    let rules = process_rules(config.as_ref(), needs_in)?;
+    let secret_in = |place: &Path| rye.processes.as_ref()?.secret_in_home(place);
+    let rules = process_rules(config.as_ref(), needs_in, secret_in)?;
     let made = rye.processes.clone().map(|host| Processes::new(host, rules, project));
     Ok((made.transpose().map_err(PrepareError::Folder)?.map(Arc::new), config))
 }
@@ -67,10 +66,6 @@ impl Programs {
 pub(crate) struct Behind {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) effect: Effect,
-    /// The function whose power it has, which its signer has to be allowed to grant; none where somebody else answers for that.
-    pub(crate) function: Option<String>,
-    /// The function of sending the operator's secret, where it sends one.
-    pub(crate) secret: Option<String>,
     pub(crate) starts_programs: bool,
     /// Whether it sends requests to other machines.
     pub(crate) reaches_web: bool,
@@ -80,21 +75,18 @@ pub(crate) struct Behind {
 
 impl Behind {
     /// A tool that runs within this program.
-    pub(crate) fn within(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
-        let function = Some(function.to_owned());
-        let (starts_programs, reaches_web, uses_servers) = (false, false, false);
-        let secret = None;
-        Self { tool, effect, function, secret, starts_programs, reaches_web, uses_servers }
+    pub(crate) fn within(tool: Arc<dyn Tool>, effect: Effect) -> Self {
+        Self { tool, effect, starts_programs: false, reaches_web: false, uses_servers: false }
     }
 
     /// A tool that sends requests.
-    pub(crate) fn reaching(tool: Arc<dyn Tool>, effect: Effect, function: &str) -> Self {
-        Self { reaches_web: true, ..Self::within(tool, effect, function) }
+    pub(crate) fn reaching(tool: Arc<dyn Tool>, effect: Effect) -> Self {
+        Self { reaches_web: true, ..Self::within(tool, effect) }
     }
 
     /// A tool that starts programs.
     fn starting(tool: Arc<dyn Tool>) -> Self {
-        Self { starts_programs: true, ..Self::within(tool, Effect::Once, BASH) }
+        Self { starts_programs: true, ..Self::within(tool, Effect::Once) }
     }
 }
 
@@ -115,7 +107,7 @@ pub(crate) fn behind(
             let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
                 return Err(format!("this version has no builtin function `{function}`"));
             };
-            Ok(Behind::within(tool, effect, function))
+            Ok(Behind::within(tool, effect))
         }
         Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
         Executor::Script { extension, network, timeout_seconds, .. } => {
@@ -139,10 +131,10 @@ fn of_server(
 ) -> Result<Behind, String> {
     let (tool, reached) = programs.servers.tool(item, policy)?;
     let behind = match reached {
-        Reached::Address(_) => Behind::reaching(tool, Effect::Once, SEND),
+        Reached::Address(_) => Behind::reaching(tool, Effect::Once),
         _ => Behind::starting(tool),
     };
-    Ok(Behind { function: None, uses_servers: true, ..behind })
+    Ok(Behind { uses_servers: true, ..behind })
 }
 
 #[cfg(not(feature = "mcp"))]
@@ -220,6 +212,24 @@ impl Rye {
     /// Without a project, and when the configuration of programs is refused.
     pub fn sandbox(&self) -> Result<Option<Report>, PrepareError> {
         Ok(processes(self)?.0.map(|processes| processes.sandbox().clone()))
+    }
+
+    /// The most that the processes of one call take together; `None` for a host that starts none.
+    ///
+    /// # Errors
+    ///
+    /// Without a project, and when the configuration of programs is refused.
+    pub fn program_bounds(&self) -> Result<Option<Bounds>, PrepareError> {
+        Ok(processes(self)?.0.map(|processes| processes.bounds()))
+    }
+
+    /// Returns `true` if a sandbox covers the home folder here, but for toolchains; `None` for a host that starts no programs.
+    ///
+    /// # Errors
+    ///
+    /// Without a project, and when the configuration of programs is refused.
+    pub fn covers_home(&self) -> Result<Option<bool>, PrepareError> {
+        Ok(processes(self)?.0.map(|processes| processes.covers_home()))
     }
 
     /// What there is to warn of before tools start programs here; nothing where the sandbox keeps everything in, and for a

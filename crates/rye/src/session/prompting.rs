@@ -31,15 +31,7 @@ pub(crate) fn composed(
     id: &ItemId,
     placing: &Placing,
 ) -> Result<Composed, PrepareError> {
-    let leaf = library.directive(id)?;
-    let inputs = match placing {
-        Placing::AsWritten => Inputs::default(),
-        Placing::Values(given) => Inputs::bind(&leaf.content.value().inputs, given)
-            .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?,
-    };
-    let chain = library.chain(leaf)?;
-    let mut knowledge = knowledge(library, &chain)?;
-    let context = context(&chain, &knowledge)?;
+    let Chained { chain, inputs, mut knowledge, context } = chained(library, id, placing)?;
     let mut hooking = hooking(library, &chain, &context, &inputs)?;
     for item in hooking.take_knowledge() {
         if !knowledge.iter().any(|known| known.id == item.id) {
@@ -48,6 +40,32 @@ pub(crate) fn composed(
     }
     let context = context.hooked(&hooking.entries());
     Ok(Composed { chain, placing: placing.clone(), inputs, context, knowledge, hooking })
+}
+
+/// A directive with what its chain adds to it, before any hook acts.
+pub(crate) struct Chained {
+    pub(crate) chain: ExtendsChain,
+    pub(crate) inputs: Inputs,
+    pub(crate) knowledge: Vec<Item<Knowledge>>,
+    pub(crate) context: Context,
+}
+
+/// Resolves and verifies `id`, binds its inputs, walks its chain and loads the context of that.
+pub(crate) fn chained(
+    library: &Library,
+    id: &ItemId,
+    placing: &Placing,
+) -> Result<Chained, PrepareError> {
+    let leaf = library.directive(id)?;
+    let inputs = match placing {
+        Placing::AsWritten => Inputs::default(),
+        Placing::Values(given) => Inputs::bind(&leaf.content.value().inputs, given)
+            .map_err(|source| PrepareError::Inputs { id: id.clone(), source })?,
+    };
+    let chain = library.chain(leaf)?;
+    let knowledge = knowledge(library, &chain)?;
+    let context = context(&chain, &knowledge)?;
+    Ok(Chained { chain, inputs, knowledge, context })
 }
 
 /// Renders the prompt and joins it with the context.

@@ -1,22 +1,24 @@
 //! Who answers the thread's requests.
 
 use rye_caps::{Capability, Kind, Primary};
-use rye_parse::Step;
-use rye_prompt::{ReturnStyle, steps};
+use rye_parse::{Directive, Step};
+use rye_prompt::{Inputs, ReturnStyle, steps};
 use rye_providers::{
     ModelChoice, ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
     StepsProvider, connect,
 };
-use rye_resolve::{Item, ItemId, ItemKind, Library};
-use rye_thread::{OutputContract, Provider, ProviderInfo};
+use rye_resolve::{Item, ItemId, ItemKind, Library, Space};
+use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
+use serde_json::{Map, Value, json};
 
 use super::authority::of_signer;
 use super::contract::contract;
 use super::error::PrepareError;
 use super::prompting::Composed;
 use super::request::{Host, PlanRequest, ProviderChoice};
+use super::tools::tool_id;
 use super::typing::{typed, typed_by};
-use crate::config::PROVIDERS;
+use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
 use crate::primary::Operation;
 
 /// Who answers, before it has a key: nothing of it needs the environment.
@@ -63,6 +65,18 @@ impl Answerer {
             Self::Model(model) => model.config.system_template(),
             Self::Steps(_) => None,
         }
+    }
+
+    /// The sentence that tells where requests go, where a project says so (SPEC 11.1).
+    pub(crate) fn destination(&self) -> Option<String> {
+        let item = self.item().filter(|item| item.location.space == Space::Project)?;
+        let Self::Model(model) = self else { return None };
+        Some(format!(
+            "provider `{}` is the project's own: requests go to `{}`, says `{}`",
+            model.name,
+            model.config.base_url(),
+            item.location
+        ))
     }
 
     /// Which model it is and what it costs.
@@ -134,7 +148,25 @@ pub(crate) fn provider_config(
     })?;
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
+    allow_variable(library, &item, &config)?;
     Ok((item, config.or_called(name)))
+}
+
+/// A project chooses where requests go, so the operator chooses which of the environment's secrets may go there (SPEC 11.1).
+fn allow_variable(
+    library: &Library,
+    item: &Item<String>,
+    config: &ProviderConfig,
+) -> Result<(), PrepareError> {
+    let Some(auth) = config.auth().filter(|_| item.location.space == Space::Project) else {
+        return Ok(());
+    };
+    let allowed = provider_variables(library.config(PROVIDERS_FILE)?.as_ref())?;
+    if allowed.contains(&auth.env) {
+        return Ok(());
+    }
+    let (location, variable) = (item.location.to_string(), auth.env.clone());
+    Err(PrepareError::ProviderVariable { location, variable })
 }
 
 /// Says which names there are instead of this one.
@@ -154,7 +186,7 @@ fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
     let capability = Capability::new(Primary::Execute, Kind::Tool, item.id.as_str())
         .expect("because every item id is one of a capability");
     // The operator's policy bounds threads; who answers them is the operator's choice already.
-    let permitted = of_signer(&[], item.content.provenance())?.permit(&capability).map(drop);
+    let permitted = of_signer(&[], item.content.provenance())?.permit(&capability.into()).map(drop);
     permitted.map_err(|source| PrepareError::ProviderSigner {
         provider: name.to_owned(),
         source: Box::new(source),
@@ -178,28 +210,59 @@ fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelWish<'a> {
 
 /// The provider that follows the directive's own steps (SPEC 10.13).
 fn planned(library: &Library, composed: &Composed) -> Result<StepsProvider, PrepareError> {
-    let leaf = composed.chain.leaf();
-    refuse_references(composed)?;
-    let steps = steps(leaf.content.value(), &composed.inputs)
-        .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?;
+    let steps = planned_steps(library, composed.chain.leaf(), &composed.inputs)?;
     let outputs = outputs(&contract(&composed.chain)?);
-    let planned = |(index, step)| planned_step(library, index, step);
-    let steps: Vec<PlannedStep> = steps.into_iter().enumerate().map(planned).collect();
-    let written = leaf.content.value().steps.iter().map(|step| step.value.clone());
-    let written: Vec<PlannedStep> = written.enumerate().map(planned).collect();
-    refuse_new_references(&leaf.id, &written, &steps)?;
     Ok(StepsProvider::new(steps, outputs))
 }
 
+/// The steps of a directive with its inputs placed, as plans.
+pub(super) fn planned_steps(
+    library: &Library,
+    directive: &Item<Directive>,
+    inputs: &Inputs,
+) -> Result<Vec<PlannedStep>, PrepareError> {
+    refuse_references(&directive.id, inputs)?;
+    refuse_unknown_tools(library, directive)?;
+    let steps = steps(directive.content.value(), inputs)
+        .map_err(|source| PrepareError::Prompt { id: directive.id.clone(), source })?;
+    let planned = |(index, step)| planned_step(library, index, step);
+    let steps: Vec<PlannedStep> = steps.into_iter().enumerate().map(planned).collect();
+    let written = directive.content.value().steps.iter().map(|step| step.value.clone());
+    let written: Vec<PlannedStep> = written.enumerate().map(planned).collect();
+    refuse_new_references(&directive.id, &written, &steps)?;
+    Ok(steps)
+}
+
+/// A tool that is not there cannot be granted either, and to say so would lead nowhere. What placeholders stand for is known
+/// when the step is followed.
+fn refuse_unknown_tools(library: &Library, leaf: &Item<Directive>) -> Result<(), PrepareError> {
+    for (index, step) in leaf.content.value().steps.iter().map(|step| &step.value).enumerate() {
+        let actions = step.actions.iter().map(|action| &action.value);
+        let named = actions
+            .filter(|action| action.primary == rye_parse::Primary::Execute)
+            .filter(|action| action.item_type.as_deref() == Some("tool"))
+            .filter_map(|action| tool_id(action.item_id.as_deref()?).parse::<ItemId>().ok());
+        for tool in named.filter(|tool| tool.as_str() != DIRECTIVE_RETURN) {
+            let found = library.locate(ItemKind::Tool, &tool);
+            if let Err(source @ rye_resolve::ResolveError::NotFound { .. }) = found {
+                let step = step.name.clone().unwrap_or_else(|| (index + 1).to_string());
+                let (id, source) = (leaf.id.clone(), Box::new(source));
+                return Err(PrepareError::UnknownTool { id, step, source });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.
-fn refuse_references(composed: &Composed) -> Result<(), PrepareError> {
-    let values = composed.inputs.values().iter();
+fn refuse_references(id: &ItemId, inputs: &Inputs) -> Result<(), PrepareError> {
+    let values = inputs.values().iter();
     let named = values
         .filter(|(_, value)| value.to_string().contains("${steps."))
         .map(|(name, _)| name.clone());
     match named.collect::<Vec<_>>() {
         names if names.is_empty() => Ok(()),
-        names => Err(PrepareError::InputReference { id: composed.chain.leaf().id.clone(), names }),
+        names => Err(PrepareError::InputReference { id: id.clone(), names }),
     }
 }
 
@@ -237,14 +300,22 @@ fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
         Operation::ALL.into_iter().find(|it| it.name().strip_prefix("rye_") == Some(primary));
     let Some(operation) = operation else {
         let parameters = typed(library, id.as_deref(), action.parameters);
-        return PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);
+        let call = PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);
+        return call.with_options(fork_options(action.options));
     };
     let mut arguments = action.parameters;
     arguments.extend(action.options);
     arguments.extend(action.query.map(|query| ("query".to_owned(), query.into())));
-    let kind = kind.or(action.scope.filter(|scope| scope != "all"));
+    arguments.extend(action.scope.map(|scope| ("scope".to_owned(), scope.into())));
     let arguments = typed_by(&operation.input_schema(), arguments);
     PlannedCall::new(primary, kind.as_deref(), id.as_deref(), arguments)
+}
+
+/// What an action says about the thread that a directive is run in.
+fn fork_options(options: Map<String, Value>) -> Map<String, Value> {
+    let own = options.into_iter().filter(|(name, _)| ["thread", "async"].contains(&name.as_str()));
+    let schema = json!({ "properties": { "async": { "type": "boolean" } } });
+    typed_by(&schema, own.collect())
 }
 
 fn return_style(style: ReturnsStyle) -> ReturnStyle {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rye_thread::{Nanos, SpendLimit, ThreadRecord};
+use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::continuing::Continuation;
 use super::request::{LimitOptions, ProviderChoice, RunRequest};
@@ -17,7 +17,7 @@ pub(super) const CONTINUATION: &str = "continuation";
 
 /// The choices of a request, apart from the directive and the inputs, which have facts of their own.
 pub(super) fn choices(request: &RunRequest) -> Value {
-    let LimitOptions { turns, tokens, spend, duration_seconds } = request.limits;
+    let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth } = request.limits;
     let disk = RequestDisk {
         provider: match &request.provider {
             ProviderChoice::Directive => None,
@@ -30,8 +30,19 @@ pub(super) fn choices(request: &RunRequest) -> Value {
         tokens,
         spend: spend.map(SpendDisk::of),
         duration_seconds,
+        spawns,
+        depth,
     };
     serde_json::to_value(disk).expect("because every part of it is plain JSON")
+}
+
+/// The fact of a thread that goes on with another one's conversation.
+pub(super) fn continued(continuation: &Continuation) -> Value {
+    let mut fact = json!({ "inputs": continuation.inputs });
+    if !continuation.added.is_empty() {
+        fact["added"] = continuation.added.iter().map(AddedItem::to_json).collect();
+    }
+    fact
 }
 
 /// The request that a thread was started with.
@@ -59,17 +70,22 @@ pub(super) fn recorded_request(record: &ThreadRecord) -> Result<RunRequest, Stri
     request.limits.tokens = disk.tokens;
     request.limits.spend = disk.spend.map(SpendDisk::into_limit);
     request.limits.duration_seconds = disk.duration_seconds;
+    (request.limits.spawns, request.limits.depth) = (disk.spawns, disk.depth);
     request.continues = continuation(record)?;
     Ok(request)
 }
 
 fn continuation(record: &ThreadRecord) -> Result<Option<Continuation>, String> {
     let Some(thread) = record.continues.clone() else { return Ok(None) };
-    let given = record.facts.get(CONTINUATION).and_then(|fact| fact.get("inputs"));
+    let fact = record.facts.get(CONTINUATION);
+    let given = fact.and_then(|fact| fact.get("inputs"));
     let given = given.ok_or_else(|| format!("it has no `{CONTINUATION}`"))?;
+    let added = fact.and_then(|fact| fact.get("added")).and_then(Value::as_array);
+    let added = added.into_iter().flatten().map(AddedItem::from_json).collect::<Result<_, _>>();
+    let added = added.map_err(|error| format!("`{CONTINUATION}`: {error}"))?;
     let inputs: BTreeMap<String, Value> =
         Deserialize::deserialize(given).map_err(|error| format!("`{CONTINUATION}`: {error}"))?;
-    Ok(Some(Continuation { thread, limits: record.limits.clone(), inputs }))
+    Ok(Some(Continuation { thread, limits: record.limits.clone(), inputs, added }))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -82,6 +98,10 @@ struct RequestDisk {
     tokens: Option<u64>,
     spend: Option<SpendDisk>,
     duration_seconds: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spawns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    depth: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -110,7 +130,6 @@ impl SpendDisk {
 #[cfg(test)]
 mod tests {
     use rye_thread::{Limits, Moment, ThreadId};
-    use serde_json::json;
 
     use super::*;
 
@@ -127,6 +146,7 @@ mod tests {
                     request.model = Some("m".to_owned());
                     request.returns = Some("block".parse().unwrap());
                     request.limits.turns = Some(3);
+                    (request.limits.spawns, request.limits.depth) = (Some(2), Some(0));
                     request.limits.spend = Some(SpendLimit::AtMost(Nanos::new(5)));
                 }
             }

@@ -55,6 +55,7 @@ impl Rye {
         thread: &ThreadId,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
+        host.clock.now().checked()?;
         let mut report = self.resume_last(thread, &host).await?;
         while report.outcome.state == ThreadState::Continued {
             let mut continues = std::mem::take(&mut report.continues);
@@ -62,7 +63,7 @@ impl Rye {
             let next = self.resume_last(&report.thread, &host).await?;
             report = RunReport { continues, ..next };
         }
-        Ok(report)
+        Ok(report.with_self_starting())
     }
 
     /// Goes on with the last thread of a conversation, or begins the one after it.
@@ -134,7 +135,16 @@ impl Rye {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
             })?;
         let (thread, continues) = (thread.clone(), Vec::new());
-        let report = RunReport { thread, folder, outcome, warnings, parent: None, continues };
+        let report = RunReport {
+            thread,
+            folder,
+            outcome,
+            warnings,
+            parent: None,
+            continues,
+            self_starting: Vec::new(),
+            limit_set_by: None,
+        };
         let parent = self.settled(&report, parent.as_ref(), &store)?;
         Ok(RunReport { parent, ..report })
     }
@@ -166,7 +176,8 @@ impl Rye {
         let signed_again =
             (!signed_again.is_empty()).then(|| ("signed_again".to_owned(), signed_again.into()));
         // The record keeps the token that the thread began with; each later opening has one of its own.
-        let token = prepared.record.facts.get(TOKEN).cloned().unwrap_or_default();
+        let began = prepared.record.facts.get(TOKEN).cloned();
+        let token = prepared.token_by_now.clone().or(began).unwrap_or_default();
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
         let Prepared { contract, opening, text, means, heritage, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);

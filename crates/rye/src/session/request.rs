@@ -8,7 +8,7 @@ use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
-use rye_thread::{Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
+use rye_thread::{AddedItem, Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
 use serde_json::Value;
 
 use super::Lineage;
@@ -36,6 +36,8 @@ pub struct RunRequest {
     pub continues: Option<Continuation>,
     /// What it is narrowed from, when another thread starts it.
     pub(crate) lineage: Option<Arc<Lineage>>,
+    /// The items that calls added to the conversation of a thread that is resumed.
+    pub(crate) added: Vec<AddedItem>,
 }
 
 impl RunRequest {
@@ -45,7 +47,19 @@ impl RunRequest {
         let provider = ProviderChoice::Directive;
         let (inputs, limits) = (BTreeMap::new(), LimitOptions::default());
         let (model, returns, continues, lineage) = (None, None, None, None);
-        Self { directive, thread, inputs, provider, model, returns, limits, continues, lineage }
+        let added = Vec::new();
+        Self {
+            directive,
+            thread,
+            inputs,
+            provider,
+            model,
+            returns,
+            limits,
+            continues,
+            lineage,
+            added,
+        }
     }
 }
 
@@ -139,6 +153,10 @@ pub struct LimitOptions {
     pub spend: Option<SpendLimit>,
     /// Seconds.
     pub duration_seconds: Option<u64>,
+    /// Threads that the thread may start.
+    pub spawns: Option<u64>,
+    /// Levels of threads below the thread.
+    pub depth: Option<u64>,
 }
 
 /// Where keys of providers come from.

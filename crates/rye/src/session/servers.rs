@@ -131,7 +131,7 @@ fn vouch(layer: &Item<Value>, policy: &[Layer], power: &str) -> Result<(), Strin
         of_signer(policy, layer.content.provenance()).map_err(|error| with_causes(&error))?;
     let power = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{power}"))
         .expect("because a function's name is a valid id");
-    signer.permit(&power).map(drop).map_err(|denied| denied.to_string())
+    signer.permit(&power.into()).map(drop).map_err(|denied| denied.to_string())
 }
 
 /// Those that threads which are driven now have already, else new ones: a tree has one connection to a server.

@@ -1,11 +1,42 @@
 //! A run's report as data, the same on every surface.
 
-use rye_thread::{ApprovalRequest, ThreadId};
+use rye_thread::{ApprovalRequest, FailureKind, Limit, ThreadId};
 use serde_json::{Value, json};
 
-use super::RunReport;
+use super::{LimitSource, RunReport};
 
 impl RunReport {
+    /// The next step after a run that a limit ended: the place that sets the limit, and the option that raises it.
+    ///
+    /// There is none for a request that cost more than was reserved for it, which its own message explains.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        let failure = self.outcome.failure.as_ref()?;
+        let FailureKind::Limit(hit) = &failure.kind else { return None };
+        let source =
+            self.limit_set_by.as_ref().filter(|_| failure.message.ends_with(&hit.to_string()))?;
+        let name = hit.limit.as_str();
+        let again = option(hit.limit)
+            .map_or_else(String::new, |option| format!(", or run it again with `{option}`"));
+        Some(match source {
+            LimitSource::Default => format!(
+                "`{name}` is the program's default; write a higher one into `<limits>` of the directive{again}"
+            ),
+            LimitSource::Config(location) => {
+                format!("`{name}` is set under `limits` of `{location}`; raise it there{again}")
+            }
+            LimitSource::Directive(id) => {
+                format!("`{name}` is set in `<limits>` of directive `{id}`; raise it there{again}")
+            }
+            LimitSource::Options => {
+                format!("`{name}` is set by the options of this run; raise it there")
+            }
+            LimitSource::Parent(thread) => {
+                format!("`{name}` is what thread `{thread}` had left; give that thread more")
+            }
+        })
+    }
+
     /// Thread, state, outputs, text, cost, the call that waits, the failure and the warnings; and the threads before it,
     /// where it goes on with a conversation.
     #[must_use]
@@ -19,6 +50,9 @@ impl RunReport {
         }
         if !self.continues.is_empty() {
             told["continues"] = self.continues.iter().map(ThreadId::as_str).collect();
+        }
+        if !self.self_starting.is_empty() {
+            told["self_starting"] = self.self_starting.as_slice().into();
         }
         told
     }
@@ -41,6 +75,17 @@ impl RunReport {
             })),
             "warnings": self.warnings,
         })
+    }
+}
+
+/// The option of `rye run` that sets a limit.
+fn option(limit: Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Duration => Some("--duration"),
+        Limit::Spend => Some("--spend"),
+        Limit::Tokens => Some("--tokens"),
+        Limit::Turns => Some("--turns"),
+        _ => None,
     }
 }
 

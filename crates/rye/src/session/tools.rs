@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rye_caps::{Authority, Capability, Grant, Kind, Layer, Primary};
+use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Pattern, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library};
 use rye_thread::{
@@ -11,7 +11,9 @@ use rye_thread::{
 use rye_tools::fs::Root;
 
 use super::authority::{of_signer, return_capability};
+use super::creating::creating_tool;
 use super::error::PrepareError;
+use super::functions::{builtin, invocation};
 use super::programs::{Behind, Programs, behind};
 use super::tree::{Handle, thread_tool};
 use super::web::{Reach, sent};
@@ -24,6 +26,8 @@ use crate::shipped;
 pub(crate) struct Offer {
     pub(crate) palette: Palette,
     pub(crate) withheld: Vec<String>,
+    /// The calls of all tools that the authority covers by their ids, be they offered or withheld.
+    pub(crate) invocations: Vec<Invocation>,
     /// The files of the offered tools, sorted by id.
     pub(crate) items: Vec<Item<ToolManifest>>,
     /// Whether an offered tool starts programs.
@@ -36,26 +40,36 @@ pub(crate) struct Offer {
     pub(crate) children: Arc<Handle>,
 }
 
-/// Offers every tool that `authority`, which is one under `policy`, covers, confined to `root` or started by `programs`;
-/// calls of those that `asked` covers wait for somebody.
+/// The surroundings that tools are offered from.
+pub(crate) struct Offering<'a> {
+    pub(crate) library: &'a Library,
+    /// The operator's and the project's layers, which `authority` has too.
+    pub(crate) policy: &'a [Layer],
+    pub(crate) authority: &'a Authority,
+    /// The folder that tools of files are confined to.
+    pub(crate) root: &'a Root,
+    pub(crate) programs: &'a Programs,
+    pub(crate) reach: &'a Reach,
+    /// The capabilities of which each use waits for a decision.
+    pub(crate) asked: &'a Grant,
+    /// The one tool to look at; all of them when not given.
+    pub(crate) only: Option<&'a ItemId>,
+}
+
+/// Offers every tool that the authority covers.
 ///
 /// # Errors
 ///
 /// When a covered tool is refused or broken: a tool that does not verify is never just left out.
-pub(crate) fn offer(
-    library: &Library,
-    policy: &[Layer],
-    authority: &Authority,
-    root: &Root,
-    programs: &Programs,
-    reach: &Reach,
-    asked: &Grant,
-) -> Result<Offer, PrepareError> {
+pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut items, mut needed) = (Vec::new(), Needs::default());
+    let (mut items, mut invocations, mut needed) = (Vec::new(), Vec::new(), Needs::default());
     let children = Arc::new(Handle::default());
-    for listed in library.list(ItemKind::Tool)? {
-        let Some(capability) = covered(&listed.id, authority) else { continue };
+    for listed in from.library.list(ItemKind::Tool)? {
+        let is_meant = from.only.is_none_or(|only| *only == listed.id);
+        let Some(capability) = covered(&listed.id, from.authority).filter(|_| is_meant) else {
+            continue;
+        };
         if capability == return_capability() {
             withheld.push(format!(
                 "tool `{}` is not offered: its capability is the one of returning outputs; rename it",
@@ -63,38 +77,34 @@ pub(crate) fn offer(
             ));
             continue;
         }
-        match library.tool(&listed.id) {
-            Ok(item) => {
-                match offered(&item, policy, capability, root, (programs, reach), &children) {
-                    Ok((entry, needs)) => {
-                        needed = needed.and(needs);
-                        entries.push(entry.asking_for(asked));
-                        items.push(item);
-                    }
-                    Err(reason) => withheld
-                        .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
+        match from.library.tool(&listed.id) {
+            Ok(item) => match from.tool(&item, &children, &mut invocations) {
+                Ok((entry, needs)) => {
+                    needed = needed.and(needs);
+                    entries.push(entry.asking_for(from.asked));
+                    items.push(item);
                 }
-            }
+                Err(reason) => withheld
+                    .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
+            },
             Err(problem) => problems.push(problem),
         }
     }
-    match PrepareError::gathered(problems) {
-        Some(error) => Err(error),
-        None => {
-            let palette = forking(Palette::new(entries)?, authority, asked, &children)?;
-            let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } =
-                needed;
-            Ok(Offer {
-                palette,
-                items,
-                withheld,
-                starts_programs,
-                reaches_web,
-                uses_servers,
-                children,
-            })
-        }
+    if let Some(error) = PrepareError::gathered(problems) {
+        return Err(error);
     }
+    let palette = forking(Palette::new(entries)?, from.authority, from.asked, &children)?;
+    let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } = needed;
+    Ok(Offer {
+        palette,
+        items,
+        withheld,
+        invocations,
+        starts_programs,
+        reaches_web,
+        uses_servers,
+        children,
+    })
 }
 
 /// Lets `rye_execute` start children where the authority may allow to execute a directive at all.
@@ -128,7 +138,7 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
         return None;
     }
     let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str()).ok()?;
-    authority.permit(&capability).is_ok().then_some(capability)
+    authority.allows(&capability).then_some(capability)
 }
 
 /// What a tool needs beside the project.
@@ -149,44 +159,55 @@ impl Needs {
     }
 }
 
-/// The tool as it is offered, and what it needs.
-fn offered(
-    item: &Item<ToolManifest>,
-    policy: &[Layer],
-    capability: Capability,
-    root: &Root,
-    (programs, reach): (&Programs, &Reach),
-    children: &Arc<Handle>,
-) -> Result<(PaletteEntry, Needs), String> {
-    let manifest = item.content.value();
-    let own =
-        function_of(manifest).filter(|function| format!("rye/{function}") == THREAD_DIRECTIVE);
-    if let Some(function) = own {
-        vouch(item, policy, &capability, Some(function))?;
-        let spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
-        let (id, children) = (item.id.as_str(), Arc::clone(children));
-        return Ok((PaletteEntry::spawning(id, spec, capability, children), Needs::default()));
+impl Offering<'_> {
+    /// The tool as it is offered, and what it needs; its invocation is added to those that are known, offered or not.
+    fn tool(
+        &self,
+        item: &Item<ToolManifest>,
+        children: &Arc<Handle>,
+        invocations: &mut Vec<Invocation>,
+    ) -> Result<(PaletteEntry, Needs), String> {
+        let manifest = item.content.value();
+        let invocation = invocation(&item.id, manifest)?;
+        invocations.push(invocation.clone());
+        self.vouch(item, &invocation)?;
+        let id = item.id.as_str();
+        let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
+        if function_of(manifest).is_some_and(|function| builtin(function) == THREAD_DIRECTIVE) {
+            let children = Arc::clone(children);
+            let entry = PaletteEntry::spawning(id, spec, invocation, children);
+            return Ok((entry.with_aliases(&aliases(id)), Needs::default()));
+        }
+        let Behind { tool, effect, starts_programs, reaches_web, uses_servers } =
+            self.behind(item, children)?;
+        if let Some(schema) = &manifest.output_schema {
+            spec = spec.with_output_schema(schema.clone());
+        }
+        let entry = PaletteEntry::new(id, spec, invocation, effect, tool);
+        let needs = Needs { programs: starts_programs, web: reaches_web, servers: uses_servers };
+        Ok((entry.with_aliases(&aliases(id)), needs))
     }
-    let special = of_threads(manifest, children).map(Ok);
-    let special = special.or_else(|| sent(manifest, reach.web.as_ref()));
-    let behind = match special {
-        Some(special) => special?,
-        None => behind(item, root, programs, policy)?,
-    };
-    let Behind { tool, effect, function, secret, starts_programs, reaches_web, uses_servers } =
-        behind;
-    vouch(item, policy, &capability, function.as_deref())?;
-    if secret.is_some() {
-        vouch(item, policy, &capability, secret.as_deref())?;
+
+    /// The backend of the manifest.
+    fn behind(&self, item: &Item<ToolManifest>, children: &Arc<Handle>) -> Result<Behind, String> {
+        let manifest = item.content.value();
+        let special =
+            of_threads(manifest, children).or_else(|| of_items(manifest, self.library, self.root));
+        match special.map(Ok).or_else(|| sent(manifest, self.reach.web.as_ref())) {
+            Some(special) => special,
+            None => behind(item, self.root, self.programs, self.policy),
+        }
     }
-    let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
-    if let Some(schema) = &manifest.output_schema {
-        spec = spec.with_output_schema(schema.clone());
+
+    /// Holds the tool, and the functions that its manifest puts behind it, against the authority and what the manifest's signer
+    /// may grant. No signer turns a tool that reads into one that writes, or starts a program without being able to grant a
+    /// shell.
+    fn vouch(&self, item: &Item<ToolManifest>, invocation: &Invocation) -> Result<(), String> {
+        let signer = of_signer(self.policy, item.content.provenance());
+        let signer = signer.map_err(|error| with_causes(&error))?;
+        let permits = [&signer, self.authority].map(|authority| authority.permit(invocation));
+        permits.into_iter().try_for_each(|permit| permit.map(drop)).map_err(|it| it.to_string())
     }
-    let id = item.id.as_str();
-    let entry = PaletteEntry::new(id, spec, capability, effect, tool);
-    let needs = Needs { programs: starts_programs, web: reaches_web, servers: uses_servers };
-    Ok((entry.with_aliases(&aliases(id)), needs))
 }
 
 /// The function of this program behind a manifest.
@@ -199,35 +220,31 @@ fn function_of(manifest: &ToolManifest) -> Option<&str> {
 
 /// The function that looks after other threads, where it is one.
 fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Behind> {
-    let function = function_of(manifest)?;
-    let (tool, effect) = thread_tool(function, children)?;
-    Some(Behind::within(tool, effect, function))
+    let (tool, effect) = thread_tool(function_of(manifest)?, children)?;
+    Some(Behind::within(tool, effect))
 }
 
-/// Holds the tool, and the function that its manifest puts behind it, against what the operator's policy allows and
-/// the manifest's signer may grant: with a limit there, nobody turns a tool that reads into one that writes, and nobody
-/// starts a program who could not grant a shell.
-fn vouch(
-    item: &Item<ToolManifest>,
-    policy: &[Layer],
-    capability: &Capability,
-    function: Option<&str>,
-) -> Result<(), String> {
-    let signer =
-        of_signer(policy, item.content.provenance()).map_err(|error| with_causes(&error))?;
-    let behind = function
-        .map(|function| Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}")))
-        .transpose()
-        .map_err(|error| error.to_string())?;
-    for capability in std::iter::once(capability).chain(&behind) {
-        signer.permit(capability).map(drop).map_err(|denied| denied.to_string())?;
-    }
-    Ok(())
+/// The function that creates items, where it is that one.
+fn of_items(manifest: &ToolManifest, library: &Library, root: &Root) -> Option<Behind> {
+    let (tool, effect) = creating_tool(function_of(manifest)?, library, root)?;
+    Some(Behind::within(tool, effect))
 }
 
 /// The item id that an id means, which is another one for an alias.
 pub(crate) fn tool_id(id: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == id).map_or(id, |(_, tool)| tool)
+}
+
+/// Returns the pattern of the tool where `pattern` spells the capability of an alias: rules are about tools, whatever they are
+/// called.
+pub(crate) fn canonical(pattern: Pattern) -> Pattern {
+    let exact = pattern.as_str().parse::<Capability>().ok();
+    let tool = exact.filter(|it| (it.primary(), it.kind()) == (Primary::Execute, Kind::Tool));
+    let Some(tool) = tool else { return pattern };
+    let of_alias = |(alias, _): &&(&str, &str)| alias.replace('/', ".") == tool.dotted_id();
+    let meant = ALIASES.iter().find(of_alias).map(|(_, id)| id);
+    let meant = meant.and_then(|id| Capability::new(Primary::Execute, Kind::Tool, id).ok());
+    meant.map_or(pattern, |capability| Pattern::exactly(&capability))
 }
 
 /// The other ids that a shipped tool answers to; what is authorised is always the tool itself.
@@ -236,9 +253,10 @@ fn aliases(id: &str) -> Vec<&'static str> {
 }
 
 /// Alias and tool (SPEC 5.5).
-const ALIASES: [(&str, &str); 5] = [
+const ALIASES: [(&str, &str); 6] = [
     ("fs_read", "rye/file-system/read"),
     ("fs_write", "rye/file-system/write"),
+    ("rye/agent/threads/spawn_thread", THREAD_DIRECTIVE),
     ("rye/bash", "rye/bash/bash"),
     ("rye/file-system/fs_read", "rye/file-system/read"),
     ("rye/file-system/fs_write", "rye/file-system/write"),

@@ -18,7 +18,7 @@ use rye_prompt::ReturnStyle;
 use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
-    ApprovalRequest, Cancel, Limits, Nanos, Spawn, SpawnRequest, ThreadId, ToolOutput,
+    AddedItem, ApprovalRequest, Cancel, Limits, Nanos, Spawn, SpawnRequest, ThreadId, ToolOutput,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -30,6 +30,7 @@ pub(super) use self::nursery::{Nursery, followed, nursed};
 pub(super) use self::report::Report;
 use self::thinking::Thought;
 pub(crate) use self::tools::thread_tool;
+use super::authority::under;
 use super::request::ProviderChoice;
 
 /// What a child is narrowed from.
@@ -78,6 +79,8 @@ struct Node {
     cancel: Cancel,
     standing: watch::Sender<Standing>,
     heritage: Option<Arc<Heritage>>,
+    /// The items that calls added to the conversation of the thread.
+    added: Vec<AddedItem>,
     thought: Thought,
 }
 
@@ -87,6 +90,8 @@ pub(super) struct Tree {
     nodes: Mutex<BTreeMap<ThreadId, Node>>,
     /// What whoever started the first thread should know of those below it.
     warnings: Mutex<Vec<String>>,
+    /// Whether the operator has a key to sign with.
+    has_key: bool,
     /// Each with the span in which it was given, where what comes of it belongs.
     orders: mpsc::UnboundedSender<(Span, Order)>,
 }
@@ -124,9 +129,10 @@ pub(super) enum Order {
 type Reply<T> = oneshot::Sender<T>;
 
 impl Tree {
-    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
+    pub(super) fn new(has_key: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
         let (orders, received) = mpsc::unbounded_channel();
-        (Arc::new(Self { nodes: Mutex::default(), warnings: Mutex::default(), orders }), received)
+        let (nodes, warnings) = (Mutex::default(), Mutex::default());
+        (Arc::new(Self { nodes, warnings, has_key, orders }), received)
     }
 
     /// A panic elsewhere leaves no half of a change behind.
@@ -163,6 +169,7 @@ impl Tree {
             cancel: Cancel::new(),
             standing: watch::Sender::new(standing),
             heritage: None,
+            added: Vec::new(),
             thought: Thought::default(),
         };
         let cancel = node.cancel.clone();
@@ -173,7 +180,24 @@ impl Tree {
     pub(super) fn bequeath(&self, thread: &ThreadId, heritage: Heritage) {
         if let Some(node) = self.nodes().get_mut(thread) {
             node.heritage = Some(Arc::new(heritage));
+            node.added.clear();
         }
+    }
+
+    /// Notes an item that a call added to the conversation of the thread.
+    fn add(&self, thread: &ThreadId, item: &AddedItem) {
+        if let Some(node) = self.nodes().get_mut(thread) {
+            node.added.push(item.clone());
+        }
+    }
+
+    /// What a child is narrowed from that the thread starts when calls have added so many items to its conversation.
+    fn authority(&self, thread: &ThreadId, added: u64) -> Option<Authority> {
+        let nodes = self.nodes();
+        let node = nodes.get(thread)?;
+        let most = usize::try_from(added).unwrap_or(usize::MAX).min(node.added.len());
+        let added = node.added.get(..most).unwrap_or_default();
+        node.heritage.as_ref().map(|heritage| under(&heritage.authority, added))
     }
 
     fn heritage(&self, thread: &ThreadId) -> Option<Arc<Heritage>> {

@@ -43,14 +43,12 @@ pub(crate) fn sent(
     };
     if is_fetch {
         let (tool, effect) = (fetch(web), rye_thread::Effect::ReadOnly);
-        return Some(Ok(Behind::reaching(tool, effect, FETCH)));
+        return Some(Ok(Behind::reaching(tool, effect)));
     }
     Some(request(manifest).and_then(|request| {
-        let (effect, function) = (request.effect(), request.function());
-        // Whoever signs the manifest chooses what is asked in the operator's name.
-        let secret = request.credential.as_ref().map(|name| format!("web/credentials/{name}"));
+        let effect = request.effect();
         let tool = request.tool(web).map_err(|error| error.to_string())?;
-        Ok(Behind { secret, ..Behind::reaching(tool, effect, function) })
+        Ok(Behind::reaching(tool, effect))
     }))
 }
 

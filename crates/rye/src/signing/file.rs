@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
 use rye_thread::read_plain;
+use rye_tools::temporary_file;
 use serde_json::{Value, json};
 
 use super::{SignError, signed};
@@ -146,39 +147,21 @@ impl SignFileError {
     }
 }
 
-/// Signs the file at `path`, which must be absolute: checks it, puts a new signature line in place of an old one, and
-/// replaces the file whole, with its mode and its line ends. Other names of it, by hard links, keep the old text.
-///
-/// A file whose signature is the one that this key would make of it, and is not dated later than `at`, is left alone: what rests on
-/// the file, such as a thread that waits, is not disturbed by a new one. [`sign_file_anew`] signs it all the same.
-///
-/// # Errors
-///
-/// When it is a link or lies behind one that leaves the `.ai` folder, is no item or has problems, or cannot be written.
-pub fn sign_file(
+/// Signs the file at `path` as [`sign_judged_file`] does, and also when it is signed already as it would be.
+pub(crate) fn sign_file_anew(
     path: &Path,
     key: &SigningKey,
     at: Timestamp,
-) -> Result<SignedFile, SignFileError> {
-    sign_judged_file(path, key, at, |_| Ok(()))
-}
-
-/// Signs the file at `path` as [`sign_file`] does, and also when it is signed already as it would be.
-///
-/// # Errors
-///
-/// The ones of [`sign_file`].
-pub fn sign_file_anew(
-    path: &Path,
-    key: &SigningKey,
-    at: Timestamp,
+    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
 ) -> Result<SignedFile, SignFileError> {
     check_own_place(path)?;
     let old = text(path)?;
+    judge(&old)?;
     written(path, &old, key, at)
 }
 
-/// As [`sign_file`], unless `judge` refuses the text that would be signed.
+/// Signs the file at `path`, unless `judge` refuses the text that would be signed. A file that is signed already as it would be
+/// is left alone.
 pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     path: &Path,
     key: &SigningKey,
@@ -279,7 +262,7 @@ const MOST: u64 = 16 * 1024 * 1024;
 pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileError> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(without_path)?;
+        let mut temporary = temporary_file(folder, 0o600).map_err(without_path)?;
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
         temporary.as_file().sync_all()?;
@@ -298,15 +281,8 @@ pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileEr
 
 /// Makes a file that is not there yet, as any new file under the umask, whole or not at all.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // A temporary one would be for its owner alone.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = builder.tempfile_in(folder).map_err(without_path)?;
+    let mut temporary = temporary_file(folder, 0o666).map_err(without_path)?;
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;
     temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)

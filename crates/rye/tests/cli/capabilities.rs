@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::session::Session;
+use crate::session::{Session, example_key};
 
 const INDEX: &str = ".ai/directives/notes/index.md";
 
@@ -45,13 +45,13 @@ fn wide() -> Session {
     session.put(".ai/directives/notes/wide.md", WIDE);
     // The example key may grant file tools alone, which is another test.
     exits(&session.rye("keys generate"), 0);
-    exits(&session.rye("sign .ai"), 0);
+    session.sign_as_it_is(&session.home().join(".ai/config/keys/signing/private_key.pem"));
     session
 }
 
 /// Signs everything again with the example key, after a change.
 fn sign(session: &Session) {
-    exits(&session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z"), 0);
+    session.sign_as_it_is(&example_key());
 }
 
 #[track_caller]
@@ -143,6 +143,10 @@ fn all_that_is_worth_a_second_look() {
 #[test]
 fn a_refused_grant_is_told_with_all_its_findings() {
     let session = wide();
+    let risk = ".ai/config/agent/capability_risk.yaml";
+    let row = "{risk: unrestricted, patterns: [rye.execute.tool.rye.bash.*]}";
+    session.put(risk, &format!("classifications:\n  - {row}\n"));
+    exits(&session.rye(&format!("sign {risk}")), 0);
     let output = session.rye("run notes/wide --input note=a --provider steps");
     exits(&output, 3);
     for pattern in ["rye.execute.tool.rye.bash.*", "rye.execute.tool.rye.bash.bash"] {
@@ -269,6 +273,11 @@ fn permissions_that_do_nothing_are_warned_of() {
     // With a step that names no call, nobody knows what a model needs for it.
     session.put(".ai/directives/notes/wide.md", WIDE);
     let output = session.rye("check .ai/directives/notes/wide.md");
-    assert!(!output.contains("no step uses") && output.contains("is included in"), "{output}");
-    exits(&output, 0);
+    assert!(
+        !output.contains("no step or hook uses") && output.contains("is included in"),
+        "{output}"
+    );
+    // A step that is denied fails a run.
+    assert!(output.contains("step `spawn` needs"), "{output}");
+    exits(&output, 1);
 }

@@ -53,6 +53,22 @@ fn a_sandbox_that_is_wanted_and_not_there_starts_nothing() {
 }
 
 #[test]
+fn the_bounds_of_programs_are_told() {
+    let session = Session::new();
+    let told = |most: &str| {
+        let doctor = session.rye_with("doctor", &[("RYE_DEV_MODE", "1")]);
+        let squeezed = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            squeezed.contains(&format!("ok programs a call gets at most {most}, kept by")),
+            "{doctor}"
+        );
+    };
+    told("4096 MiB of memory and 1024 processes");
+    session.put("../home/.ai/config/agent/processes.yaml", "memory_mib: 512\nprocesses: 64\n");
+    told("512 MiB of memory and 64 processes");
+}
+
+#[test]
 fn a_key_that_others_may_read() {
     let session = Session::new();
     session.rye("keys import KEY");

@@ -5,14 +5,13 @@ use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-use crate::session::Session;
+use crate::session::{Session, example_key};
 use crate::streaming::all_fit;
 
 const INDEX: &str = ".ai/directives/notes/index.md";
 
 fn sign(session: &Session) {
-    let signed = session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z");
-    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    session.sign_as_it_is(&example_key());
 }
 
 pub(crate) fn with_hooks(hooks: &str) -> Session {

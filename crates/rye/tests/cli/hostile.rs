@@ -145,7 +145,7 @@ fn a_variable_of_the_environment_is_told_to_nobody() {
     session.put(
         ".ai/tools/rye/agent/providers/echo.yaml",
         &format!(
-            "protocol: anthropic_messages\nbase_url: http://{}\nauth: {{env: ECHO_KEY, header: x-api-key}}\ntiers: {{fast: m}}\n\
+            "protocol: anthropic_messages\nbase_url: http://{}\nauth: {{env: ANTHROPIC_API_KEY, header: x-api-key}}\ntiers: {{fast: m}}\n\
              models:\n  m:\n    context_window: 100000\n    max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n",
             listener.local_addr().unwrap()
         ),
@@ -160,7 +160,7 @@ fn a_variable_of_the_environment_is_told_to_nobody() {
     let (_, unsigned) = line.split_once('\n').unwrap();
     session.put(".ai/knowledge/notes/index-style.md", unsigned);
     let server = std::thread::spawn(move || echo(&listener));
-    let variables = [("CANARY", "canary-9f31c0de"), ("ECHO_KEY", "sk-echo-7d41")];
+    let variables = [("CANARY", "canary-9f31c0de"), ("ANTHROPIC_API_KEY", "sk-echo-7d41")];
     let arguments = ["run", "notes/index", "--provider", "echo", "--allow-unsigned", "--json"];
     let output = rye(&session, &arguments, &variables);
     let request = server.join().unwrap();

@@ -56,6 +56,10 @@ fn a_copy_keeps_its_signature_and_replaces_nothing() {
     insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to user"));
     insta::assert_snapshot!(session.rye("load notes/index-style --trust TRUST --to project"));
     insta::assert_snapshot!(session.rye("load rye/agent/core/base --to project"));
+    std::fs::write(&copy, "Another.\n").unwrap();
+    let kept = session.rye("load notes/index-style --trust TRUST --to user");
+    assert!(kept.contains("exists and is not replaced") && kept.ends_with("exit 1\n"), "{kept}");
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), "Another.\n");
 }
 
 #[cfg(unix)]

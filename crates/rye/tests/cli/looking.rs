@@ -51,9 +51,23 @@ fn a_project_that_cannot_be_written_can_be_looked_at() {
         assert_eq!(reader.rye(&session, command), before);
         assert!(before.ends_with(&format!("--- exit {code}\n")), "{before}");
     }
-    let written = reader.rye(&session, "run notes/index --provider steps");
-    assert!(written.ends_with("--- exit 1\n"), "{written}");
+    for writing in WRITING {
+        let written = reader.rye(&session, &format!("run {writing} --provider steps"));
+        assert!(written.ends_with("--- exit 1\n"), "{written}");
+        assert!(!written.contains("panicked"), "{written}");
+    }
 }
+
+/// Directives that write, those that come with the program among them.
+const WRITING: [&str; 7] = [
+    "notes/index",
+    "rye/core/create_directive --input name=a --input category=b --input description=c",
+    "rye/core/create_threaded_directive --input name=a --input category=b --input description=c --input complexity=simple --input permissions_needed=",
+    "rye/core/create_knowledge --input name=a --input category=b --input title=c --input content=d",
+    "rye/core/create_tool --input name=a --input category=b --input description=c --input command=d",
+    "rye/core/init --input about=a",
+    "rye/core/spawn_thread --input directive=notes/index",
+];
 
 /// Somebody who may read a session's folders and not write them: whoever runs the tests, or nobody where that is root.
 struct Reader {

@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authoring;
+mod births;
+mod breakages;
 mod capabilities;
+mod checking;
 mod children;
 mod commands;
 mod doctor;
@@ -15,6 +18,7 @@ mod init;
 mod keys;
 mod killing;
 mod limits;
+mod linked_folders;
 mod links;
 mod loading;
 #[cfg(unix)]
@@ -22,6 +26,7 @@ mod looking;
 mod mcp;
 mod outcomes;
 mod programs;
+mod pruning;
 mod readme;
 mod refused;
 mod repository;
@@ -42,6 +47,7 @@ mod terminal;
 mod trust;
 mod trusting;
 mod usage;
+mod visible;
 mod watching;
 mod web;
 #[cfg(target_os = "linux")]

@@ -132,16 +132,16 @@ fn bound_to_another_kind() {
     check_refused("bound_to_another_kind", &session, file, "notes/index-style");
 }
 
-/// What covers only the metadata is told of when it is verified, and refused when a model would read it.
+/// What covers only the metadata is refused for use, in the words of its own when it is verified.
 #[test]
 fn not_covered() {
     let session = trusting();
     session.put(COUNT, METADATA_ONLY);
     let verified = session.rye(&format!("verify {COUNT}"));
-    assert!(verified.ends_with("--- exit 0\n"), "{verified}");
+    assert!(verified.contains("\nrefused for use "), "{verified}");
     let strict = session.rye(&format!("verify {COUNT} --strict"));
     let rendered = session.rye("render count");
-    for output in [&strict, &rendered] {
+    for output in [&verified, &strict, &rendered] {
         assert!(output.ends_with("--- exit 3\n"), "{output}");
     }
     insta::assert_snapshot!(format!("{verified}\n{strict}\n{rendered}"));
@@ -150,6 +150,7 @@ fn not_covered() {
     session.rye("keys import KEY");
     session.rye(&format!("sign {}", policy.display()));
     assert!(session.rye("render count").ends_with("--- exit 0\n"));
+    assert!(session.rye(&format!("verify {COUNT}")).ends_with("--- exit 0\n"));
 }
 
 /// What binds no name is accepted with a note, and refused under a stricter policy.

@@ -196,6 +196,41 @@ fn a_project_asks_for_more_and_never_for_less() {
         "runtimes: {sh: [env]}\n",
         "a project may not say what runs scripts; `runtimes` is for the user space",
     );
+    check_rules("home_visible: [tools, .config/git/config]\n", "{}\n", "--- exit 0\n");
+    check_rules(
+        "{}\n",
+        "home_visible: [tools]\n",
+        "a project may not show more of the home folder; `home_visible` is for the user space",
+    );
+    for (place, problem) in [
+        (".ssh", "`~/.ssh` holds keys or passwords"),
+        (".ssh/config", "`~/.ssh` holds keys or passwords"),
+        (".ai/config/keys/signing/private_key.pem", "holds keys or passwords"),
+        ("..", "write the path of a file or folder below the home folder"),
+        ("a/../.ssh", "write the path of a file or folder below the home folder"),
+        (".", "write the path of a file or folder below the home folder"),
+        ("/home/me/tools", "does not match"),
+        ("''", "does not match"),
+    ] {
+        check_rules(&format!("home_visible: [{place}]\n"), "{}\n", problem);
+    }
+    check_rules(
+        "memory_mib: 8192\nprocesses: 2000\n",
+        "memory_mib: 100\nprocesses: 2000\n",
+        "--- exit 0\n",
+    );
+    check_rules(
+        "memory_mib: 100\n",
+        "memory_mib: 101\n",
+        "a project may not raise `memory_mib` from 100 to 101",
+    );
+    check_rules(
+        "{}\n",
+        "processes: 1025\n",
+        "a project may not raise `processes` from 1024 to 1025",
+    );
+    check_rules("memory_mib: 1\n", "{}\n", "1 is less than the minimum of 64");
+    check_rules("processes: 0\n", "{}\n", "0 is less than the minimum of 16");
     check_rules("sandbox: sometimes\n", "{}\n", "\"sometimes\" is not one of");
     check_rules("hidden: [keys]\n", "{}\n", "does not match \"^/\"");
     check_rules("runtimes: {exe: [env]}\n", "{}\n", "exe");

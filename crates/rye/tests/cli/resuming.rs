@@ -94,9 +94,9 @@ fn what_is_no_thread_is_not_opened() {
             format!("missing_{name}"),
             session.rye(&format!("{command} {missing}"))
         );
-        let misspelled = session.rye(&format!("{command} index"));
+        let misspelled = session.rye(&format!("{command} ../index"));
         assert!(
-            misspelled.contains("is not a thread id") && misspelled.ends_with("exit 2\n"),
+            misspelled.contains("is no part of a thread id") && misspelled.ends_with("exit 2\n"),
             "{misspelled}"
         );
     }

@@ -1,6 +1,8 @@
 //! `rye run`, `rye threads` and `rye render`.
 
-use crate::session::Session;
+use serde_json::{Value, json};
+
+use crate::session::{Session, example_key};
 
 #[test]
 fn the_quick_start() {
@@ -23,6 +25,25 @@ fn a_thread_is_shown() {
     insta::assert_snapshot!(session.rye("threads show"));
     let list = session.rye("threads list");
     assert!(list.contains("completed"), "{list}");
+}
+
+/// The operator's next look into the folder may start what a tool wrote, so every report of the run names it.
+#[test]
+fn files_that_start_by_themselves_are_named() {
+    let session = Session::new();
+    let run = "run notes/index --trust TRUST --provider steps --input index=";
+    let told = session.rye(&format!("{run}.husky/pre-commit"));
+    assert!(told.contains("read it first: .husky/pre-commit\n"), "{told}");
+    let shown = session.rye("threads show");
+    assert!(shown.contains("changed    .husky/pre-commit, which starts by itself"), "{shown}");
+    let shown: Value = serde_json::from_slice(&session.raw("threads show --json").stdout).unwrap();
+    assert_eq!(shown["self_starting"], json!([".husky/pre-commit"]));
+    let told = session.raw(&format!("{run}sub/.envrc --json --quiet"));
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["self_starting"], json!(["sub/.envrc"]));
+    let told = session.raw(&format!("{run}LIST.md --json --quiet"));
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told.get("self_starting"), None);
 }
 
 #[test]
@@ -77,7 +98,7 @@ fn a_call_that_the_grant_does_not_cover() {
         "        <tool>rye.file-system.write</tool>\n",
         "",
     );
-    session.rye("sign .ai/directives/notes/index.md --key KEY");
+    session.sign_as_it_is(&example_key());
     insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
     assert!(!session.project().join("INDEX.md").exists());
     let shown = session.rye("threads show");

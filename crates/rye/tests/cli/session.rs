@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::Command;
+use rye::sign::SigningKey;
 
 /// A home folder and a copy of the quick start, both empty of threads.
 pub(crate) struct Session {
@@ -38,6 +39,17 @@ impl Session {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{text}");
         fs::write(path, text.replacen(from, to, 1)).unwrap();
+    }
+
+    /// Signs every item of the project by its form alone, also what `rye sign` refuses, so that a run meets it.
+    pub(crate) fn sign_as_it_is(&self, key: &Path) {
+        let project = self.project().canonicalize().unwrap();
+        items(&project.join(".ai")).iter().for_each(|path| sign_by_form(path, key));
+    }
+
+    /// Signs one item of the project in the same way.
+    pub(crate) fn sign_file_as_it_is(&self, path: &str, key: &Path) {
+        sign_by_form(&self.project().canonicalize().unwrap().join(path), key);
     }
 
     /// Has a thread of this project wait for somebody before it writes a file.
@@ -123,6 +135,7 @@ impl Session {
         let text = text.replace(&*examples().to_string_lossy(), "<EXAMPLES>");
         let text = replaced(&text, &is_uuid, 36, "<UUID>");
         let text = replaced(&text, &is_moment, 24, "<TIME>");
+        let text = without_ports(&text);
         text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 }
@@ -140,6 +153,17 @@ fn copy(from: &Path, to: &Path) {
         }
         if path.is_dir() { copy(&path, &target) } else { _ = fs::copy(&path, &target).unwrap() }
     }
+}
+
+/// Replaces the port of a provider of this machine, where a run tells that its requests go there.
+fn without_ports(text: &str) -> String {
+    const DESTINATION: &str = "requests go to `http://127.0.0.1:";
+    let mut parts = text.split(DESTINATION);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        format!("{text}{DESTINATION}<PORT>{rest}")
+    })
 }
 
 /// Replaces every run of `length` bytes that `is_it`.
@@ -171,4 +195,30 @@ fn is_uuid(run: &str) -> bool {
 fn is_moment(run: &str) -> bool {
     let digits = |c: char| if c.is_ascii_digit() { '0' } else { c };
     run.chars().map(digits).collect::<String>() == "0000-00-00T00:00:00.000Z"
+}
+
+/// The path of the examples' key.
+pub(crate) fn example_key() -> PathBuf {
+    examples().join("keys/example-signing-key.pem")
+}
+
+fn sign_by_form(path: &Path, key: &Path) {
+    let key = SigningKey::from_pkcs8_pem(&fs::read_to_string(key).unwrap()).unwrap();
+    let at = "2026-11-20T18:00:00Z".parse().unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, rye::signed(path, &text, &key, at).unwrap()).unwrap();
+}
+
+/// The files of items below an `.ai` folder.
+fn items(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(items(&path));
+        } else if rye::place(&path).is_some() {
+            found.push(path);
+        }
+    }
+    found
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::session::Session;
+use crate::session::{Session, example_key};
 
 /// What a command prints, line by line; each fits the schema.
 #[track_caller]
@@ -96,7 +96,7 @@ fn runs_that_end_badly_are_told_too() {
         "        <tool>rye.file-system.write</tool>\n",
         "",
     );
-    session.rye("sign .ai/directives/notes/index.md --key KEY");
+    session.sign_as_it_is(&example_key());
     let last = check(&session, QUICK_START);
     assert_eq!(last["result"]["failure"]["kind"], "refused");
 }
@@ -168,4 +168,30 @@ fn a_thread_that_starts_another_is_told_alone() {
     assert_eq!(threads.len(), 1, "{threads:?}");
     assert!(events(&told).contains(&"spawn_child"), "{told:?}");
     assert!(all_fit(&session).contains("spawn_child"));
+}
+
+/// The receipt of a call that adds an item to the conversation names it, and a child counts how many there were by then.
+#[test]
+fn items_that_a_call_adds_are_told() {
+    let session = Session::new();
+    session
+        .put(".ai/knowledge/advice.md", "```yaml\nname: advice\ntitle: Advice\n```\n\nBe brief.\n");
+    session.put(
+        ".ai/directives/above.md",
+        &format!(
+            "# Above\n\n```xml\n<directive name=\"above\" version=\"1.0.0\">\n  <metadata><description>Reads, and starts \
+             another.</description>\n    <permissions><execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.*</tool>\
+             <directive>notes.*</directive><knowledge>advice</knowledge></execute></permissions></metadata>\n</directive>\n\
+             ```\n\n<process>\n  <step name=\"r\"><execute item_type=\"knowledge\" item_id=\"advice\"/></step>\n  \
+             <step name=\"s\">{CHILD}</step>\n</process>\n"
+        ),
+    );
+    let told = lines(&session, "run above --allow-unsigned --trust TRUST --provider steps --json");
+    let payload = |event: &str| {
+        let line = told.iter().find(|line| line["event"] == event);
+        line.unwrap_or_else(|| panic!("no {event}: {told:?}"))["payload"].clone()
+    };
+    let added = &payload("tool_call_result")["added"];
+    assert_eq!((&added[0]["item"]["id"], added.as_array().unwrap().len()), (&json!("advice"), 1));
+    assert_eq!(payload("spawn_child")["added"], 1);
 }

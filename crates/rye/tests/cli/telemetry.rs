@@ -38,7 +38,7 @@ fn collected(session: &Session, arguments: &str) -> (Vec<String>, Vec<Span>, Str
         ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=me"),
         ("OTEL_SERVICE_NAME", "night-run"),
-        ("VENDOR_KEY", SECRET),
+        ("OPENAI_API_KEY", SECRET),
     ];
     let shown = session.rye_with(arguments, &variables);
     let mut received = collector.received();
@@ -135,7 +135,7 @@ fn asking(vendor: &Loopback) -> Session {
     session.put(
         ".ai/tools/rye/agent/providers/vendor.yaml",
         &format!(
-            "name: vendor\nprotocol: openai_chat\nbase_url: {url}\nauth: {{env: VENDOR_KEY, header: authorization}}\ntiers: {{fast: m}}\n\
+            "name: vendor\nprotocol: openai_chat\nbase_url: {url}\nauth: {{env: OPENAI_API_KEY, header: authorization}}\ntiers: {{fast: m}}\n\
              models:\n  m:\n    context_window: 100000\n    max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n\
              retry: {{attempts: 2, first_delay_ms: 1, max_delay_ms: 1, total_seconds: 30}}\n"
         ),

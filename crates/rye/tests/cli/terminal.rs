@@ -68,7 +68,15 @@ fn typed(
             is_answered = true;
         }
     }
-    (String::from_utf8_lossy(&shown).replace("\r\n", "\n"), child.wait_with_output().unwrap())
+    let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n");
+    (without_waiting(&shown), child.wait_with_output().unwrap())
+}
+
+/// What is left on the terminal once the line that moves while no answer comes is gone.
+fn without_waiting(shown: &str) -> String {
+    let frames = ["|", "/", "-", "\\"].map(|frame| format!("\r  {frame} waiting for the model"));
+    let kept = frames.iter().fold(shown.to_owned(), |kept, frame| kept.replace(frame, ""));
+    kept.replace("\r\u{1b}[2K", "")
 }
 
 const ASKED: &str = "Run it? [y]es, [n]o, anything else: later: ";

@@ -385,3 +385,36 @@ fn nothing_is_left_beside_a_signed_file() {
     names.sort();
     assert_eq!(names, ["base.md", "index.md"]);
 }
+
+/// Where nothing keeps programs from it, what one changes of the policy is shown, and counts once the operator accepts it.
+#[test]
+fn a_policy_that_a_program_changed_is_refused_until_it_is_accepted() {
+    let session = Session::new();
+    session.put("../home/.ai/config/agent/processes.yaml", "sandbox: off\n");
+    session.put(
+        ".ai/directives/work.md",
+        "# Work\n\n```xml\n<directive name=\"work\" version=\"1.0.0\">\n  <metadata><description>Works.</description>\n    \
+         <permissions><execute><tool>rye.bash.*</tool></execute><acknowledge risk=\"elevated\">A test.</acknowledge>\
+         </permissions></metadata>\n</directive>\n```\n\n<process><step name=\"a\"><execute item_type=\"tool\" \
+         item_id=\"rye/bash/bash\"><param name=\"command\">touch .ai/rye.lock</param></execute></step></process>\n",
+    );
+    let rye = |arguments: &str| session.rye_with(arguments, &[("RYE_DEV_MODE", "1")]);
+    let policy = rye("trust policy");
+    assert!(policy.contains("no policy is pinned for this project\n"), "{policy}");
+    let worked = rye("run work --provider steps");
+    assert!(worked.ends_with("--- exit 0\n"), "{worked}");
+    for directive in ["work", "notes/index --input folder=notes"] {
+        let refused = rye(&format!("run {directive} --provider steps --trust TRUST"));
+        assert!(refused.ends_with("--- exit 3\n"), "{refused}");
+        assert!(refused.contains("added `.ai/rye.lock`"), "{refused}");
+    }
+    let policy = rye("trust policy");
+    assert!(policy.contains("added    .ai/rye.lock\n") && policy.ends_with("exit 3\n"), "{policy}");
+    let data = rye("trust policy --json");
+    assert!(data.contains("\"added\": [\n    \".ai/rye.lock\"\n  ]"), "{data}");
+    let accepted = rye("trust policy --accept");
+    assert!(accepted.ends_with("--- exit 0\n"), "{accepted}");
+    assert!(rye("trust policy").contains("the policy is the pinned one\n"));
+    let worked = rye("run work --provider steps");
+    assert!(worked.ends_with("--- exit 0\n"), "{worked}");
+}

@@ -134,3 +134,35 @@ fn a_mistake_is_a_line_where_lines_were_asked_for() {
         );
     }
 }
+
+/// Colors are for terminals, unless the operator says otherwise.
+#[test]
+fn color_is_what_the_option_says() {
+    let session = Session::new();
+    session.change(".ai/directives/notes/index.md", "turns=", "turn=");
+    let is_colored = |options: &str, variables: &[(&str, &str)]| {
+        session.rye_with(&format!("check {options}"), variables).contains('\u{1b}')
+    };
+    assert!(!is_colored("", &[]));
+    assert!(!is_colored("--color auto", &[]));
+    assert!(!is_colored("--color never", &[]));
+    assert!(is_colored("--color always", &[]));
+    assert!(is_colored("--color always", &[("NO_COLOR", "1")]));
+}
+
+/// A value may come from a file; two signs in front stand for one.
+#[test]
+fn an_input_is_read_from_where_it_says() {
+    let session = Session::new();
+    session.put("folder.txt", "notes");
+    let run = |input: &str| {
+        session.rye(&format!("render notes/index --trust TRUST --input folder={input}"))
+    };
+    assert!(run("@folder.txt").contains("notes"));
+    assert_eq!(
+        run("@folder.txt").split_once('\n').unwrap().1,
+        run("notes").split_once('\n').unwrap().1
+    );
+    assert!(run("@@folder.txt").contains("@folder.txt, each"), "{}", run("@@folder.txt"));
+    assert!(run("@nowhere.txt").contains("input `folder` has no value"));
+}

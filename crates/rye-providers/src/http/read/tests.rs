@@ -11,6 +11,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::ProviderConfig;
+use crate::http::DEFAULT_ANSWER_BYTES;
+use crate::http::memory::PROCESS;
+
+mod bounds;
 
 /// A body of which somebody else decides when it goes on.
 struct Pieces(UnboundedReceiver<Bytes>);
@@ -55,12 +59,10 @@ async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderEr
         let limit = Limit { setting: "timeout_seconds", value: Duration::from_secs(600) };
         Patience::from_now(limit.value, Duration::from_secs(60), limit)
     };
-    let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &()).await;
+    let mut room = PROCESS.admit(DEFAULT_ANSWER_BYTES).await;
+    let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &mut room, &()).await;
     server.abort();
-    read.map(|reply| reply.text).map_err(|failure| {
-        let charge = failure.charge();
-        failure.into_error(None, charge)
-    })
+    read.map(|reply| reply.text).map_err(|failure| failure.into_error(None))
 }
 
 #[track_caller]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rye_thread::{Message, Opening, ToolResult, Usage};
 
 use super::*;
-use crate::steps::PlannedCall;
+use crate::steps::PLANNED_STEPS;
 
 fn parameters(value: Value) -> Map<String, Value> {
     match value {
@@ -202,16 +202,16 @@ fn a_reference_to_nothing_names_what_there_is() {
 fn what_needs_a_model_is_skipped_and_said() {
     let think = PlannedStep::new("think", "Think.", vec![]);
     let wait = PlannedCall::new("wait", Some("knowledge"), None, Map::new());
-    let run = PlannedCall::new("execute", Some("directive"), Some("a/b"), Map::new());
+    let nameless = PlannedCall::new("execute", Some("directive"), None, Map::new());
     let mixed =
-        PlannedStep::new("mixed", "", vec![wait, PlannedCall::tool("t/a", Map::new()), run]);
+        PlannedStep::new("mixed", "", vec![wait, PlannedCall::tool("t/a", Map::new()), nameless]);
     let last = PlannedStep::new("last", "Think again.", vec![]);
     let mut talk = Talk::new(vec![think, mixed, last], vec![]);
     let reply = talk.next();
     assert_eq!(
         reply.text,
         "Skipped step `think` for want of a model: it has no action.\nSkipped `wait knowledge` of step `mixed` for want \
-         of a model.\nSkipped `execute directive a/b` of step `mixed` for want of a model.\nStep `mixed`:",
+         of a model.\nSkipped `execute directive` of step `mixed` for want of a model.\nStep `mixed`:",
     );
     assert_eq!(reply.calls.len(), 1);
     let result = ToolResult::ok(&reply.calls[0], json!({}));
@@ -322,4 +322,101 @@ fn it_costs_nothing_and_says_so() {
         (info.provider.as_str(), info.model.as_str(), info.prices),
         ("steps", "none", Some(Prices::free()))
     );
+}
+
+fn directive(id: &str, options: Value) -> PlannedCall {
+    let call = PlannedCall::new("execute", Some("directive"), Some(id), Map::new());
+    call.with_options(parameters(options))
+}
+
+fn directions(steps: &[PlannedStep]) -> Value {
+    let steps: Value = steps.iter().map(PlannedStep::to_json).collect();
+    json!({ "name": "inner", "n": "of the directions", PLANNED_STEPS: steps })
+}
+
+/// One call of the next reply, answered with `content`, as id and arguments.
+#[track_caller]
+fn one_call(talk: &mut Talk, content: Value) -> (String, Value) {
+    let reply = talk.next();
+    let [call] = reply.calls.as_slice() else { panic!("{:?}", reply.calls) };
+    let results = vec![ToolResult::ok(call, content)];
+    talk.request.messages.push(Message::ToolResults { results });
+    (call.id.clone(), call.arguments.clone().unwrap())
+}
+
+#[test]
+fn the_steps_of_an_executed_directive_come_before_the_next_step() {
+    let inner = [
+        step("list", "t/inner", json!({})),
+        step("use", "t/use", json!({ "n": "${steps.list.n}" })),
+        step("end", DIRECTIVE_RETURN, json!({ "n": 9 })),
+    ];
+    let outer = vec![
+        PlannedStep::new("list", "", vec![directive("a/inner", json!({}))]),
+        step("after", "t/after", json!({ "x": "${steps.list.name}" })),
+    ];
+    let mut talk = Talk::new(outer, vec![PlannedOutput::required("n")]);
+    let executed = json!({ "item_type": "directive", "item_id": "a/inner" });
+    assert_eq!(one_call(&mut talk, directions(&inner)), ("step_1_1".to_owned(), executed));
+    let tool = |id: &str, parameters: Value| json!({ "item_type": "tool", "item_id": id, "parameters": parameters });
+    let listed = one_call(&mut talk, json!({ "n": 3 }));
+    assert_eq!(listed, ("step_1_1_1_1".to_owned(), tool("t/inner", json!({}))));
+    let used = one_call(&mut talk, json!("done"));
+    assert_eq!(used, ("step_1_1_2_1".to_owned(), tool("t/use", json!({ "n": 3 }))));
+    let after = one_call(&mut talk, json!("done"));
+    assert_eq!(after, ("step_2_1".to_owned(), tool("t/after", json!({ "x": "inner" }))));
+    // Not from the directions, which are no result.
+    check_calls(&talk.calls(&[json!({})]), &[(DIRECTIVE_RETURN, json!({ "n": 3 }))]);
+}
+
+#[test]
+fn a_return_of_an_executed_directive_is_left_out_and_said() {
+    let inner =
+        [step("end", DIRECTIVE_RETURN, json!({ "n": 9 })), PlannedStep::new("think", "", vec![])];
+    let call = directive("a/inner", json!({}));
+    let mut talk = Talk::new(vec![PlannedStep::new("run", "", vec![call])], vec![]);
+    one_call(&mut talk, directions(&inner));
+    assert_eq!(
+        talk.next().text,
+        "Left out `rye/agent/threads/directive_return` of step `end`: the outputs are those of the first directive.\n\
+         Skipped step `think` for want of a model: it has no action.\nEvery planned step is done."
+    );
+}
+
+#[test]
+fn steps_of_a_tool_and_of_another_thread_are_results_alone() {
+    let rows = [
+        PlannedCall::tool("t/a", Map::new()),
+        directive("a/inner", json!({ "thread": "fork", "async": true })),
+        PlannedCall::new("execute", Some("knowledge"), Some("a/k"), Map::new()),
+    ];
+    for call in rows {
+        let mut talk = Talk::new(vec![PlannedStep::new("run", "", vec![call])], vec![]);
+        one_call(&mut talk, directions(&[step("x", "t/x", json!({}))]));
+        assert_eq!(talk.next().text, "Every planned step is done.");
+    }
+}
+
+#[test]
+fn executed_directives_are_bounded_in_depth_and_number() {
+    let again = PlannedStep::new("again", "", vec![directive("a/inner", json!({}))]);
+    let mut talk = Talk::new(vec![again.clone()], vec![]);
+    for _ in 0..9 {
+        one_call(&mut talk, directions(std::slice::from_ref(&again)));
+    }
+    talk.fails(
+        "the step `again` cannot be followed: directives that execute directives are followed 8 deep; have one of them not \
+         execute the next",
+    );
+    let mut talk = Talk::new(vec![again], vec![]);
+    one_call(&mut talk, directions(&vec![PlannedStep::new("x", "", vec![]); 1_001]));
+    talk.fails("the step `again` cannot be followed: the executed directives have more than 1000 steps together");
+}
+
+#[test]
+fn steps_that_cannot_be_read_are_not_passed_over() {
+    let again = PlannedStep::new("again", "", vec![directive("a/inner", json!({}))]);
+    let mut talk = Talk::new(vec![again], vec![]);
+    one_call(&mut talk, json!({ PLANNED_STEPS: [{ "name": "x" }] }));
+    talk.fails("the step `again` executed a directive whose steps cannot be read");
 }

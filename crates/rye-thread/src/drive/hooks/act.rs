@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Acted, Frame};
 use crate::drive::batch::{Interruption, replayed, run_all};
-use crate::drive::call::{Plan, Prepared, denied, failed, reason};
+use crate::drive::call::{Plan, Prepared, failed, reason};
 use crate::drive::{Driver, Stop};
 use crate::palette::EXECUTE;
 use crate::transcript::Event;
@@ -29,7 +29,8 @@ impl<'a> Driver<'a> {
     ) -> Result<(), Stop> {
         for (index, action) in hook.actions.iter().enumerate() {
             let id = format!("hook-{}-{}-{}", frame.evaluation, place + 1, index + 1);
-            let (call, missing) = called(&id, action, &frame.data);
+            let palette = self.palette_of(action);
+            let (call, missing) = called(&id, action, &frame.data, palette);
             let returned = self.act(run, hook, action, &call, missing.as_deref()).await?;
             let (item, injects) = (item(action).to_owned(), injects(hook.event, action));
             let result = shown(returned, injects);
@@ -42,6 +43,14 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// The palette that the action's name stands in.
+    fn palette_of(&self, action: &HookAction) -> &'a Palette {
+        match action.target {
+            ActionTarget::Text(_) => self.context.hooks.texts(),
+            ActionTarget::Tool(_) => self.context.palette,
+        }
+    }
+
     async fn act(
         &mut self,
         run: &Run,
@@ -50,11 +59,7 @@ impl<'a> Driver<'a> {
         call: &ToolCall,
         missing: Option<&[String]>,
     ) -> Result<Returned, Stop> {
-        let palette: &'a Palette = match action.target {
-            ActionTarget::Text(_) => self.context.hooks.texts(),
-            ActionTarget::Tool(_) => self.context.palette,
-        };
-        let mut prepared = self.resolved_in(palette, 0, call);
+        let mut prepared = self.resolved_in(self.palette_of(action), 0, call);
         if let Some(missing) = missing {
             let answer = failed(call, "the event has no such data", missing);
             prepared.plan = Plan::Answer(answer);
@@ -90,14 +95,11 @@ impl<'a> Driver<'a> {
     ) -> Result<Option<Decision>, Stop> {
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(None) };
         let is_again = asking == Asking::Never;
-        let Some(why) =
-            reason(&offered.entry, std::slice::from_ref(&offered.entry.capability), is_again)
-        else {
-            return Ok(None);
-        };
+        let needed = self.needed(offered, arguments);
+        let Some(why) = reason(&offered.entry, &needed, is_again) else { return Ok(None) };
         let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
-        let answer = denied(prepared.call, offered, is_again);
+        let answer = self.denied(prepared.call, offered, arguments, is_again);
         let decision = self.have_decided(request).await?;
         if decision == Decision::Denied {
             prepared.plan = Plan::Answer(answer);
@@ -176,9 +178,14 @@ fn start(hook: &Hook, action: &HookAction, prepared: &Prepared<'_>) -> Event {
 }
 
 /// The action as a call, and the paths of its arguments that lead nowhere.
-fn called(id: &str, action: &HookAction, data: &Value) -> (ToolCall, Option<Vec<String>>) {
+fn called(
+    id: &str,
+    action: &HookAction,
+    data: &Value,
+    palette: &Palette,
+) -> (ToolCall, Option<Vec<String>>) {
     let (parameters, missing) = match action.filled(data) {
-        Ok(filled) => (filled, None),
+        Ok(filled) => (palette.with_texts(item(action), filled), None),
         Err(missing) => (Value::Object(action.arguments.clone()), Some(missing)),
     };
     let arguments = json!({"item_type": "tool", "item_id": item(action), "parameters": parameters});

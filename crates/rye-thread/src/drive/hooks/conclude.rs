@@ -107,7 +107,7 @@ impl Frame {
         }
     }
 
-    fn failed(&self, what: &str) -> Failure {
+    pub(super) fn failed(&self, what: &str) -> Failure {
         let message = format!("hook `{}` of {} {what}", self.hook, self.declared_by);
         Failure::new(FailureKind::Hook, &message)
     }

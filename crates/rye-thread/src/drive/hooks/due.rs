@@ -3,8 +3,8 @@
 use super::{Frame, Occasion, data};
 use crate::drive::{Driver, Stop};
 use crate::{
-    Decision, End, Failure, FailureKind, Hook, HookEvent, Limit, LimitHit, ProviderErrorClass,
-    Refusal, Run, ThreadState,
+    Decision, End, Failure, FailureKind, Hook, HookEffect, HookEvent, Limit, LimitHit,
+    ProviderErrorClass, Refusal, Run, ThreadState,
 };
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
@@ -30,6 +30,8 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) overflow: bool,
     /// Whether hooks were told of the end.
     pub(in crate::drive) has_ended: bool,
+    /// The reason of a thread that a hook aborted.
+    pub(in crate::drive) aborted: Option<Failure>,
 }
 
 impl Due {
@@ -79,6 +81,11 @@ impl Due {
     /// Hooks acted, and this has become of the run.
     pub(in crate::drive) fn acted(&mut self, run: &Run, frames: &[Frame]) {
         self.limited.retain(|hit| run.stands_at(hit));
+        // Hooks cancel a run by this effect alone, and the first one wins.
+        let aborting = frames.iter().find(|frame| frame.effect == Some(HookEffect::Abort));
+        if let Some(frame) = aborting.filter(|_| run.is_cancelled()) {
+            self.aborted = Some(frame.failed("aborted the thread"));
+        }
         for frame in frames.iter().filter(|frame| frame.decision == Some(Decision::Denied)) {
             let is_new = self.said(frame).is_none();
             self.refused_more.extend(frame.asks_about().filter(|_| is_new));

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::added::disk::AddedDisk;
+use crate::added::{self, AddedItem};
 use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
@@ -16,6 +18,7 @@ use crate::{Decision, Failure, Nanos, Prices, ProviderInfo, Returned, ThreadId, 
 pub(in crate::drive) enum Recorded {
     Asked {
         call_id: String,
+        arguments: Value,
     },
     /// A hook added to the conversation; the text follows.
     ContextInTurn,
@@ -28,6 +31,7 @@ pub(in crate::drive) enum Recorded {
         result: ResultDisk,
         refusal: Option<RefusalDisk>,
         limit: Option<LimitHitDisk>,
+        added: Vec<AddedItem>,
     },
     CallStart {
         call_id: String,
@@ -48,7 +52,12 @@ pub(in crate::drive) enum Recorded {
         reply: ReplyDisk<'static>,
         cost: Nanos,
     },
-    StepStart,
+    /// A request was about to be sent, or one more attempt of it.
+    StepStart {
+        reserved: Nanos,
+    },
+    /// A request ended without an answer.
+    StepFailed,
     UserMessage {
         text: String,
     },
@@ -57,14 +66,21 @@ pub(in crate::drive) enum Recorded {
 impl Recorded {
     pub(in crate::drive) fn read(record: &Record) -> Result<Self, String> {
         Ok(match record.event.as_str() {
-            "approval_requested" => Self::Asked { call_id: payload::<CallWire>(record)?.call_id },
+            "approval_requested" => {
+                let AskedWire { call_id, arguments } = payload(record)?;
+                Self::Asked { call_id, arguments }
+            }
             "approval_decided" => {
                 let DecidedWire { decision } = payload(record)?;
                 Self::Decided { decision: decision.parse().map_err(|error| format!("{error}"))? }
             }
             "model_fallback" => Self::Fallback(payload(record)?),
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
-            "step_start" => Self::StepStart,
+            "request_failed" => Self::StepFailed,
+            "request_retried" | "step_start" => {
+                let RequestWire { reserved_nanos } = payload(record)?;
+                Self::StepStart { reserved: Nanos::new(reserved_nanos) }
+            }
             "step_finish" => {
                 let FinishWire { reply, cost_nanos } = payload(record)?;
                 Self::StepFinish { reply, cost: Nanos::new(cost_nanos) }
@@ -84,7 +100,7 @@ impl Recorded {
                 Self::End(EndWire { state: ThreadState::Completed.to_string(), failure: None })
             }
             "thread_error" => Self::End(payload(record)?),
-            "tool_call_result" => Self::call_result(payload(record)?),
+            "tool_call_result" => Self::call_result(payload(record)?)?,
             "tool_call_start" => Self::call_start(payload(record)?),
             "user_message" => {
                 let TextWire { text } = payload(record)?;
@@ -97,17 +113,19 @@ impl Recorded {
         })
     }
 
-    fn call_result(wire: ResultWire) -> Self {
-        let ResultWire { call_id, name, content, is_error, refusal, limit, hook } = wire;
+    fn call_result(wire: ResultWire) -> Result<Self, String> {
+        let ResultWire { call_id, name, content, is_error, refusal, limit, added, hook } = wire;
         let result = ResultDisk::new(call_id, name, content, is_error);
-        match hook {
-            None => Self::CallResult { result, refusal, limit },
+        let added = added::disk::read(added)?;
+        Ok(match hook {
+            None => Self::CallResult { result, refusal, limit, added },
             Some(hook) => {
                 let refusal = refusal.map(RefusalDisk::into_refusal);
-                let returned = Returned { result: result.into_result(), refusal, limit: None };
+                let result = result.into_result();
+                let returned = Returned { result, refusal, limit: None, added };
                 Self::Hook(Entry::Result { hook, returned })
             }
-        }
+        })
     }
 
     fn call_start(wire: CallWire) -> Self {
@@ -140,6 +158,12 @@ struct CallWire {
     #[serde(default)]
     injects: bool,
     target: Option<TargetWire>,
+}
+
+#[derive(Deserialize)]
+struct AskedWire {
+    call_id: String,
+    arguments: Value,
 }
 
 #[derive(Deserialize)]
@@ -241,6 +265,11 @@ impl FallbackWire {
 }
 
 #[derive(Deserialize)]
+struct RequestWire {
+    reserved_nanos: u64,
+}
+
+#[derive(Deserialize)]
 struct FinishWire {
     reply: ReplyDisk<'static>,
     cost_nanos: u64,
@@ -254,6 +283,8 @@ struct ResultWire {
     is_error: bool,
     refusal: Option<RefusalDisk>,
     limit: Option<LimitHitDisk>,
+    #[serde(default)]
+    added: Vec<AddedDisk>,
     hook: Option<String>,
 }
 

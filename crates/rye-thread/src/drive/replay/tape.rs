@@ -1,6 +1,6 @@
 //! Recorded answers, receipts and decisions, each given out once and in order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub(in crate::drive) struct Tape {
     left: Mutex<Left>,
     stopped: Vec<Stopped>,
     fallbacks: Vec<FallbackWire>,
+    /// The calls that the operator was asked about.
+    asked: BTreeSet<String>,
     /// How much the replay has come to of what a model sees and says.
     seen: AtomicUsize,
     turns: u64,
@@ -50,7 +52,7 @@ impl Tape {
         let mut reel = Reel::default();
         for (place, record) in reading.records.iter().enumerate() {
             match Recorded::read(record) {
-                Ok(Recorded::StepStart) => reel.is_asked = true,
+                Ok(Recorded::StepStart { .. }) => reel.is_asked = true,
                 Ok(Recorded::StepFinish { reply, .. }) => reel.replied(reply.into_reply()),
                 Ok(Recorded::Hook(Entry::Triggered(frame))) => {
                     if let (Some(failure), true) = (&frame.failure, frame.is_final) {
@@ -60,15 +62,16 @@ impl Tape {
                 Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
                     reel.left.receipts.push_back(returned);
                 }
-                Ok(Recorded::CallResult { result, refusal, limit }) => {
+                Ok(Recorded::CallResult { result, refusal, limit, added }) => {
                     let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
                     reel.refused = refusal.as_ref().map(|it| it.message.clone()).or(reel.refused);
                     let result = result.into_result();
                     let limit = limit.and_then(|limit| limit.into_hit().ok());
-                    reel.left.receipts.push_back(Returned { result, refusal, limit });
+                    reel.left.receipts.push_back(Returned { result, refusal, limit, added });
                 }
                 // A replay is not killed, so that nobody is asked about a call that was.
-                Ok(Recorded::Asked { .. }) => {
+                Ok(Recorded::Asked { call_id, .. }) => {
+                    reel.asked.insert(call_id);
                     reel.is_again = record.payload.get().contains(INTERRUPTED);
                 }
                 Ok(Recorded::Decided { decision }) if !reel.is_again => {
@@ -89,9 +92,9 @@ impl Tape {
                 _ => {}
             }
         }
-        let Reel { left, stopped, fallbacks, turns, is_complete, .. } = reel;
+        let Reel { left, stopped, fallbacks, turns, is_complete, asked, .. } = reel;
         let (left, seen) = (Mutex::new(left), AtomicUsize::new(0));
-        Self { left, stopped, fallbacks, seen, turns, is_complete }
+        Self { left, stopped, fallbacks, asked, seen, turns, is_complete }
     }
 
     /// Who answered, from `first` on.
@@ -128,6 +131,11 @@ impl Tape {
         })
     }
 
+    /// Returns `true` if the operator was asked about the call.
+    pub(in crate::drive) fn was_asked(&self, call: &ToolCall) -> bool {
+        self.asked.contains(&call.id)
+    }
+
     /// The run answers calls that return outputs by itself.
     pub(in crate::drive) fn skip_receipts(&self, count: usize) {
         let mut left = self.left();
@@ -146,6 +154,7 @@ struct Reel {
     left: Left,
     stopped: Vec<Stopped>,
     fallbacks: Vec<FallbackWire>,
+    asked: BTreeSet<String>,
     turns: u64,
     is_complete: bool,
     /// Whether a request waits for its answer.

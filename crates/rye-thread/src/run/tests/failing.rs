@@ -94,6 +94,19 @@ fn check_blame(kind: FailureKind, expected: &FailureKind, message: &str) {
 }
 
 #[test]
+fn a_failure_that_quotes_the_refusal_says_it_once() {
+    let mut run = run(required());
+    exchange(&mut run, calls(vec![tool("1")]));
+    let refused = Returned::refused(ToolResult::error(&tool("1"), json!("no")), refusal());
+    run.tools_returned(vec![refused]).unwrap();
+    let quoting = format!("the step failed: {}", refusal().message);
+    let kind = FailureKind::Provider(ProviderErrorClass::StepFailed);
+    run.fail(Failure::new(kind, &quoting)).unwrap();
+    let Step::Done(End::Failed(failure)) = run.step(START) else { panic!("not failed") };
+    assert_eq!((failure.kind, failure.message), (FailureKind::Refused, quoting));
+}
+
+#[test]
 fn a_failure_that_may_follow_from_a_refusal_is_one() {
     let both = "`rye.execute.tool.t` is not allowed; then: it ended";
     check_blame(FailureKind::MissingOutputs, &FailureKind::Refused, both);

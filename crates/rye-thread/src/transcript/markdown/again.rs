@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,9 +12,12 @@ use serde_json::{Map, Value};
 use super::markdown;
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::FailureDisk;
+use crate::outcome::disk::{FailureDisk, RefusalDisk};
 use crate::transcript::{Event, Injected, Record};
-use crate::{Limits, Nanos, ProviderInfo, Reply, StopReason, ThreadState, ToolResult, Usage};
+use crate::{
+    Limits, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason, ThreadState,
+    ToolResult, Usage,
+};
 
 /// All that [`markdown`] made of these events as they happened; `None` where a newer version recorded what this one cannot show.
 pub(crate) fn markdown_of(records: &[Record]) -> Option<String> {
@@ -59,12 +63,15 @@ fn event(record: &Record) -> Option<Event> {
             let wire: ModelWire = payload(record)?;
             Event::ModelFallback { provider: wire.info(), reason: wire.reason }
         }
+        "request_failed" => payload::<FailedWire>(record)?.event(),
+        "request_retried" => payload::<RetriedWire>(record)?.event()?,
         "spawn_child" => Event::SpawnChild(payload::<SpawnDisk>(record)?.into_spawn().ok()?),
         "step_finish" => payload::<FinishWire>(record)?.event(),
         "thread_start" => start(&payload(record)?),
         "thread_resumed" => {
             let ResumedWire { epoch } = payload(record)?;
-            Event::ThreadResumed { epoch, cut_bytes: 0, facts: Map::new() }
+            let (facts, cost, elapsed) = (Map::new(), Nanos::ZERO, Duration::ZERO);
+            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed }
         }
         "tool_call_start" => payload::<CallWire>(record)?.event(),
         "tool_call_result" => payload::<ResultWire>(record)?.event(),
@@ -78,7 +85,7 @@ fn start(wire: &ModelWire) -> Event {
         limits: Limits::default(),
         tools: Vec::new(),
         palette: BTreeMap::new(),
-        facts: Map::new(),
+        facts: wire.facts.clone(),
     }
 }
 
@@ -133,11 +140,56 @@ struct ModelWire {
     model: String,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    facts: Map<String, Value>,
 }
 
 impl ModelWire {
     fn info(&self) -> ProviderInfo {
         ProviderInfo::new(&self.provider, &self.model, 0, 0)
+    }
+}
+
+#[derive(Deserialize)]
+struct FailedWire {
+    turn: u64,
+    class: String,
+    message: String,
+    cost_nanos: u64,
+}
+
+impl FailedWire {
+    fn event(self) -> Event {
+        let Self { turn, class, message, cost_nanos } = self;
+        Event::RequestFailed { turn, class, message, cost: Nanos::new(cost_nanos) }
+    }
+}
+
+#[derive(Deserialize)]
+struct RetriedWire {
+    turn: u64,
+    attempt: u32,
+    attempts: u32,
+    class: String,
+    message: String,
+    wait_millis: u64,
+    cost_nanos: u64,
+}
+
+impl RetriedWire {
+    fn event(self) -> Option<Event> {
+        let class = ProviderErrorClass::ALL.into_iter().find(|it| it.as_str() == self.class)?;
+        let mut retry = Retry::new(self.attempt, self.attempts, class, &self.message);
+        retry.wait = Duration::from_millis(self.wait_millis);
+        let (cost, nothing) = (Nanos::new(self.cost_nanos), Nanos::ZERO);
+        Some(Event::RequestRetried {
+            turn: self.turn,
+            retry,
+            cost,
+            reserved: nothing,
+            reservation: None,
+            held: nothing,
+        })
     }
 }
 
@@ -194,16 +246,18 @@ struct ResultWire {
     name: String,
     content: Value,
     is_error: bool,
+    refusal: Option<RefusalDisk>,
     hook: Option<String>,
 }
 
 impl ResultWire {
     fn event(self) -> Event {
-        let Self { call_id, name, content, is_error, hook } = self;
+        let Self { call_id, name, content, is_error, refusal, hook } = self;
         let result = ToolResult { call_id, name, content, is_error };
+        let refusal = refusal.map(RefusalDisk::into_refusal);
         match hook {
-            Some(hook) => Event::HookCallResult { hook, result, refusal: None },
-            None => Event::ToolCallResult { result, refusal: None, limit: None },
+            Some(hook) => Event::HookCallResult { hook, result, refusal },
+            None => Event::ToolCallResult { result, refusal: None, limit: None, added: Vec::new() },
         }
     }
 }

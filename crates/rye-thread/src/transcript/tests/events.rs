@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    ApprovalReason, ApprovalRequest, Decision, Effect, Failure, FailureKind, HookEffect, HookEvent,
-    Limit, LimitHit, Nanos, Refusal, Reply, Spawn, StopReason, ThreadState, ToolCall, ToolSpec,
-    Usage, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, Decision, Effect, Failure, FailureKind, HookEffect,
+    HookEvent, Limit, LimitHit, Nanos, ProviderErrorClass, Refusal, Reply, Retry, Spawn,
+    StopReason, ThreadState, ToolCall, ToolSpec, Usage, Waiting,
 };
 
 struct Row {
@@ -94,6 +94,24 @@ rows! {
         },
         r#"{"provider":"p","model":"n","nanos_per_million_tokens":null,"reason":"busy"}"#,
         "*`n` at `p` answers from here: busy*\n\n";
+    RequestFailed: Event::RequestFailed {
+            turn: 2,
+            class: "server".to_owned(),
+            message: "it broke".to_owned(),
+            cost: Nanos::new(42),
+        },
+        r#"{"turn":2,"class":"server","message":"it broke","cost_nanos":42}"#,
+        "*Turn 2 has no answer: it broke; 0.000000042 USD counts as spent*\n\n";
+    RequestRetried: Event::RequestRetried {
+            turn: 2,
+            retry: retry(),
+            cost: Nanos::ZERO,
+            reserved: Nanos::new(42),
+            reservation: Some(7),
+            held: Nanos::new(336),
+        },
+        r#"{"turn":2,"attempt":2,"attempts":4,"class":"rate_limited","message":"it answered 429","hint_millis":6000,"wait_millis":6000,"cost_nanos":0,"reserved_nanos":42,"reservation":7,"held_nanos":336}"#,
+        "*Turn 2: it answered 429: rate limited, next attempt in 6 s (2 of 4)*\n\n";
     SpawnChild: Event::SpawnChild(Spawn::new(
             "1",
             "child-019a0000-0000-7000-8000-000000000002".parse().unwrap(),
@@ -146,8 +164,14 @@ rows! {
         },
         r#"{"turns":2,"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"cost_nanos":42,"state":"error","failure":{"kind":"limit","message":"too many","limit":{"name":"turns","value":2,"maximum":2}}}"#,
         "## Ended: error\n\ntoo many\n\n2 turns, 0.000000042 USD\n\n";
-    ThreadResumed: Event::ThreadResumed { epoch: 3, cut_bytes: 9, facts: serde_json::Map::new() },
-        r#"{"epoch":3,"cut_bytes":9,"facts":{}}"#,
+    ThreadResumed: Event::ThreadResumed {
+            epoch: 3,
+            cut_bytes: 9,
+            facts: serde_json::Map::new(),
+            cost: Nanos::new(42),
+            elapsed: std::time::Duration::from_millis(250),
+        },
+        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250}"#,
         "*Resumed 2026-11-20T18:00:00.250Z, opening 3*\n\n";
     ThreadStart: Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
@@ -162,8 +186,9 @@ rows! {
             result: ToolResult::error(&call(), json!({"error": "no"})),
             refusal: Some(refusal()),
             limit: Some(LimitHit { limit: Limit::Spawns, value: 2, maximum: 2 }),
+            added: vec![added()],
         },
-        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"},"limit":{"name":"spawns","value":2,"maximum":2}}"#,
+        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"},"limit":{"name":"spawns","value":2,"maximum":2},"added":[{"item":{"id":"a/b","kind":"directive"},"key_id":"k","grants":[["rye.load.*"]]}]}"#,
         "## Failed: `a_b`\n\n```json\n{\n  \"error\": \"no\"\n}\n```\n\n";
     ToolCallStart: Event::ToolCallStart {
             call_id: "1".to_owned(),
@@ -178,12 +203,25 @@ rows! {
         "## User\n\n```\nGo.\n```\n\n";
 }
 
+fn retry() -> Retry {
+    let six = std::time::Duration::from_secs(6);
+    let mut retry = Retry::new(2, 4, ProviderErrorClass::RateLimited, "it answered 429");
+    (retry.hint, retry.wait) = (Some(six), six);
+    retry
+}
+
 fn asked() -> ApprovalRequest {
     ApprovalRequest::new(&thread(), "1", "a/b", &json!({"x": 1}), ApprovalReason::Configured)
 }
 
 fn call() -> ToolCall {
     ToolCall::new("1", "a_b", json!({"x": 1}))
+}
+
+fn added() -> AddedItem {
+    let facts = json!({"id": "a/b", "kind": "directive"});
+    let grant = std::iter::once("rye.load.*".parse().unwrap()).collect();
+    AddedItem::new(facts.as_object().unwrap().clone()).signed_by("k", vec![grant])
 }
 
 fn refusal() -> Refusal {

@@ -27,6 +27,7 @@ fn markdown_is_for_reading() {
         result: ToolResult::error(&call, json!("no")),
         refusal: None,
         limit: None,
+        added: Vec::new(),
     };
     check_markdown(&result, "## Failed: `a_b`\n\n```json\nno\n```\n\n");
 }

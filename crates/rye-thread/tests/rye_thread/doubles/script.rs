@@ -9,6 +9,8 @@ pub(crate) enum Turn {
     Hang,
     /// Waits for ever before another attempt, after one that cost nothing.
     Wait,
+    /// Announces another attempt, and makes it.
+    Again(Retry, Box<Turn>),
     /// Runs first.
     After(Box<dyn Fn() + Send + Sync>, Box<Turn>),
 }
@@ -23,6 +25,14 @@ pub(crate) fn calls(calls: Vec<ToolCall>) -> Turn {
 
 pub(crate) fn fails(class: ProviderErrorClass) -> Turn {
     Turn::Fail(ProviderError::new(class, "the provider failed"))
+}
+
+/// A failure of this class that costs what it may, and then another attempt.
+pub(crate) fn again(class: ProviderErrorClass, turn: Turn) -> Turn {
+    let mut retry = Retry::new(2, 4, class, "the provider failed");
+    retry.charge = if class.may_have_cost() { Charge::Possible } else { Charge::Nothing };
+    retry.wait = Duration::from_secs(6);
+    Turn::Again(retry, Box::new(turn))
 }
 
 pub(crate) fn after(action: impl Fn() + Send + Sync + 'static, turn: Turn) -> Turn {
@@ -90,7 +100,9 @@ impl Provider for Script {
         match turn {
             Turn::Reply(reply) => Ok(reply),
             Turn::Fail(error) => Err(error),
-            Turn::Hang | Turn::Wait | Turn::After(..) => std::future::pending().await,
+            Turn::Hang | Turn::Wait | Turn::After(..) | Turn::Again(..) => {
+                std::future::pending().await
+            }
         }
     }
 
@@ -104,6 +116,22 @@ impl Provider for Script {
                 Turn::After(_, then) => waits(then),
                 turn => matches!(turn, Turn::Wait),
             }
+        }
+        let mut announced = Vec::new();
+        {
+            let mut turns = self.turns.lock().unwrap();
+            while let Some(turn) = turns.pop_front() {
+                let Turn::Again(retry, then) = turn else {
+                    turns.push_front(turn);
+                    break;
+                };
+                announced.push(retry);
+                turns.push_front(*then);
+            }
+        }
+        for retry in announced {
+            deltas.retry(&retry).await;
+            deltas.charge(Charge::Possible);
         }
         if self.turns.lock().unwrap().front().is_some_and(waits) {
             deltas.charge(Charge::Nothing);

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::{deciding, drive_with, running, telling};
 use crate::doubles::{Thread, Turn, call, calls, fails, reply, returns, says, score};
 
+const ABORTED: &str = "hook `h` of directive `test/greet` aborted the thread";
+const PROVIDER_FAILED: &str = "the provider failed";
+
 struct Row {
     name: &'static str,
     script: Vec<Turn>,
@@ -30,7 +33,14 @@ async fn check(row: Row) {
     let (driven, _) = drive_with(thread, vec![own]).await;
     assert_eq!(driven.outcome.state.as_str(), row.state, "{name}: {:?}", driven.outcome.failure);
     let failure = driven.outcome.failure.as_ref().map_or(String::new(), ToString::to_string);
-    assert_eq!(failure, row.failure, "{name}");
+    let booked = match driven.payloads("request_failed").first() {
+        Some(failed) if row.failure == PROVIDER_FAILED => {
+            let cost = rye_thread::Nanos::new(failed["cost_nanos"].as_u64().unwrap());
+            format!("; {cost} counts as spent, because the provider may charge for it")
+        }
+        _ => String::new(),
+    };
+    assert_eq!(failure, format!("{}{booked}", row.failure), "{name}");
     assert_eq!(driven.requests.len(), row.requests, "{name}");
     assert_eq!(driven.left, 0, "{name}: the script is used up");
     let is_continued = row.state == "continued";
@@ -59,7 +69,8 @@ async fn after_a_step() {
     let denied = "hook `h` of directive `test/greet` asked whether to go on, and somebody said no";
     check(row("continue", event, Continue, vec![step(), done()])).await;
     check(Row { state: "error", failure: failed, ..row("fail", event, Fail, vec![step()]) }).await;
-    check(Row { state: "cancelled", ..row("abort", event, Abort, vec![step()]) }).await;
+    check(Row { state: "cancelled", failure: ABORTED, ..row("abort", event, Abort, vec![step()]) })
+        .await;
     let escalate = |name, script| row(name, event, Escalate, script);
     check(Row { state: "suspended", ..escalate("nobody", vec![step()]) }).await;
     let says = Some(Decision::Approved);
@@ -71,13 +82,14 @@ async fn after_a_step() {
 #[tokio::test]
 async fn at_an_error() {
     use HookEffect::{Abort, Continue, Escalate, Fail, Retry};
-    let (event, failed) = (HookEvent::Error, "the provider failed");
+    let (event, failed) = (HookEvent::Error, PROVIDER_FAILED);
     let bad = || fails(ProviderErrorClass::Server);
     check(row("retry", event, Retry, vec![step(), bad(), done()])).await;
     check(Row { state: "error", failure: failed, ..row("fail", event, Fail, vec![bad()]) }).await;
     check(Row { state: "error", failure: failed, ..row("continue", event, Continue, vec![bad()]) })
         .await;
-    check(Row { state: "cancelled", ..row("abort", event, Abort, vec![bad()]) }).await;
+    check(Row { state: "cancelled", failure: ABORTED, ..row("abort", event, Abort, vec![bad()]) })
+        .await;
     let escalate = |name, script| row(name, event, Escalate, script);
     check(Row { state: "suspended", ..escalate("nobody", vec![bad()]) }).await;
     let says = Some(Decision::Approved);
@@ -100,7 +112,7 @@ async fn at_a_limit() {
     let four = || vec![step(), step(), step(), step()];
     let five = || four().into_iter().chain([done()]).collect();
     check(Row { state: "error", failure: failed, ..row("fail", event, Fail, four()) }).await;
-    check(Row { state: "cancelled", ..row("abort", event, Abort, four()) }).await;
+    check(Row { state: "cancelled", failure: ABORTED, ..row("abort", event, Abort, four()) }).await;
     check(Row { state: "suspended", ..row("nobody", event, Escalate, four()) }).await;
     let says = Some(Decision::Approved);
     check(Row { says, ..row("approved", event, Escalate, five()) }).await;
@@ -119,7 +131,8 @@ async fn when_outputs_are_returned() {
     check(row("continue", event, Continue, vec![done()])).await;
     check(Row { state: "error", failure: limit, ..row("retry", event, Retry, four()) }).await;
     check(Row { state: "error", failure: failed, ..row("fail", event, Fail, vec![done()]) }).await;
-    check(Row { state: "cancelled", ..row("abort", event, Abort, vec![done()]) }).await;
+    check(Row { state: "cancelled", failure: ABORTED, ..row("abort", event, Abort, vec![done()]) })
+        .await;
     let escalate = |name, script| row(name, event, Escalate, script);
     check(Row { state: "suspended", ..escalate("nobody", vec![done()]) }).await;
     let says = Some(Decision::Approved);
@@ -135,7 +148,8 @@ async fn when_the_window_is_nearly_full() {
     let failed = "hook `h` of directive `test/greet` ended the thread";
     check(Row { state: "continued", ..row("continue", event, Continue, vec![step()]) }).await;
     check(Row { state: "error", failure: failed, ..row("fail", event, Fail, vec![step()]) }).await;
-    check(Row { state: "cancelled", ..row("abort", event, Abort, vec![step()]) }).await;
+    check(Row { state: "cancelled", failure: ABORTED, ..row("abort", event, Abort, vec![step()]) })
+        .await;
     let long = || vec![step_of_few_tokens(), fails(ProviderErrorClass::ContextTooLong)];
     check(Row { state: "continued", ..row("refused for its length", event, Continue, long()) })
         .await;

@@ -95,7 +95,12 @@ async fn check(limit: Limit, row: &Row) {
     let (driven, _) = drive_with(thread, vec![own]).await;
     assert_eq!(driven.outcome.state.as_str(), row.state, "{name}: {:?}", driven.outcome.failure);
     let failure = driven.outcome.failure.as_ref().map(ToString::to_string);
-    assert_eq!(failure.as_deref(), (row.state == "error").then_some(message), "{name}");
+    let aborted = "hook `h` of directive `test/greet` aborted the thread";
+    let told = match row.effect {
+        Some(HookEffect::Abort) => Some(aborted),
+        _ => (row.state == "error").then_some(message),
+    };
+    assert_eq!(failure.as_deref(), told, "{name}");
     assert_eq!(driven.left, 0, "{name}");
     let triggered = driven.payloads("hook_triggered");
     let is_twice = row.state == "completed" && !row.is_raised;

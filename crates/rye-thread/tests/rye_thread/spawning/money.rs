@@ -29,6 +29,8 @@ struct Spending(Arc<Tapped<FailsOnce>>);
 
 #[async_trait]
 impl Children for Spending {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (id, mut limits) = (child(request.number), request.left.clone());
         limits.spend = SpendLimit::AtMost(Nanos::new(100_000_000));

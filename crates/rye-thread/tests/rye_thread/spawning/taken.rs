@@ -48,6 +48,8 @@ struct Endless {
 
 #[async_trait]
 impl Children for Endless {
+    fn add(&self, _: &rye_thread::AddedItem) {}
+
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (id, limits) = (child(request.number), request.left.clone());
         Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForNothing, limits))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 
@@ -57,6 +57,25 @@ pub(crate) struct Global {
     /// Print data as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Whether output is colored; `auto` colors for a terminal, unless `NO_COLOR` is set
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_default_value = true
+    )]
+    pub(crate) color: Color,
+}
+
+/// The choice of `--color`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Always,
+    #[default]
+    Auto,
+    Never,
 }
 
 /// The value of a variable that switches something on. What is neither a yes nor a no is an error: a switch that lowers a

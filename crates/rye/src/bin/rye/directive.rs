@@ -9,6 +9,15 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// Returns the id that the argument is, or that the file would have which it names, without a look into the spaces.
+pub(crate) fn id_of(argument: &str, environment: &Environment) -> Result<ItemId, Failure> {
+    let path = environment.absolute(Path::new(argument));
+    if !path.is_file() {
+        return parsed(argument);
+    }
+    place_of(argument, &path)
+}
+
 /// The id that the argument is, or that the file has which it names; a file must be what its id means.
 pub(crate) fn named(
     argument: &str,
@@ -17,12 +26,16 @@ pub(crate) fn named(
 ) -> Result<ItemId, Failure> {
     let path = environment.absolute(Path::new(argument));
     if !path.is_file() {
-        return argument.parse().map_err(|error| match is_file_name(argument) {
-            true => Failure::usage(format!("`{argument}` is not a plain file, or is not there")),
-            false => Failure::of(&error, Exit::Usage),
-        });
+        return parsed(argument);
     }
     of_file(argument, &path, rye)
+}
+
+fn parsed(argument: &str) -> Result<ItemId, Failure> {
+    argument.parse().map_err(|error| match is_file_name(argument) {
+        true => Failure::usage(format!("`{argument}` is not a plain file, or is not there")),
+        false => Failure::of(&error, Exit::Usage),
+    })
 }
 
 fn is_file_name(argument: &str) -> bool {
@@ -31,17 +44,23 @@ fn is_file_name(argument: &str) -> bool {
 
 /// The id of the directive in the file at `path`, which messages call `argument`.
 pub(crate) fn of_file(argument: &str, path: &Path, rye: &Rye) -> Result<ItemId, Failure> {
-    let Some((ItemKind::Directive, id)) = place(path) else {
-        return Err(Failure::usage(format!(
-            "`{argument}` is not in the `directives` folder of an `.ai` folder"
-        )));
-    };
+    let id = place_of(argument, path)?;
     let winner = rye.library().locate(ItemKind::Directive, &id)?.winner.path;
     match (winner.canonicalize(), path.canonicalize()) {
         (Ok(winner), Ok(path)) if winner == path => Ok(id),
         _ => Err(Failure::usage(format!(
             "`{argument}` is not what `{id}` means here; that is `{}`",
             winner.display()
+        ))),
+    }
+}
+
+/// Returns the id that a file has by its place.
+fn place_of(argument: &str, path: &Path) -> Result<ItemId, Failure> {
+    match place(path) {
+        Some((ItemKind::Directive, id)) => Ok(id),
+        _ => Err(Failure::usage(format!(
+            "`{argument}` is not in the `directives` folder of an `.ai` folder"
         ))),
     }
 }

@@ -2,18 +2,18 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use rye::resolve::{Spaces, project_root};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
 use rye::tools::{ENVIRONMENT, ProcessHost, SystemNames, Variables};
-use rye::{Rye, Setup, shipped};
+use rye::{Rye, Setup, SpacesToCheck, shipped};
 
-use crate::args::Global;
+use crate::args::{Color, Global};
 use crate::failure::Failure;
 
 /// Where the program stands, whom it trusts, and how it talks.
@@ -57,8 +57,7 @@ impl Environment {
         reason = "the program is what reads the clock for all below"
     )]
     pub(crate) fn moment() -> Moment {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        SystemTime::now().into()
     }
 
     pub(crate) fn now() -> Timestamp {
@@ -81,12 +80,20 @@ impl Environment {
 
     /// Whether standard error is to have colors.
     pub(crate) fn colors(&self) -> bool {
-        self.may_color && io::stderr().is_terminal()
+        self.colors_for(&io::stderr())
     }
 
     /// Whether standard output is to have colors.
     pub(crate) fn output_colors(&self) -> bool {
-        self.may_color && io::stdout().is_terminal()
+        self.colors_for(&io::stdout())
+    }
+
+    fn colors_for(&self, output: &impl IsTerminal) -> bool {
+        match self.global.color {
+            Color::Always => true,
+            Color::Auto => self.may_color && output.is_terminal(),
+            Color::Never => false,
+        }
     }
 
     /// The project, or a failure that says how to name one.
@@ -140,6 +147,20 @@ impl Environment {
         self.opened(self.spaces(), self.policy())
     }
 
+    /// Opens the library as [`rye`](Self::rye) does, as strict as configuration and `is_strict` say.
+    pub(crate) fn rye_as(&self, is_strict: bool) -> Result<Rye, Failure> {
+        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        setup.strict = is_strict;
+        Ok(Rye::open(&setup)?)
+    }
+
+    /// Opens the spaces for checking and signing alone, which a broken trust policy does not keep from it.
+    pub(crate) fn to_check(&self, is_strict: bool) -> Result<SpacesToCheck, Failure> {
+        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        setup.strict = is_strict;
+        Ok(SpacesToCheck::open(&setup)?)
+    }
+
     /// Opens the library over the spaces, with just this policy.
     pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
         self.opened(self.spaces(), policy)
@@ -174,10 +195,16 @@ impl Environment {
         setup.policy = policy;
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
+        setup.policy_pins = self.policy_pins();
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(Self::variable);
         Ok(setup)
+    }
+
+    /// The folder for temporary files.
+    pub(crate) fn temporary_folder() -> PathBuf {
+        env::temp_dir()
     }
 
     /// What tools start programs with: this program as the launcher, and variables that hold no key.
@@ -186,7 +213,7 @@ impl Environment {
         reason = "the program is what reads the environment for all below"
     )]
     fn processes(&self) -> ProcessHost {
-        let mut host = ProcessHost::new(&env::temp_dir());
+        let mut host = ProcessHost::new(&Self::temporary_folder());
         host.launcher = env::current_exe().ok();
         let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
@@ -194,6 +221,9 @@ impl Environment {
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let keys = self.user.iter().chain(&self.global.system);
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
+        if let Some(user) = self.user.as_ref().filter(|user| user.is_dir()) {
+            host.journal = user.join(".ai/cache/programs");
+        }
         host
     }
 
@@ -201,6 +231,12 @@ impl Environment {
     fn search_cache(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
         Some(user.join(".ai/cache/search"))
+    }
+
+    /// The folder of the operator's own where the policy of projects is pinned.
+    pub(crate) fn policy_pins(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/state/policy"))
     }
 
     pub(crate) fn trust_documents(&self) -> Result<Vec<String>, Failure> {
@@ -219,6 +255,13 @@ pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::with_capacity(1 << 16);
     let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
     text(read.map(|_| bytes), path)
+}
+
+/// The text of standard input, to its end.
+pub(crate) fn read_standard_input() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MOST).read_to_end(&mut bytes);
+    text(read.map(|_| bytes), Path::new("standard input"))
 }
 
 fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {

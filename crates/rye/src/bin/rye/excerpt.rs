@@ -26,8 +26,18 @@ pub(crate) struct Excerpt {
 impl Excerpt {
     /// Of a file that may hold a secret only where its problems are, and none of its lines.
     pub(crate) fn of_checked(checked: &Checked) -> Self {
-        let (name, source) = (checked.path.display().to_string(), checked.source.clone());
-        let findings = checked.findings.iter();
+        Self::of_those(checked, |finding| !finding.is_unvouched())
+    }
+
+    /// The same for what keeps the file from being signed.
+    pub(crate) fn of_unsignable(checked: &Checked) -> Self {
+        Self::of_those(checked, |finding| finding.bars_signing)
+    }
+
+    fn of_those(checked: &Checked, is_shown: impl Fn(&Finding) -> bool) -> Self {
+        let name = checked.path.display().to_string();
+        let source = checked.source.clone();
+        let findings = checked.findings.iter().filter(|finding| is_shown(finding));
         let diagnostics = match checked.may_hold_secrets() {
             true => findings.map(|finding| without_lines(finding, &name, &source)).collect(),
             false => findings.map(of_finding).collect(),

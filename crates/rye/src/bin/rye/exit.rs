@@ -17,6 +17,10 @@ pub(crate) enum Exit {
     Suspended,
     /// A limit or a budget was reached.
     Limit,
+    /// Two directives differ, and the second may do no more than the first; only `rye diff --exit-code` ends so.
+    Differs,
+    /// The second of two directives may do more than the first; only `rye diff --exit-code` ends so.
+    Widens,
 }
 
 impl Exit {
@@ -29,14 +33,16 @@ impl Exit {
             Self::Refused => "refused",
             Self::Suspended => "suspended",
             Self::Limit => "limit",
+            Self::Differs => "differs",
+            Self::Widens => "widens",
         }
     }
 
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
+            Self::Failed | Self::Differs => 1,
+            Self::Usage | Self::Widens => 2,
             Self::Refused => 3,
             Self::Suspended => 4,
             Self::Limit => 5,

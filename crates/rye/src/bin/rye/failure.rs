@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use clap::Args as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rye::primary::{PrimaryError, causes};
 use rye::prompt::{BindError, BindProblem};
 use rye::resolve::{ItemId, ResolveError};
@@ -68,6 +69,12 @@ impl Failure {
     pub(crate) fn within(mut self, message: &str) -> Self {
         self.sentences.insert(0, message.to_owned());
         self
+    }
+
+    /// The same, told apart from an answer that has the exit code 1.
+    pub(crate) fn not_answered(self) -> Self {
+        let exit = if self.exit == Exit::Failed { Exit::Refused } else { self.exit };
+        Self { exit, ..self }
     }
 
     /// The same with another way than the one that its last sentence names.
@@ -155,7 +162,22 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
     }
     // Nobody may be left to read it.
     drop(error.print());
+    if let Some(hint) = input_hint(error) {
+        eprintln!("\n{hint}");
+    }
     if is_help { Exit::Fine } else { Exit::Usage }
+}
+
+/// Returns what to write for an argument such as `folder=notes`, which is meant as an input.
+fn input_hint(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let (name, _) = argument.split_once('=')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_input = error.kind() == ErrorKind::UnknownArgument && !name.starts_with('-');
+    (is_input && !name.is_empty() && name.chars().all(is_name))
+        .then(|| format!("inputs are given as `--input {argument}`"))
 }
 
 fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {

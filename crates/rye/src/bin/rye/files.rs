@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye::replace_file;
+use rye::tools::temporary_file;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -89,23 +90,33 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
 /// Writes a file of the program's own, whole or not at all. A link in its place is replaced and not followed.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = || {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            // As any new file, under the umask: a temporary one would be for its owner alone.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
         let folder = path.parent().unwrap_or(Path::new("."));
-        // The name of the temporary file is nothing that anybody has heard of.
+        // The error names a temporary file, which the operator does not know.
         let mut temporary =
-            builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+            temporary_file(folder, 0o666).map_err(|error| io::Error::from(error.kind()))?;
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().sync_all()?;
         temporary.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
     written().map_err(|source| Failure::io("write", path, &source))
+}
+
+/// Refuses links between the `.ai` folder around `path` and `path`: a file that is made there would land elsewhere.
+///
+/// A project that was cloned can bring such links along.
+pub(crate) fn refuse_links(path: &Path) -> Result<(), Failure> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let Some(space) = path.ancestors().skip(1).find(is_ai) else { return Ok(()) };
+    let is_link = |path: &&Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let within = path.ancestors().skip(1).take_while(|folder| *folder != space);
+    match within.into_iter().find(is_link) {
+        Some(link) => Err(Failure::refused(format!(
+            "`{}` is a link, through which nothing is written; put a folder of its own in its place",
+            link.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// What a shell would make of a path that it was kept from expanding.

@@ -1,17 +1,20 @@
 //! Inputs as a person types them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::Args;
 use serde_json::Value;
 
+use crate::environment::{read_named, read_standard_input};
 use crate::failure::Failure;
 
 /// The inputs of a directive.
 #[derive(Debug, Args)]
 pub(crate) struct Given {
-    /// An input of the directive (may be given many times); text becomes the declared type
+    /// An input of the directive (may be given many times); text becomes the declared type. `@FILE` as the value takes
+    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
 }
@@ -35,13 +38,33 @@ impl FromStr for NameAndValue {
     }
 }
 
-/// The values by name; a name that is given twice is a failure, not a guess.
+/// Returns the values by name; a name that is given twice is a failure, not a guess.
 pub(crate) fn bound(given: &Given) -> Result<BTreeMap<String, Value>, Failure> {
     let mut inputs = BTreeMap::new();
+    let mut from_standard_input = given.inputs.iter().filter(|input| input.value == STANDARD_INPUT);
+    if from_standard_input.nth(1).is_some() {
+        return Err(Failure::usage("only one input can be read from standard input"));
+    }
     for NameAndValue { name, value } in &given.inputs {
-        if inputs.insert(name.clone(), Value::from(value.as_str())).is_some() {
+        let text = text(value)
+            .map_err(|failure| failure.within(&format!("input `{name}` has no value")))?;
+        if inputs.insert(name.clone(), Value::from(text)).is_some() {
             return Err(Failure::usage(format!("input `{name}` is given twice")));
         }
     }
     Ok(inputs)
 }
+
+/// Returns the text that a value means.
+fn text(value: &str) -> Result<String, Failure> {
+    if value == STANDARD_INPUT {
+        return read_standard_input();
+    }
+    match value.strip_prefix('@') {
+        Some(rest) if rest.starts_with('@') => Ok(rest.to_owned()),
+        Some(path) => read_named(Path::new(path)),
+        None => Ok(value.to_owned()),
+    }
+}
+
+const STANDARD_INPUT: &str = "-";

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rye::resolve::{Space, trust_entries, trust_store};
 use rye::sign::{CommentStyle, PublicKey, SigningKey, TrustDocument, TrustStore, TrustedKey, sign};
+use rye::tools::temporary_file;
 use zeroize::Zeroizing;
 
 use crate::environment::{Environment, read_named};
 use crate::failure::Failure;
+use crate::files::refuse_links;
 use crate::output;
 
 /// The folders of keys in the user space (SPEC 2.6, 2.7).
@@ -127,6 +129,7 @@ pub(crate) fn signed_text(document: &TrustDocument, key: &SigningKey) -> String 
 
 /// Writes a file that is not there yet, whole or not at all, into a folder that only its owner can open.
 pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    refuse_links(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder).map_err(|source| Failure::io("make", folder, &source))?;
     create_beside(path, text, mode)
@@ -135,8 +138,7 @@ pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> 
 /// As [`create`], in a folder that is there.
 pub(crate) fn create_beside(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let written = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut temporary = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        let mut temporary = temporary_file(path.parent().unwrap_or(Path::new(".")), 0o600)?;
         set_mode(temporary.as_file(), mode)?;
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().sync_all()?;

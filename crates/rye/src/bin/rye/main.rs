@@ -27,6 +27,7 @@ mod stream;
 mod table;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod thread_argument;
 
 use std::env;
 use std::ffi::OsString;
@@ -48,7 +49,8 @@ fn main() -> ExitCode {
         Err(error) => return failure::misspelled(&error).into(),
     };
     let environment = Environment::read(cli.global, cli.command.tells_as_it_happens());
-    match dispatch(cli.command, &environment) {
+    let clock = Environment::moment().checked().map_err(|error| Failure::of(&error, Exit::Failed));
+    match clock.and_then(|_| dispatch(cli.command, &environment)) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print(&environment);

@@ -1,25 +1,36 @@
 //! What happens, as it happens, on standard error.
 
 mod below;
+mod spinner;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rye::thread::transcript::{Event, Target};
 use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId};
 use serde_json::Value;
 
+use self::spinner::Spinner;
 use crate::clock::SystemClock;
 use crate::output::{painted_error, visible};
 
 /// Tells of a run while it runs; silent when nobody looks.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    /// Whether waits are told, also where standard error is no terminal.
+    is_wanted: bool,
     is_shown: bool,
     colors: bool,
     clock: SystemClock,
     /// What all answers cost so far.
     spent: Mutex<Nanos>,
+    /// The time that the thread had taken before this program resumed it.
+    before: Mutex<Duration>,
+    /// The line that moves while no answer comes.
+    spinner: Mutex<Option<Spinner>>,
+    /// The last text of the model that was shown.
+    last: Mutex<String>,
     /// What of the answer under way is on the terminal.
     told: Mutex<Told>,
 }
@@ -36,12 +47,42 @@ impl Progress {
     /// Shows itself on a terminal, where it is wanted.
     pub(crate) fn new(is_wanted: bool, colors: bool) -> Self {
         let is_shown = is_wanted && io::stderr().is_terminal();
-        let (clock, spent) = (SystemClock::new(), Mutex::new(Nanos::ZERO));
-        Self { is_shown, colors, clock, spent, told: Mutex::default() }
+        Self {
+            is_wanted,
+            is_shown,
+            colors,
+            clock: SystemClock::new(),
+            spent: Mutex::new(Nanos::ZERO),
+            before: Mutex::default(),
+            spinner: Mutex::default(),
+            last: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Returns `true` if this text of the model is the last that the terminal shows.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.is_shown && *self.last.lock().unwrap_or_else(PoisonError::into_inner) == text
+    }
+
+    /// Takes the line that moves off the terminal.
+    fn stop_spinner(&self) {
+        drop(self.spinner.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn start_spinner(&self) {
+        *self.spinner.lock().unwrap_or_else(PoisonError::into_inner) = Some(Spinner::start());
+    }
+
+    /// Goes on counting from what the thread had come to before it was resumed.
+    fn count_from(&self, cost: Nanos, elapsed: Duration) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = cost;
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = elapsed;
     }
 
     /// Shows more of the answer, from where it was left.
     fn show_more(&self, piece: &str) {
+        self.stop_spinner();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // What is somebody else's in it is visible by now, so that the paint may go out as it is.
         let piece = continued(&mut told, piece);
@@ -77,7 +118,9 @@ impl Progress {
     fn so_far(&self, cost: Nanos) -> String {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         *spent = spent.saturating_add(cost);
-        format!("{spent}, {:.1} s so far", self.clock.elapsed().as_secs_f64())
+        let before = *self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = before.saturating_add(self.clock.elapsed());
+        format!("{spent}, {:.1} s so far", elapsed.as_secs_f64())
     }
 
     /// Ends the line of an answer under way, so that another thread's stands on its own.
@@ -99,13 +142,27 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&self, event: &Event) {
-        if !self.is_shown || self.has_shown(event) {
+        self.stop_spinner();
+        if let (true, false, Event::RequestRetried { .. }) = (self.is_wanted, self.is_shown, event)
+        {
+            line(event).iter().for_each(|text| self.say(text));
+        }
+        if !self.is_shown {
             return;
         }
-        if let Event::StepFinish { cost, reply, .. } = event {
-            self.say(&self.step(*cost, reply.usage.total()));
-        } else if let Some(text) = line(event) {
-            self.say(&text);
+        match event {
+            Event::AssistantText { text } => {
+                self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
+            }
+            Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } => {
+                let _counted: String = self.so_far(*cost);
+            }
+            Event::ThreadResumed { cost, elapsed, .. } => self.count_from(*cost, *elapsed),
+            _ => {}
+        }
+        self.show(event);
+        if matches!(event, Event::RequestRetried { .. } | Event::StepStart { .. }) {
+            self.start_spinner();
         }
     }
 
@@ -117,8 +174,12 @@ impl Observer for Progress {
 
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         if !self.is_shown {
+            if let (true, Event::RequestRetried { .. }) = (self.is_wanted, event) {
+                below::line(thread, depth, event).iter().for_each(|text| self.say(text));
+            }
             return;
         }
+        self.stop_spinner();
         let text = match event {
             Event::StepFinish { cost, reply, .. } => {
                 Some(below::named(thread, depth, &self.step(*cost, reply.usage.total())))
@@ -132,8 +193,25 @@ impl Observer for Progress {
     }
 
     fn delta(&self, delta: Delta<'_>) {
-        if let (true, Delta::Text(piece)) = (self.is_shown, delta) {
+        if !self.is_shown {
+            return;
+        }
+        self.stop_spinner();
+        if let Delta::Text(piece) = delta {
             self.show_more(piece);
+        }
+    }
+}
+
+impl Progress {
+    fn show(&self, event: &Event) {
+        if self.has_shown(event) {
+            return;
+        }
+        if let Event::StepFinish { cost, reply, .. } = event {
+            self.say(&self.step(*cost, reply.usage.total()));
+        } else if let Some(text) = line(event) {
+            self.say(&text);
         }
     }
 }
@@ -164,6 +242,10 @@ fn line(event: &Event) -> Option<String> {
             Some(format!("{reason}\n{} {} instead", provider.provider, provider.model))
         }
         Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
+        Event::RequestRetried { retry, cost, .. } if Nanos::ZERO < *cost => {
+            Some(format!("  {retry}; {cost} counts as spent"))
+        }
+        Event::RequestRetried { retry, .. } => Some(format!("  {retry}")),
         Event::AssistantText { text } => Some(indented(text)),
         Event::ToolCallStart { name, arguments, target, .. } => {
             let (name, arguments) = called(name, arguments, target.as_ref());
@@ -178,6 +260,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ToolCallResult { refusal: Some(refusal), .. } => {
             Some(format!("  refused: {}", refusal.message))
         }
+        Event::ToolCallResult { result, .. } => Some(format!("    {}", short(&result.content))),
         Event::HookTriggered(triggered) => {
             Some(format!("  hook {} at {}", triggered.hook, triggered.event))
         }
@@ -190,6 +273,7 @@ fn line(event: &Event) -> Option<String> {
         Event::HookCallResult { refusal: Some(refusal), .. } => {
             Some(format!("    refused: {}", refusal.message))
         }
+        Event::HookCallResult { result, .. } => Some(format!("      {}", short(&result.content))),
         Event::ThreadContinued { next, .. } => Some(format!("goes on as {next}")),
         _ => None,
     }

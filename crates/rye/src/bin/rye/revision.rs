@@ -8,11 +8,15 @@ mod plainness;
 
 use std::path::Path;
 
+use rye::tools::TemporaryFolder;
+
+#[cfg(feature = "git")]
+use crate::environment::Environment;
 use crate::failure::Failure;
 
 /// The `.ai` folder of a project at a revision, unpacked; removed when it is dropped.
 pub(crate) struct Checkout {
-    folder: tempfile::TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Checkout {
@@ -26,7 +30,7 @@ impl Checkout {
 /// the beginning of a hash.
 #[cfg(feature = "git")]
 pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failure> {
-    let folder = tempfile::tempdir()
+    let folder = TemporaryFolder::new_in(&Environment::temporary_folder())
         .map_err(|error| Failure::failed(format!("cannot make a temporary folder: {error}")))?;
     objects::unpack(project, revision, folder.path())?;
     Ok(Checkout { folder })

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 const VERSION: u64 = 1;
 
 /// How much a command tells while its thread runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Telling {
     /// Say nothing while it runs; with `--json`, print the result alone
     #[arg(long, short)]
@@ -41,6 +41,13 @@ impl Telling {
 pub(crate) struct Watch {
     people: Progress,
     programs: Option<Stream>,
+}
+
+impl Watch {
+    /// Returns `true` if this text of the model is the last that a person was shown on a terminal.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.people.shows(text)
+    }
 }
 
 /// The lines of one run.

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use rye_caps::{Authority, Capability, Grant, Kind, Primary};
+use rye_caps::{Authority, Grant};
 use rye_parse::{Directive, Executor, ToolManifest};
-use rye_resolve::{ItemKind, Space, permission_grant};
-use rye_sign::{SigningKey, Timestamp};
-use rye_tools::BASH;
+use rye_resolve::{ItemId, ItemKind, Space, permission_grant};
+use rye_sign::{Digest, SigningKey, Timestamp};
+use serde_json::{Map, Value, json};
 
-use crate::config::is_provider;
-use crate::primary::{Caller, PrimaryError, SignRequest, ToSign};
+use crate::check::directive_meaning;
+use crate::primary::{Caller, Operation, PrimaryError, SignRequest, ToSign};
 use crate::rye::Rye;
 use crate::session::authority::return_capability;
+use crate::session::invocation;
 use crate::signing::SignedFile;
 
 pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it signed with the operator's key, which makes it count. The operator is \
-     asked each time about the text that `sha256` names. Sign only what you were asked to sign.";
+     shown the text each time, with what it adds, and asked about it. Sign only what you were asked to sign.";
 
 /// Signs with the operator's key, where the program around the thread has given it one.
 pub(super) fn sign(
@@ -38,12 +39,82 @@ pub(super) fn sign(
     })
 }
 
-/// What somebody is asked about has to be one text: without its digest, nobody is asked.
-pub(super) fn ask(rye: &Rye, request: &SignRequest, caller: &Caller) -> Result<(), PrimaryError> {
-    match &request.sha256 {
-        Some(_) => Ok(()),
-        None => Err(which_text(request, &found(rye, request, caller)?)),
+/// What the operator is asked about: the text that lies there, its digest, and what it adds to the items that use it.
+///
+/// # Errors
+///
+/// When the signature would be refused whatever the operator says.
+pub(super) fn proposal(
+    rye: &Rye,
+    request: &SignRequest,
+    has_key: bool,
+    (caller, asked): (&Caller, &Grant),
+) -> Result<Value, PrimaryError> {
+    if !has_key {
+        return Err(PrimaryError::NoKey);
     }
+    let found = found(rye, request, caller)?;
+    let path = &found.located.winner.path;
+    let (text, extension) = (crate::signing::text(path)?, found.located.winner.extension());
+    let sha256 = Digest::of(text.as_bytes());
+    if let Some(meant) = request.sha256.filter(|meant| *meant != sha256) {
+        let (kind, id) = (request.kind, request.id.clone());
+        return Err(PrimaryError::OtherText { kind, id, meant, found: sha256 });
+    }
+    if let Some(reason) = lends(request, &text, extension, (caller.authority(), asked)) {
+        return Err(unsignable(request, &reason));
+    }
+    rye.checker().judge(path, &text)?;
+    Ok(json!({
+        "item_type": request.kind.as_str(),
+        "item_id": request.id.as_str(),
+        "sha256": sha256.to_string(),
+        "adds": adds(request, &text, extension),
+        "text": text,
+    }))
+}
+
+/// The arguments of a call without what the operator was shown beside them.
+pub(super) fn meant(operation: Operation, mut arguments: Value) -> Value {
+    if let (Operation::Sign, Value::Object(members)) = (operation, &mut arguments) {
+        for shown in ["adds", "text"] {
+            members.shift_remove(shown);
+        }
+    }
+    arguments
+}
+
+/// What a signature adds beside the text: context, hooks and capabilities of a directive, and what runs behind a tool.
+fn adds(request: &SignRequest, text: &str, extension: &str) -> Value {
+    let mut adds = Map::new();
+    match request.kind {
+        ItemKind::Directive => {
+            let Ok(directive) = rye_parse::directive(text) else { return Value::Null };
+            let meaning = directive_meaning(&directive);
+            for name in ["extends", "context", "hooks"] {
+                adds.extend(meaning.get(name).map(|part| (name.to_owned(), part.clone())));
+            }
+            adds.insert("capabilities".to_owned(), capabilities(&directive).into());
+        }
+        ItemKind::Tool => {
+            let Ok(manifest) = rye_parse::tool(text, extension) else { return Value::Null };
+            let Ok(invocation) = invocation(&request.id, &manifest) else { return Value::Null };
+            let runs = invocation.functions().iter().map(ToString::to_string);
+            adds.insert("runs".to_owned(), runs.collect::<Vec<_>>().into());
+        }
+        ItemKind::Knowledge | ItemKind::Config => {}
+    }
+    adds.retain(|_, part| !part.is_null() && part.as_array().is_none_or(|list| !list.is_empty()));
+    Value::Object(adds)
+}
+
+/// The patterns that a directive declares.
+fn capabilities(directive: &Directive) -> Vec<String> {
+    let entries = directive.permissions.iter().flat_map(|block| &block.value.entries);
+    let granted = entries.filter_map(|entry| permission_grant(&entry.value).ok());
+    granted
+        .flat_map(|grant| grant.patterns().iter().map(ToString::to_string).collect::<Vec<_>>())
+        .collect()
 }
 
 fn which_text(request: &SignRequest, found: &ToSign<'_>) -> PrimaryError {
@@ -54,7 +125,7 @@ fn which_text(request: &SignRequest, found: &ToSign<'_>) -> PrimaryError {
 
 /// The one file that is looked at from here on, where a thread may have it signed at all.
 fn found<'a>(
-    rye: &Rye,
+    rye: &'a Rye,
     request: &'a SignRequest,
     caller: &Caller,
 ) -> Result<ToSign<'a>, PrimaryError> {
@@ -86,11 +157,8 @@ fn lends(
             Ok(read) => directive(&read, authority),
             Err(_) => Some(UNREADABLE.to_owned()),
         },
-        ItemKind::Tool if is_provider(&request.id) => {
-            Some("it says where prompts and keys go, which is for the operator alone".to_owned())
-        }
         ItemKind::Tool => match rye_parse::tool(text, extension) {
-            Ok(read) => tool(&read, authority, asked),
+            Ok(read) => tool(&request.id, &read, authority, asked),
             Err(_) => Some(UNREADABLE.to_owned()),
         },
         ItemKind::Knowledge => None,
@@ -101,9 +169,6 @@ fn lends(
 const UNREADABLE: &str = "it cannot be read; `rye check` says where";
 
 fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
-    if !directive.hooks.is_empty() || !directive.context.is_empty() {
-        return Some("directives that extend it take on its hooks and its context, and act on them with what they may do; they are for the operator to sign".to_owned());
-    }
     let Some(permissions) = &directive.permissions else {
         return Some("it declares no `<permissions>`, so that others decide what it may do; declare them, be it empty".to_owned());
     };
@@ -111,7 +176,7 @@ fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
     let declared =
         entries.map(|entry| permission_grant(&entry.value)).collect::<Result<Vec<_>, _>>();
     let Ok(declared) = declared else { return Some(UNREADABLE.to_owned()) };
-    let declared = declared.iter().fold(Grant::nothing(), |all, more| all.union(more));
+    let declared: Grant = declared.iter().flat_map(Grant::patterns).cloned().collect();
     let returning = rye_caps::Pattern::exactly(&return_capability());
     let lent = authority.layers().iter().find_map(|layer| {
         // Declaring outputs grants returning them to anybody.
@@ -120,20 +185,30 @@ fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
     lent.map(|lent| format!("it asks for more than this thread may do: {lent}"))
 }
 
-fn tool(manifest: &ToolManifest, authority: &Authority, asked: &Grant) -> Option<String> {
-    let function = match &manifest.executor {
-        Executor::Builtin { function, .. } => function.as_str(),
-        Executor::Command { network: false, .. } | Executor::Script { network: false, .. } => BASH,
+fn tool(
+    id: &ItemId,
+    manifest: &ToolManifest,
+    authority: &Authority,
+    asked: &Grant,
+) -> Option<String> {
+    match &manifest.executor {
+        Executor::Builtin { .. }
+        | Executor::Command { network: false, .. }
+        | Executor::Script { network: false, .. } => {}
         _ => return Some("it reaches the network, which is for the operator to allow".to_owned()),
-    };
-    let behind = Capability::new(Primary::Execute, Kind::Tool, &format!("rye/{function}"));
-    let behind = match behind {
-        Ok(behind) => behind,
-        Err(error) => return Some(error.to_string()),
-    };
-    if asked.allows(&behind) {
-        return Some("somebody is asked each time for what is behind it, and would not be for this tool; it is for the operator to sign".to_owned());
     }
-    let denied = authority.permit(&behind).err();
+    let invocation = match invocation(id, manifest) {
+        Ok(invocation) => invocation,
+        Err(reason) => return Some(reason),
+    };
+    if invocation.meets(asked) {
+        return Some(
+            "calls of what is behind it wait for a decision; it is for the operator to sign"
+                .to_owned(),
+        );
+    }
+    // The directive of the thread has to grant what is behind the tool, too, and not the tool alone.
+    let mut behind = invocation.functions().iter().cloned();
+    let denied = behind.find_map(|function| authority.permit(&function.into()).err());
     denied.map(|denied| format!("this thread may not do what is behind it: {denied}"))
 }

@@ -58,7 +58,7 @@ fn changed(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> V
 
 /// Whether a row stands for the same item with the same text, signed as it was or not at all as it was. By whom is for the
 /// authority to say: each item is verified again, and what its key may grant is part of that.
-fn is_same(then: &Value, now: &Value) -> bool {
+pub(super) fn is_same(then: &Value, now: &Value) -> bool {
     let same = |name: &str| then.get(name) == now.get(name);
     let is_signed = |row: &Value| row.get("key_id").is_some();
     // Records of before this fact was kept have the digest of the whole file alone.
@@ -66,7 +66,7 @@ fn is_same(then: &Value, now: &Value) -> bool {
     ["kind", "id", "space", text].into_iter().all(same) && is_signed(then) == is_signed(now)
 }
 
-fn row_name(row: &Value) -> String {
+pub(super) fn row_name(row: &Value) -> String {
     let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
     format!("{} `{}`", text("kind"), text("id"))
 }

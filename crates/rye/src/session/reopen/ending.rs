@@ -52,6 +52,7 @@ impl Rye {
     ///
     /// When the thread and all below it have ended, which a thread whose transcript holds an end has; or when a record was changed.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Cancelled, ReopenError> {
+        host.clock.now().checked()?;
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
         match self.end_all(thread, host, &store, None)? {

@@ -2,8 +2,8 @@
 
 use rye_thread::budget::LedgerError;
 use rye_thread::{
-    ApprovalRequest, DecidedApproval, JournalError, RegistryError, ResumeError, ThreadId,
-    ThreadState,
+    ApprovalRequest, ClockError, DecidedApproval, JournalError, RegistryError, ResumeError,
+    ThreadId, ThreadState,
 };
 
 use crate::ThreadReadError;
@@ -22,6 +22,9 @@ pub enum ReopenError {
         /// The thread.
         thread: ThreadId,
     },
+    /// The clock shows a time before 1970.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
     /// What the thread rests on is not what it was.
     #[error("thread `{thread}` does not go on: {} changed since it began; undo that, or start the directive again", changes.join(", "))]
     Changed {

@@ -3,20 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rye_resolve::{Item, ItemId};
 use rye_sign::token::Token;
-use rye_sign::{PublicKey, SigningKey};
+use rye_sign::{Provenance, PublicKey, SigningKey};
 use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    DecidedApproval, Journal, JournalError, Moment, PendingApproval, ThreadId, ThreadRecord,
-    decided_approval, pending_approval, read_plain,
+    AddedItem, DecidedApproval, Journal, JournalError, Moment, OutputContract, PendingApproval,
+    ThreadId, ThreadRecord, added_items, decided_approval, pending_approval, read_plain,
 };
 use serde_json::Value;
 
 use super::ReopenError;
-use super::changes::changes;
+use super::changes::{changes, is_same, row_name};
 use crate::Rye;
-use crate::session::facts::{self, SIGNED_BY};
+use crate::session::authority::added_item;
+use crate::session::facts::{self, SIGNED_BY, row_of};
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::recorded::recorded_request;
 use crate::session::{Host, Lineage, Store, refuse_linked_threads};
@@ -32,6 +34,8 @@ pub(super) struct Reopened {
     token: Option<Token>,
     /// Whose checkpoints its transcript may hold.
     keys: Vec<PublicKey>,
+    /// The items that calls added to its conversation, in its own transcript.
+    pub(super) added: Vec<AddedItem>,
     /// The call that it waits with.
     pub(super) asked: Option<PendingApproval>,
     /// What somebody has said about it already.
@@ -124,9 +128,25 @@ impl Rye {
             Voucher::TrustedKey => operators_key(&record, host)?,
         };
         let is_operators = reading.vouched_by == Voucher::TrustedKey;
+        let unreadable = || {
+            let problem = "an item that a call added cannot be read in its transcript".to_owned();
+            ReopenError::Unrepeatable { thread: thread.clone(), problem }
+        };
+        let added = added_items(&reading.transcript).ok_or_else(unreadable)?;
         let asked = pending_approval(&reading.transcript);
         let (token, decided) = (reading.token, decided_approval(&reading.transcript));
-        Ok(Reopened { threads, file, record, token, keys, asked, decided, key, is_operators })
+        Ok(Reopened {
+            threads,
+            file,
+            record,
+            token,
+            keys,
+            added,
+            asked,
+            decided,
+            key,
+            is_operators,
+        })
     }
 
     /// What a run that is started now, as the thread was then, would begin with.
@@ -141,6 +161,7 @@ impl Rye {
         let mut request = recorded_request(record)
             .map_err(|problem| ReopenError::Unrepeatable { thread: thread.clone(), problem })?;
         request.lineage = lineage;
+        request.added.clone_from(&reopened.added);
         prepare(self, &request, host, &reopened.key)
             .map_err(|source| ReopenError::Prepare { thread, source: Box::new(source) })
     }
@@ -151,12 +172,40 @@ impl Rye {
         prepared: &Prepared,
     ) -> Result<(), ReopenError> {
         let (then, now) = (&reopened.record.facts, &prepared.record.facts);
-        let changes = changes(then, now, reopened.token.as_ref());
+        let mut changes = changes(then, now, reopened.token.as_ref());
+        let before = recorded_request(&reopened.record).ok().and_then(|request| request.continues);
+        let before = before.map(|continuation| continuation.added).unwrap_or_default();
+        let added = before.iter().chain(&reopened.added);
+        changes.extend(added.filter_map(|item| self.changed(item, &prepared.contract)));
+        changes.dedup();
         if changes.is_empty() {
             return Ok(());
         }
         Err(ReopenError::Changed { thread: reopened.record.thread.clone(), changes })
     }
+}
+
+impl Rye {
+    /// The name of an item that a call added to a conversation, unless it is now what it was then.
+    fn changed(&self, then: &AddedItem, contract: &OutputContract) -> Option<String> {
+        let id = || then.facts.get("id")?.as_str()?.parse::<ItemId>().ok();
+        let name = || row_name(&Value::Object(then.facts.clone()));
+        let now = match then.facts.get("kind").and_then(Value::as_str) {
+            Some("directive") => self.library.directive(&id()?).map(|item| seen(&item)),
+            Some("knowledge") => self.library.knowledge(&id()?).map(|item| seen(&item)),
+            // A hooks file is among the configuration that the thread began with, which is compared as a whole.
+            _ => return None,
+        };
+        let Ok((row, provenance)) = now else { return Some(name()) };
+        let now = added_item(&row, &provenance, contract);
+        let is_one = is_same(&Value::Object(then.facts.clone()), &row)
+            && now.is_ok_and(|now| now.grants == then.grants);
+        (!is_one).then(name)
+    }
+}
+
+fn seen<T>(item: &Item<T>) -> (Value, Provenance) {
+    (row_of(item), item.content.provenance().clone())
 }
 
 fn record_file(threads: &Path, thread: &ThreadId) -> Option<Vec<u8>> {

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 #[serde(deny_unknown_fields)]
 pub(super) struct SpawnArguments {
     directive: String,
-    #[serde(default)]
-    inputs: BTreeMap<String, Value>,
+    inputs: Option<BTreeMap<String, Value>>,
+    parameters: Option<BTreeMap<String, Value>>,
     #[serde(default)]
     limits: LimitArguments,
     #[serde(default)]
@@ -48,7 +48,13 @@ pub(super) struct Wanted {
 pub(super) fn wanted(arguments: &Value) -> Result<Wanted, ToolOutput> {
     let arguments =
         SpawnArguments::deserialize(arguments).map_err(|error| told(&error.to_string()))?;
-    let SpawnArguments { directive, inputs, limits, r#async } = arguments;
+    let SpawnArguments { directive, inputs, parameters, limits, r#async } = arguments;
+    let inputs = match (inputs, parameters) {
+        (Some(_), Some(_)) => {
+            return Err(told("`parameters` is another name of `inputs`; give one of the two"));
+        }
+        (given, other) => given.or(other).unwrap_or_default(),
+    };
     let LimitArguments { turns, tokens, spend, duration_seconds, spawns, depth } = limits;
     let spend = match spend.map(|text| text.parse::<SpendLimit>()) {
         Some(Err(error)) => return Err(told(&format!("`limits.spend`: {error}"))),

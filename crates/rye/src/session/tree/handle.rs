@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
-    Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId, ToolOutput, Waiting,
+    AddedItem, Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId, ToolOutput, Waiting,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +34,11 @@ impl Handle {
     pub(in crate::session) async fn signing_key(&self) -> Option<(Arc<SigningKey>, Timestamp)> {
         let (_, tree) = self.place().ok()?;
         tree.order(|reply| Order::Key { reply }).await.flatten()
+    }
+
+    /// Returns `true` if there is a key for a signature that the operator approves.
+    pub(in crate::session) fn has_signing_key(&self) -> bool {
+        self.place().is_ok_and(|(_, tree)| tree.has_key)
     }
 
     pub(super) fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {
@@ -86,6 +91,12 @@ impl Children for Handle {
         let (parent, spawns) = (thread.clone(), spawns.to_vec());
         let adopted = tree.order(|reply| Order::Adopt { parent, spawns, reply }).await;
         adopted.unwrap_or_else(|| Err(OVER.to_owned()))
+    }
+
+    fn add(&self, item: &AddedItem) {
+        if let Ok((thread, tree)) = self.place() {
+            tree.add(thread, item);
+        }
     }
 
     fn thought(&self, now: Duration) -> Duration {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use rye_caps::Authority;
 use rye_sign::SigningKey;
 use rye_thread::{Cancel, FailureKind, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
@@ -84,11 +85,12 @@ pub(in crate::session) async fn nursed<T>(
 fn lineage(
     parent: &ThreadId,
     heritage: &Heritage,
+    authority: Authority,
     (caps, share): (Limits, Option<Nanos>),
     (host, key): (&Host<'_>, &SigningKey),
 ) -> Result<Lineage, PrepareError> {
     let tokens = renewed(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
-    let (parent, authority) = (parent.clone(), heritage.authority.clone());
+    let parent = parent.clone();
     Ok(Lineage { parent, authority, tokens, caps, share })
 }
 
@@ -136,6 +138,7 @@ impl<'a> Nursery<'a> {
             places: Arc::clone(&self.places),
             parent: parent.clone(),
             directive: spawn.directive.clone(),
+            added: spawn.added,
             threads: vec![spawn.child.clone()],
             used: Vec::new(),
         }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::Permit;
-use rye_thread::{Children as _, Effect, ThreadId, Tool, ToolOutput};
+use rye_thread::{
+    Children as _, Effect, ThreadId, ThreadReference, ThreadReferenceError, Tool, ToolOutput,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -69,8 +71,13 @@ type Done = Result<ToolOutput, ToolOutput>;
 
 /// A thread below the caller's. Any other is as if it were not there, so that nobody learns of it.
 fn below(own: &ThreadId, tree: &Tree, text: &str) -> Result<ThreadId, ToolOutput> {
-    let found = text.parse().ok().filter(|thread| tree.descends(thread, own));
-    found.ok_or_else(|| told(&format!("no thread `{text}` was started by this one or below it")))
+    let unknown = || told(&format!("no thread `{text}` was started by this one or below it"));
+    let reference: ThreadReference = text.parse().map_err(|_| unknown())?;
+    let thread = reference.resolve(&tree.descendants(own)).map_err(|error| match error {
+        ThreadReferenceError::Ambiguous { .. } => told(&error.to_string()),
+        _ => unknown(),
+    })?;
+    if tree.descends(&thread, own) { Ok(thread) } else { Err(unknown()) }
 }
 
 fn named(own: &ThreadId, tree: &Tree, arguments: &Value) -> Result<ThreadId, ToolOutput> {

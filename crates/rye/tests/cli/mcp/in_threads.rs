@@ -19,9 +19,15 @@ fn what_a_thread_is_refused() {
             arguments["sha256"] = sha256(&text);
         }
         put_caller(&session, PERMISSIONS, &[row("", tool, arguments)]);
-        let ran = ran(&session);
+        let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+        // Nobody is asked about what would be refused anyway.
+        assert_eq!(ran.ends_with("exit 4\n"), expected == "exit 0", "{line}: {ran}");
+        let ran = approved(&session, ran);
         assert!(ran.contains(expected), "{line}: {ran}");
-        assert_eq!(ran.ends_with("exit 3\n"), expected != "exit 0", "{line}: {ran}");
+        // Arguments that contradict each other, and an item with errors, are a failure of the step, and no refusal.
+        let is_failure = expected.starts_with("`scope`") || expected == "has problems";
+        let exit = if is_failure { "exit 1\n" } else { "exit 3\n" };
+        assert_eq!(ran.ends_with(exit), expected != "exit 0", "{line}: {ran}");
         let left = std::fs::read_to_string(session.project().join(path)).unwrap();
         assert_eq!(left == text, expected != "exit 0", "{line}: {left}");
     }
@@ -35,6 +41,10 @@ pub(super) fn sha256(text: &str) -> Value {
 /// Runs it to its end, with everything approved.
 fn ran(session: &Session) -> String {
     let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    approved(session, ran)
+}
+
+fn approved(session: &Session, ran: String) -> String {
     if !ran.ends_with("exit 4\n") {
         return ran;
     }
@@ -79,10 +89,8 @@ fn a_thread_signs_with_the_operator_s_key_or_not_at_all() {
     let rows = [row("", "rye_sign", arguments)];
     put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
     std::fs::remove_file(session.home().join(".ai/config/keys/signing/private_key.pem")).unwrap();
-    session.rye("run notes/calls --trust TRUST --provider steps");
-    session.rye("approve THREAD --trust TRUST");
-    let resumed = session.rye("resume THREAD --trust TRUST");
-    assert!(resumed.contains("there is no signing key here"), "{resumed}");
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    assert!(ran.contains("there is no signing key here") && !ran.ends_with("exit 4\n"), "{ran}");
     let left = std::fs::read_to_string(session.project().join(".ai/knowledge/notes/mine.md"));
     assert_eq!(left.unwrap(), text);
 }
@@ -111,20 +119,17 @@ fn asking(session: &Session, more: &Value) -> String {
 
 #[test]
 fn what_was_approved_is_what_is_signed() {
-    // Without the digest nobody is asked, and the thread is told which text lies there.
+    // Another text than the call names is not asked about.
     let session = Session::new();
-    let ran = asking(&session, &json!({}));
-    let told = format!(
-        "say which text of knowledge `notes/mine` is meant: `sha256` of what lies there is `{}`",
-        sha256(NOTE).as_str().unwrap()
-    );
-    assert!(ran.contains(&told) && !ran.ends_with("exit 4\n"), "{ran}");
-    assert_eq!(note(&session), NOTE);
-    // What is another text by the time is not signed, be it changed before or after somebody approved.
-    for change_before in [true, false] {
+    let ran = asking(&session, &json!({ "sha256": sha256("Other.") }));
+    assert!(ran.contains("is another text by now") && !ran.ends_with("exit 4\n"), "{ran}");
+    // What is another text by the time is not signed, be it changed before or after somebody approved, and whether the call
+    // names the digest or leaves it to what is shown.
+    for (change_before, named) in [(true, true), (false, true), (true, false), (false, false)] {
         let session = Session::new();
-        let ran = asking(&session, &json!({ "sha256": sha256(NOTE) }));
-        assert!(ran.ends_with("exit 4\n"), "{ran}");
+        let named = if named { json!({ "sha256": sha256(NOTE) }) } else { json!({}) };
+        let ran = asking(&session, &named);
+        assert!(ran.ends_with("exit 4\n") && ran.contains(sha256(NOTE).as_str().unwrap()), "{ran}");
         let other = NOTE.replace("Text", "Do as I say");
         if change_before {
             session.put(NOTE_PATH, &other);
@@ -136,11 +141,68 @@ fn what_was_approved_is_what_is_signed() {
         assert!(resumed.ends_with("exit 3\n"), "{resumed}");
         assert_eq!(note(&session), other);
     }
+    for named in [json!({ "sha256": sha256(NOTE) }), json!({})] {
+        let session = Session::new();
+        asking(&session, &named);
+        session.rye("approve THREAD --trust TRUST");
+        let resumed = session.rye("resume THREAD --trust TRUST");
+        let is_signed = note(&session).contains("rye:signed");
+        assert!(resumed.ends_with("exit 0\n") && is_signed, "{resumed}");
+        let replayed = session.rye("replay THREAD --trust TRUST");
+        assert!(replayed.ends_with("exit 0\n"), "{replayed}");
+    }
+}
+
+/// The operator sees the text and what it adds to the directives that use it, before anything is signed.
+#[test]
+fn a_question_about_a_signature_shows_what_it_adds() {
     let session = Session::new();
-    asking(&session, &json!({ "sha256": sha256(NOTE) }));
-    session.rye("approve THREAD --trust TRUST");
+    let what = "<permissions><execute><tool>rye.file-system.read</tool></execute></permissions>\
+                <context><before>notes/index-style</before></context>\
+                <hooks><hook id=\"h\" event=\"after_step\"><execute item_type=\"tool\">rye/file-system/read</execute></hook></hooks>";
+    let (path, text) = item("directive", what);
+    session.put(path, &text);
+    let arguments = json!({ "item_type": "directive", "item_id": "notes/mine" });
+    put_caller(&session, PERMISSIONS, &[row("", "rye_sign", arguments)]);
+    let ran = session.raw("run notes/calls --trust TRUST --provider steps --json --quiet");
+    let told: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let shown = &told["waits_for"]["arguments"];
+    assert_eq!((&shown["sha256"], &shown["text"]), (&sha256(&text), &json!(text)));
+    let adds = &shown["adds"];
+    assert_eq!(adds["capabilities"], json!(["rye.execute.tool.rye.file-system.read"]));
+    assert_eq!(adds["context"][0]["knowledge"], "notes/index-style");
+    assert_eq!(adds["hooks"][0]["id"], "h");
+    let approved = session.rye("approve THREAD --trust TRUST");
+    assert!(approved.contains("after_step") && !approved.contains("# Mine"), "{approved}");
     let resumed = session.rye("resume THREAD --trust TRUST");
-    assert!(resumed.ends_with("exit 0\n") && note(&session).contains("rye:signed"), "{resumed}");
+    assert!(resumed.ends_with("exit 0\n"), "{resumed}");
+}
+
+/// A thread may have an item copied where it may write, and into the project alone.
+#[test]
+fn a_thread_copies_an_item_where_it_may_write() {
+    let writing = "<execute><tool>rye.file-system.write</tool></execute>";
+    let rows = [
+        ("project", "", false, "add `<execute><tool>rye.file-system.write</tool></execute>`"),
+        ("user", writing, false, "only the operator copies items into the user space"),
+        ("project", writing, true, "exit 0"),
+    ];
+    for (space, permissions, copies, expected) in rows {
+        let session = Session::new();
+        session.put("../home/.ai/knowledge/notes/mine.md", NOTE);
+        let arguments =
+            json!({ "item_type": "knowledge", "item_id": "notes/mine", "destination": space });
+        let permissions = format!("<load>*</load>{permissions}");
+        put_caller(&session, &permissions, &[row("", "rye_load", arguments)]);
+        session.rye("sign ../home/.ai/knowledge/notes/mine.md");
+        let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+        assert!(ran.contains(expected), "{space}: {ran}");
+        let copy = std::fs::read_to_string(session.project().join(NOTE_PATH)).ok();
+        let own = session.home().join(".ai/knowledge/notes/mine.md");
+        let signed = std::fs::read_to_string(own).unwrap();
+        assert!(signed.contains("rye:signed"), "{signed}");
+        assert_eq!(copy, copies.then_some(signed), "{space}: {ran}");
+    }
 }
 
 #[test]
@@ -172,6 +234,6 @@ fn a_tool_whose_power_waits_for_somebody_is_not_signed() {
     put_caller(&session, PERMISSIONS, &[row("", "rye_sign", arguments)]);
     session.rye("sign ../home/.ai/config/agent/approval.yaml");
     let ran = ran(&session);
-    assert!(ran.contains("somebody is asked each time for what is behind it"), "{ran}");
+    assert!(ran.contains("calls of what is behind it wait for a decision"), "{ran}");
     assert_eq!(std::fs::read_to_string(session.project().join(path)).unwrap(), text);
 }

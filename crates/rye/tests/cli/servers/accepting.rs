@@ -87,7 +87,12 @@ fn what_is_accepted_is_shown_with_its_texts() {
 /// A server runs in the project, and what it puts there leads no manifest elsewhere.
 #[test]
 fn no_manifest_is_written_through_a_link() {
-    for link in [".ai/tools", ".ai/tools/mcp", ".ai/tools/mcp/own"] {
+    let rows = [
+        (".ai/tools", "the folder `<DIR>/project/.ai/tools` is refused: it is a link"),
+        (".ai/tools/mcp", "cannot make `<DIR>/project/.ai/tools/mcp`: it is a link"),
+        (".ai/tools/mcp/own", "cannot make `<DIR>/project/.ai/tools/mcp/own`: it is a link"),
+    ];
+    for (link, expected) in rows {
         let session = Session::new();
         session.put(SERVERS, &super::servers(&session, ""));
         let (there, place) = (session.home().join("there"), session.project().join(link));
@@ -96,7 +101,7 @@ fn no_manifest_is_written_through_a_link() {
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&there, &place).unwrap();
         let shown = session.rye("mcp discover own --write --allow-unsigned");
-        contains(&shown, 1, &[&format!("cannot make `<DIR>/project/{link}`"), "it is a link"]);
+        contains(&shown, 1, &[expected]);
         assert_eq!(std::fs::read_dir(&there).unwrap().count(), 0, "{link}");
     }
 }

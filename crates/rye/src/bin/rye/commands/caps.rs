@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rye::caps::{Authority, Capability, Denied, LayerName};
-use rye::thread::ThreadId;
+use rye::thread::{ThreadId, ThreadReference};
 use rye::{Privileges, PrivilegesError, Rye, ThreadReading, Tightened, Use, refuse_linked_threads};
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::thread_argument::{resolve, threads_folder};
 
 /// Look at what directives may do, what of it they use, and how little would do
 #[derive(Debug, Subcommand)]
@@ -56,7 +57,7 @@ pub(crate) struct Of {
     directive: String,
     /// A thread that ran it: what it called counts as used (may be given many times)
     #[arg(long, value_name = "THREAD_ID")]
-    transcript: Vec<ThreadId>,
+    transcript: Vec<ThreadReference>,
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
@@ -75,8 +76,7 @@ fn check(arguments: &Check, environment: &Environment) -> Result<Exit, Failure> 
     let privileges = rye.privileges(&id, &[])?;
     let refusal = privileges.refusal.iter().map(|reason| format!("`{id}` may not run: {reason}"));
     output::warnings(&refusal.collect::<Vec<_>>());
-    let authority = privileges.authority();
-    match authority.permit(&capability) {
+    match privileges.permit(&capability) {
         Ok(permit) => {
             tell_allowed(&privileges, permit.capability(), environment);
             // A directive that may not run does nothing, whatever it is granted.
@@ -194,21 +194,22 @@ fn of(arguments: &Of, environment: &Environment) -> Result<Privileges, Failure> 
 }
 
 fn threads(
-    ids: &[ThreadId],
+    references: &[ThreadReference],
     rye: &Rye,
     environment: &Environment,
 ) -> Result<Vec<ThreadReading>, Failure> {
-    if ids.is_empty() {
+    if references.is_empty() {
         return Ok(Vec::new());
     }
-    let folder = environment.project()?.join(".ai").join("threads");
+    let folder = threads_folder(environment)?;
     refuse_linked_threads(&folder).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    let read = |id: &ThreadId| {
-        rye.thread(&folder, id).map_err(|error| {
+    let read = |thread: &ThreadId| {
+        rye.thread(&folder, thread).map_err(|error| {
             Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
         })
     };
-    ids.iter().map(read).collect()
+    let find = |reference| resolve(reference, environment);
+    references.iter().map(|reference| read(&find(reference)?)).collect()
 }
 
 impl From<PrivilegesError> for Failure {

@@ -1,42 +1,49 @@
 //! `rye check [PATH…]`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rye::thread::read_plain;
-use rye::{Checked, Finding, Severity, check_bytes, github, sarif};
+use rye::{Checked, Finding, Severity, github, sarif};
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, MOST};
+use super::lock::Held;
+use crate::environment::Environment;
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{files, output};
 
-/// Check the form of items and show every problem at its place
+/// Check a project and show every problem at its place: form, references, permissions, signatures, configuration
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Signatures are not looked at; `rye verify` does that. With --locked nothing is checked but that everything \
-                  is as `rye lock` wrote it down; no program is started for that, but with --servers.\n\n\
+    after_help = "Everything is checked that can be known without running: the form of files, what directives extend, the items \
+                  that context, steps and hooks name, the permissions that these need, risk, signatures, and configuration \
+                  against its schema. Nothing is started, but with --servers.\n\n\
+                  Exits with 1 when something is an error. `rye sign` and `rye lock` refuse what is an error here, and \
+                  `rye sign` also a name, category or version that contradicts the file's place. A missing signature is a note.\n\n\
                   Examples:\n  rye check\n  rye check .ai/directives/notes/index.md --json\n  \
                   rye check .ai/directives/notes/index.md --ast\n  rye check --format github\n  \
-                  rye check --format sarif > rye.sarif\n  rye check --locked\n  rye check --locked --servers"
+                  rye check --strict --locked --format sarif > rye.sarif\n  rye check --locked --servers"
 )]
 pub(crate) struct Arguments {
     /// Files, folders or patterns; default: the project's `.ai` folder
     paths: Vec<PathBuf>,
     /// Print each file with its problems and, for directives, all that was read of it, as JSON
-    #[arg(long, conflicts_with_all = ["format", "locked"])]
+    #[arg(long, conflicts_with = "format")]
     ast: bool,
     /// Print the problems for another program: workflow commands of GitHub Actions, or a SARIF 2.1.0 log
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "locked"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<Format>,
-    /// Fail when an item, a tool or a text of a locked directive differs from `.ai/rye.lock`
-    #[arg(long, conflicts_with = "paths")]
+    /// Accept only signatures that bind kind and id over the whole file, and no directive that grants more than what it extends
+    #[arg(long)]
+    strict: bool,
+    /// Fail as well when an item, a tool or a text of a locked directive differs from `.ai/rye.lock`
+    #[arg(long)]
     locked: bool,
     /// Start each MCP server that is locked instead, and fail when it does not offer what `.ai/rye.lock` says
     #[cfg(feature = "mcp")]
-    #[arg(long, requires = "locked")]
+    #[arg(long, requires = "locked", conflicts_with_all = ["paths", "format", "ast", "strict"])]
     servers: bool,
 }
 
@@ -51,58 +58,97 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if arguments.servers {
         return super::lock::check_servers(environment);
     }
-    if arguments.locked {
-        return super::lock::check(environment);
-    }
     let paths = match arguments.paths.as_slice() {
         [] => vec![environment.project()?.join(".ai")],
         paths => paths.to_vec(),
     };
-    let checked = files::named(&paths, environment)?
-        .iter()
-        .map(|path| check_file(path))
-        .collect::<Result<Vec<_>, _>>()?;
-    tell(&checked, arguments, environment);
-    Ok(if checked.iter().all(Checked::is_ok) { Exit::Fine } else { Exit::Failed })
+    let spaces = environment.to_check(arguments.strict)?;
+    let mut checked = spaces.checker().check_files(&files::named(&paths, environment)?);
+    let held = arguments.locked.then(|| Held::of(environment)).transpose()?;
+    if arguments.format.is_some() {
+        checked.extend(held.as_ref().map(Held::to_checked));
+    }
+    tell(&checked, held.as_ref(), arguments, environment);
+    let is_ok = checked.iter().all(Checked::is_ok) && held.is_none_or(|held| held.is_fine());
+    Ok(if is_ok { Exit::Fine } else { Exit::Failed })
 }
 
-fn tell(checked: &[Checked], arguments: &Arguments, environment: &Environment) {
+fn tell(
+    checked: &[Checked],
+    held: Option<&Held>,
+    arguments: &Arguments,
+    environment: &Environment,
+) {
     let base = environment.absolute(Path::new(""));
     match arguments.format {
         Some(Format::Github) => print!("{}", github(checked, &base)),
         Some(Format::Sarif) => output::json(&sarif(checked, &base)),
-        None if arguments.ast => output::json(&checked.iter().map(with_ast).collect()),
-        None if environment.json() => output::json(&checked.iter().map(row).collect()),
+        None if arguments.ast || environment.json() => {
+            let row = if arguments.ast { with_ast } else { row };
+            let files: Vec<Value> = checked.iter().map(row).collect();
+            let mut value = json!({ "files": files, "summary": counts(checked) });
+            if let Some(held) = held {
+                value["locked"] = held.to_json();
+            }
+            output::json(&value);
+        }
         None => {
             checked.iter().for_each(|checked| print(checked, environment));
+            tell_unvouched(checked);
             println!("{}", summary(checked));
+            held.iter().for_each(|held| held.print());
         }
     }
 }
 
-fn check_file(path: &Path) -> Result<Checked, Failure> {
-    let bytes = read_plain(path, MOST).map_err(|source| Failure::io("read", path, &source))?;
-    Ok(check_bytes(path, bytes))
+/// Files that nothing vouches for here in one sentence for each reason: a place is not worth showing for each.
+fn tell_unvouched(checked: &[Checked]) {
+    let mut reasons: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+    for checked in checked {
+        let findings = checked.findings.iter().filter(|finding| finding.is_unvouched());
+        for finding in findings {
+            reasons.entry(&finding.message).or_default().push(&checked.path);
+        }
+    }
+    for (reason, paths) in &reasons {
+        let files = output::counted(paths.len(), "file");
+        let first = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let such =
+            if paths.len() > 1 { format!("such as `{first}`") } else { format!("`{first}`") };
+        println!("note: {files}, {such}: {reason}");
+    }
 }
 
 fn print(checked: &Checked, environment: &Environment) {
-    if checked.findings.is_empty() {
+    if checked.findings.iter().all(Finding::is_unvouched) {
         return;
     }
     let excerpt = Excerpt::of_checked(checked);
     output::painted(&rendered(&excerpt, environment.output_colors()));
 }
 
+const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
+
+fn count(checked: &[Checked], severity: Severity) -> usize {
+    let findings = checked.iter().flat_map(|checked| &checked.findings);
+    findings.filter(|finding| finding.severity == severity).count()
+}
+
 fn summary(checked: &[Checked]) -> String {
-    let count = |severity| {
-        let findings = checked.iter().flat_map(|checked| &checked.findings);
-        findings.filter(|finding| finding.severity == severity).count()
-    };
-    let (errors, warnings, notes) =
-        (count(Severity::Error), count(Severity::Warning), count(Severity::Note));
-    let counted = [(errors, "error"), (warnings, "warning"), (notes, "note")]
-        .map(|(count, noun)| output::counted(count, noun));
+    let counted =
+        SEVERITIES.map(|severity| output::counted(count(checked, severity), severity.as_str()));
     format!("{} checked: {}", checked.len(), counted.join(", "))
+}
+
+/// The summary as data for programs.
+fn counts(checked: &[Checked]) -> Value {
+    let count = |severity| count(checked, severity);
+    json!({
+        "files": checked.len(),
+        "errors": count(Severity::Error),
+        "warnings": count(Severity::Warning),
+        "notes": count(Severity::Note),
+    })
 }
 
 fn row(checked: &Checked) -> Value {

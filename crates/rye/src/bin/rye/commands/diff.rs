@@ -1,8 +1,10 @@
-//! `rye diff A B`.
+//! `rye diff [A [B]]`.
+
+mod project;
 
 use clap::Args;
 use rye::{Difference, Explained, PlanRequest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -10,50 +12,90 @@ use crate::failure::Failure;
 use crate::output;
 use crate::side::{Side, side};
 
-/// Compare two directives, or one at two times: what it may do, what it is made of, and what a model reads
+/// Compare directives at two times, or two directives: what they may do, what they are made of, and what a model reads
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A side is a directive's id, its file (also in another checkout, whose `.ai` folder is then the project), or \
-                  REVISION:FILE of a git repository. Each side is verified as it is. A permission is gained when it covers \
-                  something that no permission of the other side covers, however it is written. Inputs are not needed: \
-                  placeholders stay as written.\n\n\
-                  Exits with 0, or with --exit-code with 1 when there is a difference.\n\n\
-                  Examples:\n  rye diff notes/index notes/base\n  \
+    after_help = "Without a side, every directive of the project is compared with `HEAD`, or with --rev. A side is a directive's \
+                  id, its file (also in another checkout, whose `.ai` folder is then the project), or REVISION:FILE of a git \
+                  repository. Each side is verified as it is. A permission is gained when it covers something that no \
+                  permission of the other side covers, however it is written. Inputs are not needed: placeholders stay as \
+                  written.\n\n\
+                  Exits with 0. With --exit-code: 0 for no difference, 1 for one that widens nothing, and 2 when a permission is \
+                  gained or a limit raised; what cannot be compared exits with 3 then, and a wrong command line with 2 as \
+                  ever.\n\n\
+                  Examples:\n  rye diff\n  rye diff --rev main --exit-code\n  rye diff notes/index notes/base\n  \
                   rye diff ../main/.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
                   rye diff HEAD~1:.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
                   rye diff --rev HEAD~1 notes/index\n  \
                   rye diff --rev v1.0 --rev v1.1 notes/index --exit-code --json"
 )]
 pub(crate) struct Arguments {
-    /// The one side, and the other; with --rev the one directive that is looked at
-    #[arg(required = true, num_args = 1..=2, value_name = "SIDE")]
+    /// The one side, and the other; with --rev the one directive that is looked at; default: every directive of the project
+    #[arg(num_args = 0..=2, value_name = "SIDE")]
     sides: Vec<String>,
     /// A git revision to look at the directive at; given once, it is compared with the files as they are, given twice, the
     /// two revisions are compared
     #[arg(long = "rev", value_name = "REVISION")]
     revisions: Vec<String>,
-    /// Exit with 1 when there is a difference
+    /// Exit with 1 when there is a difference, and with 2 when it is one by which a directive may do more
     #[arg(long)]
     exit_code: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    if !arguments.exit_code {
+        return compare(arguments, environment).map(|answer| answer.failed.unwrap_or(Exit::Fine));
+    }
+    let answer = compare(arguments, environment).map_err(Failure::not_answered)?;
+    Ok(match (answer.widens, answer.failed, answer.differs) {
+        (true, _, _) => Exit::Widens,
+        (false, Some(_), _) => Exit::Refused,
+        (false, None, true) => Exit::Differs,
+        (false, None, false) => Exit::Fine,
+    })
+}
+
+/// What came of a comparison.
+#[derive(Debug, Default)]
+struct Answer {
+    differs: bool,
+    widens: bool,
+    /// How the command ends because something could not be compared.
+    failed: Option<Exit>,
+}
+
+impl Answer {
+    fn add(&mut self, difference: &Difference) {
+        self.differs |= !difference.is_empty();
+        self.widens |= difference.widens();
+    }
+}
+
+fn compare(arguments: &Arguments, environment: &Environment) -> Result<Answer, Failure> {
+    if arguments.sides.is_empty() {
+        return project::compare(&arguments.revisions, environment);
+    }
     let (before, after) = sides(arguments)?;
     let (before, after) = (side(&before, environment)?, side(&after, environment)?);
     let difference = Difference::between(&explained(&before)?, &explained(&after)?);
     if environment.json() {
-        let mut value = json!({ "before": before.name, "after": after.name });
-        if let (Some(value), Some(rest)) =
-            (value.as_object_mut(), difference.to_json().as_object_mut())
-        {
-            value.append(rest);
-        }
-        output::json(&value);
+        output::json(&named((&before.name, &after.name), &difference));
     } else {
         print!("{}", output::for_people(&difference.to_string()));
     }
-    let differs = arguments.exit_code && !difference.is_empty();
-    Ok(if differs { Exit::Failed } else { Exit::Fine })
+    let mut answer = Answer::default();
+    answer.add(&difference);
+    Ok(answer)
+}
+
+/// The difference as JSON, with the names of the sides in front.
+fn named((before, after): (&str, &str), difference: &Difference) -> Value {
+    let mut value = json!({ "before": before, "after": after });
+    if let (Some(value), Some(rest)) = (value.as_object_mut(), difference.to_json().as_object_mut())
+    {
+        value.append(rest);
+    }
+    value
 }
 
 /// The two sides as they were typed; a directive at a revision is written `REVISION:ID`.

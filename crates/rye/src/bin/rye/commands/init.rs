@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rye::sign::SigningKey;
+use rye::tools::TemporaryFolder;
 use rye::{Draft, signed, starter};
 use serde_json::json;
 
@@ -108,7 +109,7 @@ fn sealed(item: &Draft, target: &Path, key: &SigningKey) -> Result<(String, Stri
 /// Writes the files below a temporary folder, which then gets its name.
 fn place(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let temporary = tempfile::Builder::new().prefix(".ai-").tempdir_in(folder)?;
+    let temporary = TemporaryFolder::new_in(folder)?;
     let made = temporary.path().join("ai");
     let files = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     for (path, text) in files.chain([(".gitignore", IGNORED)]) {

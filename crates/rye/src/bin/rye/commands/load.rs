@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     kind: Option<ItemKind>,
     /// Copy the file into this space [possible values: project, user]
-    #[arg(long, value_name = "SPACE")]
+    #[arg(long, alias = "destination", value_name = "SPACE")]
     to: Option<Destination>,
 }
 

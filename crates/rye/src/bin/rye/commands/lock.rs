@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 #[cfg(feature = "mcp")]
 use rye::ServerChange;
-use rye::resolve::{ItemId, ItemKind, Listed, Space};
-use rye::{Lock, LockError, LockReport, PlanRequest, PrepareError, Rye};
+use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
+use rye::{Checked, Checker, Lock, LockError, LockReport, PlanRequest, PrepareError, Rye};
 use serde_json::{Value, json};
 
 use crate::directive::named;
@@ -21,7 +21,8 @@ use crate::{files, output};
     after_help = "Writes `.ai/rye.lock`: for each directive the digests and signers of its items and of the configuration that \
                   the project and the program bring along, the tools that a model is offered, and the exact texts that a \
                   thread begins with, placeholders as written. Commit it; a change of it is a change of what a model reads, \
-                  and is reviewed as one. With ids, only these are written anew; without, `rye check --locked` also names \
+                  and is reviewed as one. A directive that cannot be read, or has what `rye check` calls an error, is refused and does not keep the others \
+                  from being locked; the exit code is then 1, or 3 when trust stood against one. With ids, only these are written anew; without, `rye check --locked` also names \
                   directives that the project gained since.\n\n\
                   With --server, an MCP server is started and all that it offers is written down, after what changed in it is \
                   shown; a thread calls a server only while it offers just that. Directives are left as they were locked.\n\n\
@@ -42,29 +43,87 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         return lock_servers(&arguments.servers, environment);
     }
     let (path, rye) = (path(environment)?, environment.rye()?);
-    let (mut lock, ids) = match arguments.directives.as_slice() {
-        [] => (Lock::of_project().with_servers_of(servers_of(&path)), own(&rye)?),
+    let (mut lock, ids, mut refused) = match arguments.directives.as_slice() {
+        [] => {
+            let (ids, refused) = own(&rye);
+            (Lock::of_project().with_servers_of(servers_of(&path)), ids, refused)
+        }
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
             let ids: Vec<ItemId> = ids.collect::<Result<_, _>>()?;
             let is_written =
                 |error: &LockError| matches!(error, LockError::Edited { id } if ids.contains(id));
-            (salvaged_but(&path, is_written)?.0, ids)
+            (salvaged_but(&path, is_written)?.0, ids, Vec::new())
         }
     };
-    for id in &ids {
-        let explained = rye.explain(&PlanRequest::new(id.clone()))?;
-        output::warnings(&explained.warnings);
-        lock.insert(&explained).map_err(|error| Failure::of(&error, Exit::Failed))?;
+    let checker = rye.checker();
+    let mut locked = Vec::new();
+    for id in ids {
+        match lock_directive(&mut lock, &id, &rye, &checker) {
+            Ok(()) => locked.push(id),
+            Err(failure) => refused.push((Some(id), failure)),
+        }
     }
-    files::write(&path, &lock.to_string())?;
+    if lock.directives().next().is_none() && refused.is_empty() {
+        let message = "the project has no directive to lock; `rye new directive NAME` writes one";
+        return Err(Failure::failed(message));
+    }
+    if !locked.is_empty() {
+        files::write(&path, &lock.to_string())?;
+    }
+    tell(&path, &locked, &refused, environment);
+    let is_untrusted = refused.iter().any(|(_, failure)| failure.exit() == Exit::Refused);
+    Ok(match refused.as_slice() {
+        [] => Exit::Fine,
+        _ if is_untrusted => Exit::Refused,
+        _ => Exit::Failed,
+    })
+}
+
+/// Takes one directive down, unless it cannot be read or has what `rye check` calls an error.
+fn lock_directive(
+    lock: &mut Lock,
+    id: &ItemId,
+    rye: &Rye,
+    checker: &Checker<'_>,
+) -> Result<(), Failure> {
+    let explained = rye.explain(&PlanRequest::new(id.clone()))?;
+    let place = &rye.library().locate(ItemKind::Directive, id)?.winner;
+    if place.space != Space::Builtin {
+        let checked = checker.check_files(std::slice::from_ref(&place.path));
+        if !checked.iter().all(Checked::is_ok) {
+            let path = place.path.display();
+            return Err(Failure::failed(format!("it has errors; `rye check {path}` shows them")));
+        }
+    }
+    output::warnings(&explained.warnings);
+    lock.insert(&explained).map_err(|error| Failure::of(&error, Exit::Failed))
+}
+
+/// A directive that is not locked and the reason; no id where a file has none.
+type Refused = (Option<ItemId>, Failure);
+
+fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Environment) {
     if environment.json() {
-        let ids: Value = ids.iter().map(ItemId::as_str).collect();
-        output::json(&json!({ "path": output::path(&path), "locked": ids }));
-    } else {
-        println!("{} locked in {}", output::counted(ids.len(), "directive"), path.display());
+        let ids: Value = locked.iter().map(ItemId::as_str).collect();
+        let refused = refused.iter().map(|(id, failure)| {
+            json!({ "directive": id.as_ref().map(ItemId::as_str), "error": failure.to_string() })
+        });
+        let refused: Value = refused.collect();
+        let path = output::path(path);
+        return output::json(&json!({ "path": path, "locked": ids, "refused": refused }));
     }
-    Ok(Exit::Fine)
+    for (id, failure) in refused {
+        let name = id.as_ref().map_or_else(|| "a file".to_owned(), ToString::to_string);
+        println!("refused  {name}\n         {}", output::line(&failure.to_string()));
+    }
+    let not =
+        if refused.is_empty() { String::new() } else { format!(", {} refused", refused.len()) };
+    let (all, path) = (output::counted(locked.len(), "directive"), path.display());
+    match locked {
+        [] => println!("{all} locked{not}; {path} is not written"),
+        _ => println!("{all} locked{not} in {path}"),
+    }
 }
 
 /// The lock as far as its servers go. One that cannot be read is what this command mends; then no server is accepted any
@@ -222,34 +281,80 @@ pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> 
     Ok(if all_fine { Exit::Fine } else { Exit::Failed })
 }
 
-/// `rye check --locked`: tells what is not as it was locked, and nothing else.
-pub(crate) fn check(environment: &Environment) -> Result<Exit, Failure> {
-    let (path, rye) = (path(environment)?, environment.rye()?);
-    if !path.exists() {
-        let message = format!("`{}` is not there; `rye lock` writes it", path.display());
-        return Err(Failure::failed(message));
+/// A project held against its lock, for `rye check --locked`.
+pub(crate) struct Held {
+    path: PathBuf,
+    text: String,
+    reports: Vec<(ItemId, Result<LockReport, PrepareError>)>,
+    /// The directives of the project that the lock should hold and does not.
+    missing: Vec<ItemId>,
+}
+
+impl Held {
+    pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
+        let (path, rye) = (path(environment)?, environment.rye()?);
+        if !path.exists() {
+            let message = format!("`{}` is not there; `rye lock` writes it", path.display());
+            return Err(Failure::failed(message));
+        }
+        let text = read_text(&path)?;
+        let lock: Lock = text.parse().map_err(|error| Failure::of(&error, Exit::Failed))?;
+        let reports = lock.directives().map(|id| (id.clone(), report(&lock, id, &rye))).collect();
+        let missing = lock.missing(&own(&rye).0).into_iter().cloned().collect();
+        Ok(Self { path, text, reports, missing })
     }
-    let lock = read(&path)?;
-    let reports: Vec<(&ItemId, Result<LockReport, PrepareError>)> =
-        lock.directives().map(|id| (id, report(&lock, id, &rye))).collect();
-    let as_locked =
-        |report: &Result<LockReport, _>| report.as_ref().is_ok_and(LockReport::is_empty);
-    let changed = reports.iter().filter(|(_, report)| !as_locked(report)).count();
-    let all = all_own(&rye);
-    let missing = lock.missing(&all);
-    if environment.json() {
-        let rows = reports.iter().map(|(id, report)| row(id, report));
-        output::json(&rows.chain(missing.iter().map(|id| unlocked(id))).collect());
-    } else {
-        reports.iter().for_each(|(id, report)| print(id, report));
-        missing.iter().for_each(|id| println!("directive {id}\n  {NOT_LOCKED}"));
-        let (all, fine) = (output::counted(reports.len(), "directive"), reports.len() - changed);
-        let new =
-            if missing.is_empty() { String::new() } else { format!(", {} new", missing.len()) };
+
+    /// Returns `true` if something is locked and everything is as it was.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.n_changed() == 0 && self.missing.is_empty() && !self.reports.is_empty()
+    }
+
+    fn n_changed(&self) -> usize {
+        let as_locked =
+            |report: &Result<LockReport, _>| report.as_ref().is_ok_and(LockReport::is_empty);
+        self.reports.iter().filter(|(_, report)| !as_locked(report)).count()
+    }
+
+    pub(crate) fn print(&self) {
+        self.reports.iter().for_each(|(id, report)| print(id, report));
+        self.missing.iter().for_each(|id| println!("directive {id}\n  {NOT_LOCKED}"));
+        if self.reports.is_empty() && self.missing.is_empty() {
+            return println!("{NOTHING_LOCKED}");
+        }
+        let all = output::counted(self.reports.len(), "directive");
+        let (changed, missing) = (self.n_changed(), self.missing.len());
+        let fine = self.reports.len() - changed;
+        let new = if missing == 0 { String::new() } else { format!(", {missing} new") };
         println!("{all} locked: {fine} as locked, {changed} changed{new}");
     }
-    Ok(if changed == 0 && missing.is_empty() { Exit::Fine } else { Exit::Failed })
+
+    pub(crate) fn to_json(&self) -> Value {
+        let rows = self.reports.iter().map(|(id, report)| row(id, report));
+        rows.chain(self.missing.iter().map(unlocked)).collect()
+    }
+
+    /// What differs, as findings of the lock's file.
+    pub(crate) fn to_checked(&self) -> Checked {
+        let changed = self.reports.iter().filter_map(|(id, report)| match report {
+            Ok(report) if report.is_empty() => None,
+            Ok(report) => {
+                let changes = report.findings.iter();
+                let changes = changes.map(|found| format!("{} {}", found.subject, found.change));
+                let changes = changes.collect::<Vec<_>>().join("; ");
+                Some((id.clone(), format!("is not as locked: {changes}")))
+            }
+            Err(error) => {
+                Some((id.clone(), format!("cannot be read any more: {}", with_causes(error))))
+            }
+        });
+        let missing = self.missing.iter().map(|id| (id.clone(), NOT_LOCKED.to_owned()));
+        let problems: Vec<(ItemId, String)> = changed.chain(missing).collect();
+        Checked::of_lock(&self.path, self.text.clone(), &problems)
+    }
 }
+
+const NOTHING_LOCKED: &str =
+    "no directive is locked, so that nothing is held against the lock; `rye lock` writes them down";
 
 const NOT_LOCKED: &str = "is not in the lock of the whole project; `rye lock` adds it";
 
@@ -288,17 +393,17 @@ fn read(path: &Path) -> Result<Lock, Failure> {
     read_text(path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
-/// Every directive of the project that can be asked for; what keeps others from it is for `rye check` to tell.
-fn all_own(rye: &Rye) -> Vec<ItemId> {
-    own_of(rye.library().survey(ItemKind::Directive).items)
-}
-
-/// The directives of the project itself; a lock of what every project has in common would change with the program.
-fn own(rye: &Rye) -> Result<Vec<ItemId>, Failure> {
-    rye.library().list(ItemKind::Directive).map(own_of).map_err(Failure::from)
-}
-
-fn own_of(listed: Vec<Listed>) -> Vec<ItemId> {
-    let own = listed.into_iter().filter(|listed| listed.location.space == Space::Project);
-    own.map(|listed| listed.id).collect()
+/// The directives of the project itself, and what keeps others from being asked for; a lock of what every project has in
+/// common would change with the program.
+fn own(rye: &Rye) -> (Vec<ItemId>, Vec<Refused>) {
+    let survey = rye.library().survey(ItemKind::Directive);
+    let own = survey.items.into_iter().filter(|listed| listed.location.space == Space::Project);
+    let refused = survey.problems.into_iter().map(|problem| {
+        let id = match &problem {
+            ResolveError::Ambiguous { id, .. } => Some(id.clone()),
+            _ => None,
+        };
+        (id, Failure::from(problem))
+    });
+    (own.map(|listed| listed.id).collect(), refused.collect())
 }

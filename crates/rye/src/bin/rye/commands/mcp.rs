@@ -2,14 +2,15 @@
 
 mod discover;
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rye::caps::{Grant, Kind, Pattern, Primary, risk::Acknowledgement};
-use rye::resolve::ItemId;
+use rye::caps::{Capability, Grant, Kind, Pattern, Primary, risk::Acknowledgement};
+use rye::resolve::{ItemId, ItemKind};
 use rye::thread::ThreadId;
 use rye::{
     Approvals, HttpOptions, McpServer, ProviderChoice, Rye, ServeError, ServerHost, ServerTools,
@@ -126,6 +127,10 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
     host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
+    crate::output::warnings(&unmatched(&arguments.allow, environment)?);
+    if std::io::stderr().is_terminal() {
+        announce(arguments, &host.grant, environment)?;
+    }
     let server = McpServer::new(host);
     let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
     let runtime = tokio::runtime::Runtime::new()
@@ -193,6 +198,68 @@ async fn over_http(
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening at http://{}/mcp", listener.local_addr()?);
     server.serve_http(listener, options, told_to_stop()).await
+}
+
+/// Patterns that no item is covered by, which are often mistyped.
+fn unmatched(allowed: &[Pattern], environment: &Environment) -> Result<Vec<String>, Failure> {
+    let known = known(environment)?;
+    let lacks = |pattern: &&Pattern| !known.iter().any(|capability| pattern.matches(capability));
+    let unmatched = allowed.iter().filter(lacks);
+    Ok(unmatched
+        .map(|pattern| {
+            format!("`--allow {pattern}` covers no item that is there; `rye list` shows the ids of all items")
+        })
+        .collect())
+}
+
+/// The capabilities for each item that is there.
+fn known(environment: &Environment) -> Result<Vec<Capability>, Failure> {
+    let rye = environment.rye()?;
+    let kinds = [
+        (Kind::Directive, ItemKind::Directive),
+        (Kind::Knowledge, ItemKind::Knowledge),
+        (Kind::Tool, ItemKind::Tool),
+    ];
+    let mut known = Vec::new();
+    for (kind, items) in kinds {
+        for item in rye.library().survey(items).items {
+            let capability = |primary| Capability::new(primary, kind, item.id.as_str()).ok();
+            known.extend(Primary::ALL.into_iter().filter_map(capability));
+        }
+    }
+    Ok(known)
+}
+
+/// Tells a person at a terminal what is served and how a client connects.
+fn announce(
+    arguments: &Arguments,
+    grant: &Grant,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let known = known(environment)?;
+    let count = |primary: &str, kind: &str, noun: &str| {
+        let lead = format!("rye.{primary}.{kind}.");
+        let those = known.iter().filter(|it| it.as_str().starts_with(&lead) && grant.allows(it));
+        crate::output::counted(those.count(), noun)
+    };
+    let rye = environment.rye()?;
+    let project = rye.library().spaces().project().map(|project| project.display().to_string());
+    let place = project.unwrap_or_else(|| "/PATH/TO/PROJECT".to_owned());
+    eprintln!(
+        "serving {place}: {} and {} to read, {} and {} to run",
+        count("load", "directive", "directive"),
+        count("load", "knowledge", "knowledge item"),
+        count("execute", "directive", "directive"),
+        count("execute", "tool", "tool"),
+    );
+    if arguments.http.is_none() {
+        eprintln!(
+            "an MCP client starts this command by itself and speaks over standard input and output; its configuration is\n  \
+             {{\"mcpServers\": {{\"rye\": {{\"command\": \"rye\", \"args\": [\"mcp\", \"--project\", \"{place}\"]}}}}}}\n\
+             add the `--allow` options to `args`; Ctrl-C ends the server"
+        );
+    }
+    Ok(())
 }
 
 /// What can be done about a risk on the command line.

@@ -40,10 +40,13 @@ pub(crate) struct Arguments {
     /// A model of the provider's, instead of the one that the directive asks for
     #[arg(long, value_name = "MODEL", requires = "provider")]
     model: Option<String>,
+    /// Accept only signatures that bind kind and id over the whole file, and no directive that grants more than what it extends
+    #[arg(long)]
+    strict: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    let rye = environment.rye()?;
+    let rye = environment.rye_as(arguments.strict)?;
     let id = named(&arguments.directive, &rye, environment)?;
     if arguments.template {
         let template = rye.template(&id, arguments.returns.unwrap_or_default())?;

@@ -5,7 +5,7 @@ use rye::thread::{Cancel, Decision, ThreadId};
 use rye::{Cancelled, Host, ReopenError};
 use serde_json::json;
 
-use super::run::{Prompt, Variables, random, tell, with_signals};
+use super::run::{Prompt, Variables, in_short, random, tell, with_signals};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::key_store::signing_key_if_any;
 use crate::output;
 use crate::stream::Telling;
+use crate::thread_argument::ThreadArgument;
 
 /// Go on with a thread that was stopped, killed or suspended
 #[derive(Debug, Args)]
@@ -25,8 +26,8 @@ use crate::stream::Telling;
                         Example:\n  rye resume index-019a0000-0000-7000-8000-000000000000"
 )]
 pub(crate) struct Resume {
-    /// The thread
-    thread: ThreadId,
+    #[command(flatten)]
+    thread: ThreadArgument,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -34,21 +35,35 @@ pub(crate) struct Resume {
 /// Approve the call that a thread waits with
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The call may run once, with just these arguments; their hash is recorded. `rye resume` goes on.\n\n\
-                        Example:\n  rye approve index-019a0000-0000-7000-8000-000000000000"
+    after_help = "The call may run once, with just these arguments; their hash is recorded. `rye resume` goes on; `--resume` does \
+                        so at once, with its exit codes.\n\n\
+                        Examples:\n  rye approve index-019a0000-0000-7000-8000-000000000000\n  rye approve --last --resume"
 )]
 pub(crate) struct Approve {
-    /// The thread
-    thread: ThreadId,
+    #[command(flatten)]
+    decided: Decided,
+}
+
+/// The thread that a decision is about, and what follows it.
+#[derive(Debug, Args)]
+struct Decided {
+    #[command(flatten)]
+    thread: ThreadArgument,
+    /// Resume the thread at once
+    #[arg(long)]
+    resume: bool,
 }
 
 /// Deny the call that a thread waits with
 #[derive(Debug, Args)]
-#[command(after_help = "The call does not run, and the model is told. `rye resume` goes on.\n\n\
-                        Example:\n  rye deny index-019a0000-0000-7000-8000-000000000000")]
+#[command(
+    after_help = "The call does not run, and the model is told. `rye resume` goes on; `--resume` does so at once, with its \
+                        exit codes.\n\n\
+                        Examples:\n  rye deny index-019a0000-0000-7000-8000-000000000000\n  rye deny --last --resume"
+)]
 pub(crate) struct Deny {
-    /// The thread
-    thread: ThreadId,
+    #[command(flatten)]
+    decided: Decided,
 }
 
 /// End a thread for good
@@ -58,41 +73,48 @@ pub(crate) struct Deny {
                         To stop a thread so that it can go on, press Ctrl-C where it runs.\n\n\
                         Example:\n  rye cancel index-019a0000-0000-7000-8000-000000000000")]
 pub(crate) struct End {
-    /// The thread
-    thread: ThreadId,
+    #[command(flatten)]
+    thread: ThreadArgument,
 }
 
 pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
-    environment.project()?;
-    let watch = arguments.telling.begin(&arguments.thread, environment);
-    let (cancel, clock) = (Cancel::new(), SystemClock::new());
-    let prompt = Prompt::new(environment, arguments.telling.quiet);
+    let thread = arguments.thread.resolve(environment)?;
+    go_on(&thread, &arguments.telling, environment)
+}
+
+fn go_on(thread: &ThreadId, telling: &Telling, environment: &Environment) -> Result<Exit, Failure> {
+    let watch = telling.begin(thread, environment);
+    let cancel = Cancel::new();
+    let clock = SystemClock::new();
+    let prompt = Prompt::new(environment, telling.quiet);
     let rye = environment.rye()?;
     let host = Host { observer: &watch, approver: &prompt, ..host(&clock, &cancel, environment)? };
-    let report = with_signals(&cancel, rye.resume(&arguments.thread, host))??;
-    Ok(tell(&report, environment))
+    let report = with_signals(&cancel, rye.resume(thread, host))??;
+    Ok(tell(&report, &watch, environment))
 }
 
 pub(crate) fn approve(arguments: &Approve, environment: &Environment) -> Result<Exit, Failure> {
-    decide(&arguments.thread, Decision::Approved, environment)
+    decide(&arguments.decided, Decision::Approved, environment)
 }
 
 pub(crate) fn deny(arguments: &Deny, environment: &Environment) -> Result<Exit, Failure> {
-    decide(&arguments.thread, Decision::Denied, environment)
+    decide(&arguments.decided, Decision::Denied, environment)
 }
 
 fn decide(
-    thread: &ThreadId,
+    decided: &Decided,
     decision: Decision,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    environment.project()?;
+    let thread = &decided.thread.resolve(environment)?;
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
     let rye = environment.rye()?;
     let request = rye.decide(thread, decision, &host)?;
     let first = rye.first_of_tree(thread)?;
-    if environment.json() {
+    if environment.json() && decided.resume {
+        // The report of the run that follows is the one value.
+    } else if environment.json() {
         output::json(&json!({
             "thread": thread.as_str(),
             "decision": decision.as_str(),
@@ -103,18 +125,19 @@ fn decide(
             "resume": first.as_str(),
         }));
     } else {
-        let arguments = output::text(&request.arguments);
+        let arguments = output::text(&in_short(&request));
         println!("{decision}: `{}` with {arguments}", request.item_id);
-        eprintln!("go on with `rye resume {first}`");
+        if !decided.resume {
+            eprintln!("go on with `rye resume {first}`");
+        }
     }
-    Ok(Exit::Fine)
+    if decided.resume { go_on(&first, &Telling::default(), environment) } else { Ok(Exit::Fine) }
 }
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
-    environment.project()?;
+    let thread = &arguments.thread.resolve(environment)?;
     let (cancel, clock) = (Cancel::new(), SystemClock::new());
     let host = host(&clock, &cancel, environment)?;
-    let thread = &arguments.thread;
     let cancelled = environment.rye()?.cancel(thread, &host)?;
     if environment.json() {
         output::json(&cancelled.to_json(thread));

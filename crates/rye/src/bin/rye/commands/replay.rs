@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::thread_argument::ThreadArgument;
 
 /// Hold a directive against a thread that it ran: same loop, recorded answers, no request and no effect
 #[derive(Debug, Args)]
@@ -19,23 +20,23 @@ use crate::output;
                         Example:\n  rye replay index-019a0000-0000-7000-8000-000000000000"
 )]
 pub(crate) struct Arguments {
-    /// The thread
-    thread: ThreadId,
+    #[command(flatten)]
+    thread: ThreadArgument,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    environment.project()?;
+    let thread = arguments.thread.resolve(environment)?;
     let rye = environment.rye()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let replayed = runtime.block_on(rye.replay(&arguments.thread))?;
+    let replayed = runtime.block_on(rye.replay(&thread))?;
     if environment.json() {
-        tell_programs(&arguments.thread, &replayed);
+        tell_programs(&thread, &replayed);
     } else {
-        tell_people(&arguments.thread, &replayed);
-        tell_of_family(&arguments.thread, &rye)?;
+        tell_people(&thread, &replayed);
+        tell_of_family(&thread, &rye)?;
     }
     Ok(if replayed.divergence.is_none() { Exit::Fine } else { Exit::Failed })
 }

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use clap::Args;
 use rye::prompt::ReturnStyle;
 use rye::providers::{ApiKey, ApiKeyError, ConnectError};
-use rye::resolve::ItemId;
 use rye::thread::{
     ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, Outcome, SpendLimit,
     ThreadId, ThreadState,
@@ -16,15 +15,17 @@ use rye::{
     Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
     Secrets, record_failure,
 };
+use serde_json::Value;
 
 use crate::clock::SystemClock;
+use crate::directive::{id_of, named as named_directive};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
 use crate::output;
-use crate::stream::{self, Telling};
+use crate::stream::{self, Telling, Watch};
 #[cfg(feature = "otel")]
 use crate::telemetry::exported;
 
@@ -42,8 +43,8 @@ use crate::telemetry::exported;
                         rye run notes/index --provider steps --json --quiet"
 )]
 pub(crate) struct Arguments {
-    /// The directive, such as `notes/index`
-    id: ItemId,
+    /// The directive: its id, such as `notes/index`, or its file in one of the spaces
+    directive: String,
     #[command(flatten)]
     given: Given,
     /// Who answers: the name of a provider's configuration, or `steps` for no model at all
@@ -67,6 +68,15 @@ pub(crate) struct Arguments {
     /// At most this many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     duration: Option<u64>,
+    /// At most this many threads that the thread starts
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    spawns: Option<u64>,
+    /// At most this many levels of threads below the thread
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    depth: Option<u64>,
+    /// Accept only signatures that bind kind and id over the whole file, and no directive that grants more than what it extends
+    #[arg(long, help_heading = "Trust")]
+    strict: bool,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -74,10 +84,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let project = environment.project()?;
     let prompt = Prompt::new(environment, arguments.telling.quiet);
-    let (request, telling) = request(arguments)?;
+    let named = arguments.directive.clone();
+    let is_strict = arguments.strict;
+    let (request, telling) = request(arguments, environment)?;
     let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {
-        Ok(key) => (key.map(Arc::new), environment.rye()),
+        Ok(key) => (key.map(Arc::new), environment.rye_as(is_strict)),
         Err(failure) => (None, Err(failure)),
     };
     let cancel = Cancel::new();
@@ -95,9 +107,11 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         let recorded = record_failure(project, &request, &host, &failure.to_string());
         failure.of_thread(&request.thread, recorded)
     })?;
+    // A file must be the one that its id means.
+    named_directive(&named, &rye, environment)?;
     let report = with_signals(&cancel, rye.run(request, host))?;
     let report = report.map_err(|error| with_other_providers(error, &rye))?;
-    Ok(tell(&report, environment))
+    Ok(tell(&report, &watch, environment))
 }
 
 /// Who has no key for the provider may have one for another.
@@ -142,10 +156,14 @@ fn exported<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-fn request(arguments: Arguments) -> Result<(RunRequest, Telling), Failure> {
-    let thread = ThreadId::new(arguments.id.as_str(), &uuid::Uuid::now_v7().to_string());
+fn request(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<(RunRequest, Telling), Failure> {
+    let id = id_of(&arguments.directive, environment)?;
+    let thread = ThreadId::new(id.as_str(), &uuid::Uuid::now_v7().to_string());
     let thread = thread.map_err(|error| Failure::of(&error, Exit::Usage))?;
-    let mut request = RunRequest::new(arguments.id, thread);
+    let mut request = RunRequest::new(id, thread);
     request.inputs = bound(&arguments.given)?;
     request.provider = match arguments.provider {
         None => ProviderChoice::Directive,
@@ -157,6 +175,7 @@ fn request(arguments: Arguments) -> Result<(RunRequest, Telling), Failure> {
     request.limits.tokens = arguments.tokens;
     request.limits.spend = arguments.spend;
     request.limits.duration_seconds = arguments.duration;
+    (request.limits.spawns, request.limits.depth) = (arguments.spawns, arguments.depth);
     Ok((request, arguments.telling))
 }
 
@@ -191,7 +210,10 @@ impl Approver for Prompt {
         if !self.is_shown {
             return None;
         }
-        let arguments = output::visible(&format!("{:#}", request.arguments));
+        let arguments = output::visible(&format!("{:#}", in_short(request)));
+        if let Some(text) = text_to_sign(request) {
+            eprintln!("{}\n", output::visible(text).trim_end());
+        }
         let (why, question) = match request.reason {
             ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
             ApprovalReason::Escalated => ("A hook wants somebody to decide. ", "Go on?"),
@@ -257,14 +279,14 @@ async fn terminated() {
     std::future::pending().await
 }
 
-pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
+pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment) -> Exit {
     output::warnings(&report.warnings);
     if environment.streams() {
         stream::result(&report.to_json());
     } else if environment.json() {
         output::json(&report.to_json());
     } else {
-        tell_result(&report.outcome);
+        tell_result(&report.outcome, watch);
     }
     // Whom the result did not reach is to know where the thread stands.
     if output::is_lost() || !environment.json() {
@@ -273,12 +295,17 @@ pub(super) fn tell(report: &RunReport, environment: &Environment) -> Exit {
     if output::is_lost() { Exit::Failed } else { exit(report) }
 }
 
-fn tell_result(outcome: &Outcome) {
+/// Prints the outputs, or the last text unless the same terminal shows it already.
+fn tell_result(outcome: &Outcome, watch: &Watch) {
+    let is_shown = output::is_terminal() && watch.shows(&outcome.text);
     match &outcome.outputs {
         Some(outputs) => {
             outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
         }
-        None if outcome.state == ThreadState::Completed && !outcome.text.is_empty() => {
+        None if outcome.state == ThreadState::Completed
+            && !outcome.text.is_empty()
+            && !is_shown =>
+        {
             println!("{}", output::for_people(&outcome.text))
         }
         None => {}
@@ -290,8 +317,19 @@ fn tell_end(report: &RunReport) {
     for thread in &report.continues {
         eprintln!("thread {thread} nearly filled the model's context window and was continued");
     }
+    if !report.self_starting.is_empty() {
+        let files: Vec<String> =
+            report.self_starting.iter().map(|file| output::line(file)).collect();
+        eprintln!(
+            "changed, and started by itself when its folder is opened; read it first: {}",
+            files.join(", ")
+        );
+    }
     if let Some(failure) = &outcome.failure {
         eprintln!("error: {failure}");
+    }
+    if let Some(advice) = report.advice() {
+        eprintln!("{advice}");
     }
     eprintln!(
         "thread {} {} ({}, {})",
@@ -311,13 +349,28 @@ fn next(report: &RunReport) -> Option<String> {
             "waits for approval: `{}` with {}; decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
              {thread}`",
             request.item_id,
-            output::visible(&request.arguments.to_string()),
+            output::visible(&in_short(request).to_string()),
             // It may be a child that waits.
             asking = request.thread,
         )),
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
         _ => None,
     }
+}
+
+/// The text that a call has signed, which is shown by itself.
+fn text_to_sign(request: &ApprovalRequest) -> Option<&str> {
+    let text = request.arguments.get("text").filter(|_| request.item_id == "rye_sign");
+    text?.as_str()
+}
+
+/// The arguments that somebody is asked about, without the text that a call has signed: its digest names it.
+pub(super) fn in_short(request: &ApprovalRequest) -> Value {
+    let mut arguments = request.arguments.clone();
+    if let (Some(_), Value::Object(members)) = (text_to_sign(request), &mut arguments) {
+        members.shift_remove("text");
+    }
+    arguments
 }
 
 /// What becomes of a thread that went on alone although another one started it.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rye::sign::{Timestamp, TrustDocument};
-use rye::{SignFileError, SignedFile, SigningStatus, place, sign_file, sign_file_anew};
+use rye::{SignFileError, SignedFile, SigningStatus, place};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, read_text};
@@ -17,7 +17,9 @@ use crate::{files, output};
 /// Sign items, each after a check
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A file that is signed already as it would be now is left alone, so that threads that rest on it can go on.\n\n\
+    after_help = "What `rye check` calls an error is refused, and so is a name, category or version that contradicts the file's \
+                  place.\n\n\
+                  A file that is signed already as it would be now is left alone, so that threads that rest on it can go on.\n\n\
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
@@ -44,7 +46,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         None => signing_key(environment)?,
     };
     let at = arguments.at.unwrap_or_else(Environment::now);
-    let sign = if arguments.re_sign { sign_file_anew } else { sign_file };
+    let spaces = environment.to_check(false)?;
+    let checker = spaces.checker();
+    let sign = |path: &Path| match arguments.re_sign {
+        true => checker.sign_file_anew(path, &key, at),
+        false => checker.sign_file(path, &key, at),
+    };
     let files = files::named(&arguments.paths, environment)?;
     let named: Vec<PathBuf> =
         arguments.paths.iter().map(|path| environment.absolute(path)).collect();
@@ -53,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         .map(|path| match refusal(&path, &named) {
             Some(reason) => Row { path, outcome: Err(Refusal::new(reason)) },
             None => {
-                let outcome = sign(&path, &key, at).map_err(|error| Refusal::of(&error));
+                let outcome = sign(&path).map_err(|error| Refusal::of(&error));
                 Row { path, outcome }
             }
         })
@@ -111,7 +118,7 @@ impl Refusal {
 
     fn of(error: &SignFileError) -> Self {
         let message = Failure::of(error, Exit::Failed).to_string();
-        let excerpt = error.faulty().map(Excerpt::of_checked);
+        let excerpt = error.faulty().map(Excerpt::of_unsignable);
         Self { message, excerpt }
     }
 }

@@ -2,6 +2,7 @@
 
 mod known;
 mod list;
+mod prune;
 mod records;
 mod show;
 mod tail;
@@ -11,13 +12,16 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use rye::resolve::ItemId;
 use rye::thread::{ThreadId, ThreadState};
 use rye::{ThreadReading, refuse_linked_threads};
 
 use self::known::Known;
+use self::prune::Prune;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::thread_argument::{OptionalThread, threads_folder};
 
 /// Look at the threads of the project
 #[derive(Debug, Subcommand)]
@@ -26,28 +30,40 @@ pub(crate) enum Command {
     #[command(
         after_help = "A thread that is `running` is driven by a program right now. One that is `stopped` was interrupted, or its \
                       program was killed; `rye resume` goes on with it.\n\n\
-                      Example:\n  rye threads list --json"
+                      Examples:\n  rye threads list --json\n  \
+                      rye threads list --state suspended --directive notes/index"
     )]
-    List,
+    List(List),
     /// Show one thread: how it stands, what it returned, and what happened in it
     #[command(
-        after_help = "The record and the transcript are verified first; a thread that was changed is refused.\n\n\
+        after_help = "The record and the transcript are verified first; a thread that was changed is refused. Without a thread, the newest \
+                      is shown.\n\n\
                             Examples:\n  rye threads show\n  rye threads show index-019a0000-0000-7000-8000-000000000000 --json"
     )]
     Show(Show),
     /// Print what happens in one thread while it happens, until it ends or waits
     #[command(
         after_help = "Each record is verified before it is printed. The text of an answer that is still\ncoming is printed as it comes, although nothing \
-                          vouches for it yet; with `--json` it is\n`{\"live\": TEXT}`.\n\n\
+                          vouches for it yet; with `--json` it is\n`{\"live\": TEXT}`. Without a thread, the newest is followed.\n\n\
                             Examples:\n  rye threads tail\n  rye threads tail index-019a0000-0000-7000-8000-000000000000"
     )]
     Tail(Show),
     /// Show the threads below those that started them, and what they cost
     #[command(
-        after_help = "What stands behind a thread is what it cost with all those below it, in so far as it is settled.\n\n\
+        after_help = "What stands behind a thread is what it cost with all those below it, in so far as it is settled. Without a \
+                      thread, all trees are shown.\n\n\
                       Examples:\n  rye threads tree\n  rye threads tree index-019a0000-0000-7000-8000-000000000000 --json"
     )]
     Tree(Tree),
+    /// Remove threads that have ended, as whole trees
+    #[command(
+        after_help = "A tree is a thread with all that it started and all that continue it. It is removed only when each of \
+                      its threads\nhas ended and no process drives one. Without `--yes` nothing is removed. Exits with 1 when \
+                      a tree was kept because a\nprocess drives it.\n\n\
+                      Examples:\n  rye threads prune --older-than 30d\n  \
+                      rye threads prune --state completed --keep 20 --yes"
+    )]
+    Prune(Prune),
     /// Verify the records and transcripts of all threads, or of one
     #[command(after_help = "Exits with 3 when one was changed, and says where.\n\n\
                             Examples:\n  rye threads verify\n  rye threads verify index-019a0000-0000-7000-8000-000000000000 --json")]
@@ -55,42 +71,74 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only threads that stand like this (may be given many times)
+    #[arg(long, value_name = "STATE", value_parser = standing)]
+    state: Vec<String>,
+    /// Only threads of this directive (may be given many times)
+    #[arg(long, value_name = "ID")]
+    directive: Vec<ItemId>,
+}
+
+/// Reads a state of a thread, or `stopped`: a thread that is running and that no process drives.
+fn standing(text: &str) -> Result<String, String> {
+    if text == known::STOPPED || text.parse::<ThreadState>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    let states = ThreadState::ALL.map(ThreadState::as_str).join("`, `");
+    Err(format!("threads are `{states}` or `{}`", known::STOPPED))
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Tree {
-    /// The thread at its top; default: every thread that nobody started
-    thread: Option<ThreadId>,
+    /// The thread at its top; default: every thread that no other thread started
+    #[command(flatten)]
+    thread: OptionalThread,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The thread; default: all of them
-    thread: Option<ThreadId>,
+    #[command(flatten)]
+    thread: OptionalThread,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The thread; default: the newest that no other one started
-    thread: Option<ThreadId>,
+    #[command(flatten)]
+    thread: OptionalThread,
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    let threads = environment.project()?.join(".ai").join("threads");
-    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    let Some(known) = Known::open(threads, environment)? else {
-        if let Command::List | Command::Tree(Tree { thread: None }) = command {
-            return Ok(list::nothing(environment));
-        }
-        return Err(nothing());
+    let Some(known) = known(environment)? else {
+        return match command {
+            Command::List(_) | Command::Prune(_) => Ok(list::nothing(environment)),
+            Command::Tree(tree) if !tree.thread.is_given() => Ok(list::nothing(environment)),
+            _ => Err(nothing()),
+        };
     };
     if !matches!(command, Command::Verify(_)) {
         known.warn_of_unreadable();
     }
     match command {
-        Command::List => list::list(&known, environment),
+        Command::List(arguments) => list::list(arguments, &known, environment),
+        Command::Prune(arguments) => prune::prune(arguments, &known, environment),
         Command::Show(arguments) => show::show(arguments, &known, environment),
         Command::Tail(arguments) => tail::tail(arguments, &known, environment),
         Command::Tree(arguments) => tree::tree(arguments, &known, environment),
         Command::Verify(arguments) => verify::verify(arguments, &known, environment),
     }
+}
+
+/// Returns the threads of the project, or `None` where none has run.
+fn known(environment: &Environment) -> Result<Option<Known>, Failure> {
+    let threads = threads_folder(environment)?;
+    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
+    Known::open(threads, environment)
+}
+
+/// Returns the newest thread that no other thread started.
+pub(crate) fn newest_thread(environment: &Environment) -> Result<ThreadId, Failure> {
+    known(environment)?.ok_or_else(nothing)?.newest().cloned()
 }
 
 fn nothing() -> Failure {

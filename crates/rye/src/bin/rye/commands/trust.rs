@@ -2,6 +2,7 @@
 
 mod add;
 mod change;
+mod policy;
 mod told;
 
 use clap::Subcommand;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Show(Named),
     Revoke(change::Revoke),
     Remove(change::Remove),
+    Policy(policy::Arguments),
 }
 
 /// One key.
@@ -35,6 +37,10 @@ pub(crate) struct Named {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
+    if let Command::Policy(arguments) = command {
+        // Before anything is read that a program may have changed.
+        return policy::run(arguments, environment);
+    }
     let known = Known::read(environment)?;
     match command {
         Command::Add(arguments) => add::run(arguments, &known, environment),
@@ -44,6 +50,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         }
         Command::Revoke(arguments) => change::revoke(arguments, &known, environment),
         Command::Remove(arguments) => change::remove(arguments, &known, environment),
+        Command::Policy(arguments) => policy::run(arguments, environment),
     }
 }
 

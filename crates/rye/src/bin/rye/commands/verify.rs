@@ -16,8 +16,11 @@ use crate::{files, output};
 
 /// Verify the signatures of files and folders
 #[derive(Debug, Args)]
-#[command(after_help = "Exits with 3 when a file is refused.\n\n\
-                        Examples:\n  rye verify\n  rye verify .ai/directives/notes/index.md --strict")]
+#[command(
+    after_help = "Exits with 3 when a file is refused. One is refused for use when its signature holds and leaves out \
+                        what `rye run` needs covered, by `config/trust.yaml` or --strict.\n\n\
+                        Examples:\n  rye verify\n  rye verify .ai/directives/notes/index.md --strict"
+)]
 pub(crate) struct Arguments {
     /// Files, folders or patterns; default: the project's `.ai` folder
     paths: Vec<PathBuf>,
@@ -27,12 +30,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    // What is covered is told here; that a body which is not covered does not run is for running to say.
-    let policy = if arguments.strict {
-        Policy::default().strict()
-    } else {
-        Policy::default().allow_metadata_only()
-    };
+    let policy = Policy::default();
+    let policy = if arguments.strict { policy.strict() } else { policy };
     let rye = environment.rye_by(policy)?;
     let paths = match arguments.paths.as_slice() {
         [] => vec![environment.project()?.join(".ai")],
@@ -62,8 +61,21 @@ fn told(verification: &Verification) -> String {
             format!("ok       {path}  {coverage}, {binding}, by {owner} ({key})\n{notes}")
         }
         Ok(_) => format!("ok       {path}  {UNSIGNED_TRUST}\n"),
-        Err(error) => format!("refused  {path}\n         {}\n", reason(error)),
+        Err(error) => {
+            let verdict = if is_broken(error) { "refused" } else { "refused for use" };
+            format!("{verdict:<8} {path}\n         {}\n", reason(error))
+        }
     }
+}
+
+/// Returns `false` where the signature itself holds, and `rye run` refuses the item for what it leaves out.
+fn is_broken(error: &VerifyError) -> bool {
+    use rye::sign::Error;
+    let is_weak = matches!(
+        error,
+        VerifyError::Signature(Error::NotCovered { .. } | Error::ContentOnlyDenied { .. })
+    );
+    !is_weak
 }
 
 const UNSIGNED_TRUST: &str = "a trust document that counts because you put it there";

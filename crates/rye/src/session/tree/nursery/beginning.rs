@@ -22,7 +22,7 @@ impl Nursery<'_> {
     ) -> Result<Spawn, ToolOutput> {
         let wanted = wanted(&request.arguments)?;
         let child = child_id(parent, request.number, &wanted, &self.host)?;
-        let prepared = self.prepared(parent, &child, &wanted, &request.left)?;
+        let prepared = self.prepared(parent, &child, &wanted, (&request.left, u64::MAX))?;
         let limits = prepared.record.limits.clone();
         let (call_id, directive) = (&request.call_id, wanted.directive.as_str());
         let spawn = Spawn::new(call_id, child.clone(), directive, wanted.waiting, limits);
@@ -30,16 +30,18 @@ impl Nursery<'_> {
         Ok(spawn)
     }
 
-    /// A child prepared as every run is, under what its parent may do and has left.
+    /// A child prepared as every run is, under what its parent may do and has left, with the items that calls had added to the
+    /// conversation of that.
     fn prepared(
         &self,
         parent: &ThreadId,
         child: &ThreadId,
         wanted: &Wanted,
-        left: &Limits,
+        (left, added): (&Limits, u64),
     ) -> Result<Prepared, ToolOutput> {
         let gone = || told("the thread that wants a child is not driven here");
         let heritage = self.tree.heritage(parent).ok_or_else(gone)?;
+        let authority = self.tree.authority(parent, added).ok_or_else(gone)?;
         let mut request = RunRequest::new(wanted.directive.clone(), child.clone());
         request.inputs.clone_from(&wanted.inputs);
         request.provider = heritage.provider.clone();
@@ -49,7 +51,7 @@ impl Nursery<'_> {
         (request.limits.spend, request.limits.duration_seconds) =
             (wanted.spend, wanted.duration_seconds);
         let may = (caps(left, wanted), share(left, wanted.waiting));
-        let lineage = lineage(parent, &heritage, may, (&self.host, &self.key));
+        let lineage = lineage(parent, &heritage, authority, may, (&self.host, &self.key));
         let lineage = lineage.map_err(|error| told(&with_causes(&error)))?;
         request.lineage = Some(Arc::new(lineage));
         prepare(self.rye, &request, &self.host, &self.key)
@@ -91,7 +93,10 @@ impl Nursery<'_> {
         }
         let prepared = match self.prepared.remove(child) {
             Some(prepared) => prepared,
-            None => self.prepared(parent, child, &wanted(arguments)?, &spawn.limits)?,
+            None => {
+                let (wanted, may) = (wanted(arguments)?, (&spawn.limits, spawn.added));
+                self.prepared(parent, child, &wanted, may)?
+            }
         };
         self.store.forget_unbegun(child).map_err(|error| failed(&error))?;
         let key = Arc::clone(&self.key);

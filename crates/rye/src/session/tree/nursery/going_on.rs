@@ -61,9 +61,10 @@ impl<'a> Nursery<'a> {
             enter(&line, &line.stands(ended));
             return learned.iter().try_for_each(|(thread, it)| self.learn(thread, it));
         }
-        let lineage = self.tree.heritage(parent).map(|heritage| {
+        let authority = self.tree.authority(parent, line.added);
+        let lineage = self.tree.heritage(parent).zip(authority).map(|(heritage, authority)| {
             let may = (reading.record.limits.clone(), None);
-            lineage(parent, &heritage, may, (&self.host, &self.key)).map(Arc::new)
+            lineage(parent, &heritage, authority, may, (&self.host, &self.key)).map(Arc::new)
         });
         let lineage = lineage.transpose().map_err(|error| with_causes(&error))?;
         let (key, host) = (Arc::clone(&self.key), &self.host);

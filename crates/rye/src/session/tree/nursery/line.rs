@@ -29,6 +29,8 @@ pub(super) struct Line<'a> {
     pub(super) places: Arc<Semaphore>,
     pub(super) parent: ThreadId,
     pub(super) directive: String,
+    /// How many items calls of the parent had added to its conversation when it started the first.
+    pub(super) added: u64,
     /// The oldest first, and never none.
     pub(super) threads: Vec<ThreadId>,
     /// What those before the last came to.
@@ -154,10 +156,12 @@ impl Line<'_> {
             return Err(elsewhere);
         }
         let heritage = self.tree.heritage(&self.parent);
-        let heritage = heritage.ok_or("the thread that started it is not driven here")?;
+        let authority = self.tree.authority(&self.parent, self.added);
+        let (heritage, authority) =
+            heritage.zip(authority).ok_or("the thread that started it is not driven here")?;
         let caps = request.continues.as_ref().map(|before| before.limits.clone());
         let may = (caps.unwrap_or_default(), None);
-        let lineage = lineage(&self.parent, &heritage, may, (&self.host, &self.key));
+        let lineage = lineage(&self.parent, &heritage, authority, may, (&self.host, &self.key));
         request.lineage = Some(Arc::new(lineage.map_err(|error| told(&error))?));
         let prepared = prepare(self.rye, &request, &self.host, &self.key);
         let prepared = prepared.map_err(|error| told(&error))?;

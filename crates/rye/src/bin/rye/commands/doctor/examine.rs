@@ -5,6 +5,7 @@ use std::fs;
 use rye::resolve::{ItemKind, Space, trust_entries};
 use rye::sign::PublicKey;
 use rye::tools::Credential;
+use rye::tools::sandbox::Mode;
 use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;
@@ -27,6 +28,8 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.extend(items(&rye));
             findings.extend(providers(&rye));
             findings.extend(sandbox(&rye));
+            findings.extend(bounds(&rye));
+            findings.extend(home(&rye));
             findings.extend(web(&rye));
             findings.extend(credentials(&rye));
             findings.extend(approval(&rye));
@@ -238,6 +241,35 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
             Finding::noted("sandbox", format!("{text}: no program is started"), advice)
         }
     })
+}
+
+/// The bounds of the programs of one call. A refused configuration is told with the sandbox.
+fn bounds(rye: &Rye) -> Option<Finding> {
+    let bounds = rye.program_bounds().ok()??;
+    let keeper = match rye::tools::sandbox::has_control_groups() {
+        true => "by a control group of each call",
+        false => "by the launcher, which looks 20 times a second, and by limits of each process",
+    };
+    let (memory, processes) = (bounds.memory_mib, bounds.processes);
+    let text = format!(
+        "a call gets at most {memory} MiB of memory and {processes} processes, kept {keeper}"
+    );
+    Some(Finding::fine("programs", text))
+}
+
+/// The home folder, where a sandbox cannot cover it: only the places of keys and passwords are hidden then.
+fn home(rye: &Rye) -> Option<Finding> {
+    let is_covered = rye.covers_home().ok()??;
+    let is_sandboxed = rye.sandbox().ok()??.mode() != Mode::None;
+    let noted = || {
+        Finding::noted(
+            "programs",
+            "the home folder cannot be hidden from programs, because it is missing, holds the machine, or belongs to the project"
+                .to_owned(),
+            "name what in it holds secrets under `hidden` of `config/agent/processes.yaml`, or keep the project in a folder of its own",
+        )
+    };
+    (is_sandboxed && !is_covered).then(noted)
 }
 
 /// Which hosts tools may reach.

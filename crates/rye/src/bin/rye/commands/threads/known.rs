@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use rye::ThreadReadError;
 use rye::thread::store::StoreView;
 use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary};
+use serde_json::Value;
 
 use super::{Show, nothing};
 use crate::environment::Environment;
@@ -79,15 +81,10 @@ impl Known {
         let mut unlisted: Vec<ThreadId> = named.filter(|it| !listed.contains(it)).collect();
         unlisted.sort();
         for thread in unlisted {
-            let folder = self.threads.join(thread.as_str());
-            let has = |name: &str| std::fs::symlink_metadata(folder.join(name));
-            let has_lines = has("transcript.jsonl").is_ok_and(|it| 0 < it.len());
-            // What a program left that was killed before the thread began is no thread.
-            if has("thread.json").is_err() && !has_lines {
-                continue;
-            }
             match environment.rye()?.thread(&self.threads, &thread) {
                 Ok(reading) => self.summaries.push(ThreadSummary::of(&reading.record)),
+                // What a program left that was killed before the thread began is no thread.
+                Err(ThreadReadError::Unbegun { .. }) => {}
                 Err(_) => self.unreadable.push(thread),
             }
         }
@@ -106,20 +103,27 @@ impl Known {
         self.summaries.iter().find(|summary| summary.thread == *thread)
     }
 
-    /// Whether there is nothing of the thread, neither in the list nor in a folder of its own.
+    /// Whether there is no such thread, neither in the list nor with a record of its own.
     pub(super) fn lacks(&self, thread: &ThreadId) -> bool {
-        let folder = self.threads.join(thread.as_str());
-        self.find(thread).is_none() && std::fs::symlink_metadata(folder).is_err()
+        self.find(thread).is_none() && !self.unreadable.contains(thread)
     }
 
-    /// The one that is asked for, else the newest that somebody started and not another thread.
-    pub(super) fn named_or_newest<'a>(
-        &'a self,
-        arguments: &'a Show,
-    ) -> Result<&'a ThreadId, Failure> {
+    /// Returns the newest thread that no other thread started, else the newest of all.
+    pub(super) fn newest(&self) -> Result<&ThreadId, Failure> {
         let newest = self.summaries.iter().find(|summary| self.is_first(summary));
-        let newest = newest.or(self.summaries.first()).map(|summary| &summary.thread);
-        arguments.thread.as_ref().or(newest).ok_or_else(nothing)
+        newest.or(self.summaries.first()).map(|summary| &summary.thread).ok_or_else(nothing)
+    }
+
+    /// Returns the thread that the command line names, else the newest.
+    pub(super) fn named_or_newest(
+        &self,
+        arguments: &Show,
+        environment: &Environment,
+    ) -> Result<ThreadId, Failure> {
+        match arguments.thread.resolve(environment)? {
+            Some(thread) => Ok(thread),
+            None => self.newest().cloned(),
+        }
     }
 
     /// Whether no thread that is known started it.
@@ -142,6 +146,14 @@ impl Known {
         Ok(spent.unwrap_or(thread.cost))
     }
 
+    /// Returns `true` if the thread's record says that it used items that nobody signed.
+    pub(super) fn is_unverified(&self, thread: &ThreadId) -> bool {
+        let path = self.threads.join(thread.as_str()).join("thread.json");
+        let record = rye::thread::read_plain(&path, MOST_BYTES).ok();
+        let record = record.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        record.is_some_and(|record| record["facts"]["verified"] == false)
+    }
+
     /// How the thread stands, in a word: that nobody drives one which is `running` is what its record cannot say.
     pub(super) fn standing(
         &self,
@@ -152,5 +164,8 @@ impl Known {
         Ok(if may_run && self.driver(thread)?.is_none() { STOPPED } else { state.as_str() })
     }
 }
+
+/// A longer `thread.json` is none that a run wrote.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
 
 pub(super) const STOPPED: &str = "stopped";

@@ -3,7 +3,7 @@
 use rye::thread::{ThreadId, ThreadSummary};
 use serde_json::{Value, json};
 
-use super::{Known, NONE};
+use super::{Known, List, NONE};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,18 +19,40 @@ pub(super) fn nothing(environment: &Environment) -> Exit {
     Exit::Fine
 }
 
-pub(super) fn list(known: &Known, environment: &Environment) -> Result<Exit, Failure> {
+pub(super) fn list(
+    arguments: &List,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let mut listed = Vec::new();
+    for thread in &known.summaries {
+        if arguments.includes(thread, known.standing(&thread.thread, thread.state)?) {
+            listed.push(thread);
+        }
+    }
     if environment.json() {
-        let rows = known.summaries.iter().map(|thread| row(known, thread));
+        let rows = listed.into_iter().map(|thread| row(known, thread));
         output::json(&rows.collect::<Result<Value, _>>()?);
         return Ok(Exit::Fine);
     }
-    for thread in &known.summaries {
-        let (state, cost) =
-            (known.standing(&thread.thread, thread.state)?, thread.cost.to_string());
-        println!("{}  {state:<9}  {cost:>12}  {}", thread.created, thread.thread);
+    for thread in listed {
+        let state = known.standing(&thread.thread, thread.state)?;
+        let cost = known.spent(thread)?.to_string();
+        let mark = if known.is_unverified(&thread.thread) { "  unverified" } else { "" };
+        println!("{}  {state:<9}  {cost:>12}  {}{mark}", thread.created, thread.thread);
     }
     Ok(Exit::Fine)
+}
+
+impl List {
+    /// Returns `true` if the filters let a thread pass that stands like this.
+    fn includes(&self, thread: &ThreadSummary, standing: &str) -> bool {
+        let is_state = self.state.is_empty() || self.state.iter().any(|state| state == standing);
+        let directives = &self.directive;
+        is_state
+            && (directives.is_empty()
+                || directives.iter().any(|id| id.as_str() == thread.directive))
+    }
 }
 
 /// What the registry and the leases say of a thread.
@@ -43,6 +65,7 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         "driven_by": known.driver(&thread.thread)?,
         "created": thread.created.to_string(),
         "updated": thread.updated.to_string(),
-        "cost_nanos": thread.cost.get(),
+        "cost_nanos": known.spent(thread)?.get(),
+        "used_unsigned": known.is_unverified(&thread.thread),
     }))
 }

@@ -9,6 +9,12 @@ pub(super) fn line(record: &Record) -> String {
         "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
         "approval_decided" => payload["decision"].as_str().map(str::to_owned),
         "spawn_child" => payload["thread"].as_str().map(str::to_owned),
+        "request_failed" => payload["class"].as_str().map(str::to_owned),
+        "request_retried" => {
+            let number = |name: &str| payload[name].as_u64().unwrap_or_default();
+            let (attempt, attempts) = (number("attempt"), number("attempts"));
+            payload["class"].as_str().map(|class| format!("{class} ({attempt} of {attempts})"))
+        }
         "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
         "tool_call_start" => {
             // What is no tool of the palette has no target, and may be named in the arguments alone.

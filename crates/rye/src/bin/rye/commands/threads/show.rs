@@ -1,7 +1,10 @@
 //! `rye threads show`.
 
 use rye::ThreadReading;
-use rye::thread::{Spawn, ThreadId, ThreadSummary, pending_approval, spawned_children};
+use rye::thread::{
+    AddedItem, Nanos, Spawn, ThreadId, ThreadSummary, added_items, pending_approval,
+    spawned_children, thread_warnings,
+};
 use serde_json::{Value, json};
 
 use super::records::{event, line};
@@ -16,15 +19,21 @@ pub(super) fn show(
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let thread = known.named_or_newest(arguments)?;
+    let thread = &known.named_or_newest(arguments, environment)?;
     let reading = read(thread, &known.threads, environment)?;
     let children = children(known, &reading)?;
+    // Of a thread that was not left as it should be, the record tells less than the account.
+    let cost = match known.find(thread) {
+        Some(summary) => known.spent(summary)?,
+        None => reading.record.cost,
+    };
     if environment.json() {
         let mut whole = whole(&reading);
+        whole["cost_nanos"] = cost.get().into();
         whole["children"] = children.iter().map(child_json).collect();
         output::json(&whole);
     } else {
-        print(&reading, known.standing(thread, reading.record.state)?, &children);
+        print(&reading, known.standing(thread, reading.record.state)?, cost, &children);
     }
     Ok(Exit::Fine)
 }
@@ -55,7 +64,7 @@ fn child_json((spawn, summary, _): &Child<'_>) -> Value {
     })
 }
 
-fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
+fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_>]) {
     let record = &reading.record;
     let model =
         [record.provider.as_deref(), record.model.as_deref()].map(Option::unwrap_or_default);
@@ -76,22 +85,53 @@ fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
     }
     println!("turns      {} of {}", record.turns, record.limits.turns);
     println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
-    println!("cost       {}", record.cost);
+    println!("cost       {cost}");
+    if is_unverified(reading) {
+        println!("unverified it used items that nobody signed");
+    }
     println!("signed by  {}", reading.vouched_by);
     println!("folder     {}", reading.folder.display());
-    for (name, value) in record.outputs.iter().flatten() {
-        println!("output     {name}: {}", output::text(value));
-    }
-    if let Some(failure) = &record.failure {
-        println!("failure    {failure}");
-    }
+    print_results(reading);
     for (spawn, summary, state) in children {
         let cost = summary.map_or(String::new(), |summary| format!("  {}", summary.cost));
         println!("child      {}  {state}{cost}", spawn.child);
     }
-    if let Some(pending) = pending_approval(&reading.transcript) {
-        println!("waits for  approval of `{}`", pending.request.item_id);
+    print_question(reading);
+    print_records(reading);
+}
+
+/// Prints what came of the thread: its outputs, the files that it changed, its failure and its warnings.
+fn print_results(reading: &ThreadReading) {
+    let record = &reading.record;
+    for (name, value) in record.outputs.iter().flatten() {
+        println!("output     {name}: {}", output::text(value));
     }
+    for file in reading.self_starting() {
+        println!(
+            "changed    {}, which starts by itself when its folder is opened",
+            output::line(&file)
+        );
+    }
+    if let Some(failure) = &record.failure {
+        println!("failure    {failure}");
+    }
+    added(reading).iter().for_each(|item| println!("added      {}", added_line(item)));
+    for warning in thread_warnings(&reading.transcript) {
+        println!("warning    {}", output::visible(&warning));
+    }
+}
+
+/// Prints the call that the thread waits with, and the commands that decide.
+fn print_question(reading: &ThreadReading) {
+    let Some(pending) = pending_approval(&reading.transcript) else { return };
+    let thread = &reading.record.thread;
+    println!("waits for  approval of `{}`", pending.request.item_id);
+    println!("arguments  {}", output::line(&pending.request.arguments.to_string()));
+    println!("decide     `rye approve {thread} --resume` or `rye deny {thread} --resume`");
+}
+
+/// Prints a line for each record, and how much of the transcript is signed.
+fn print_records(reading: &ThreadReading) {
     println!(
         "\n{} records, {} under a checkpoint",
         reading.transcript.records.len(),
@@ -106,6 +146,27 @@ fn print(reading: &ThreadReading, state: &str, children: &[Child<'_>]) {
     reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
 }
 
+/// Returns `true` if the thread used items that nobody signed, which `--allow-unsigned` lets run.
+fn is_unverified(reading: &ThreadReading) -> bool {
+    reading.record.facts.get("verified") == Some(&Value::Bool(false))
+}
+
+/// The items that calls added to the conversation; those that cannot be read are refused where the thread is resumed.
+fn added(reading: &ThreadReading) -> Vec<AddedItem> {
+    added_items(&reading.transcript).unwrap_or_default()
+}
+
+fn added_line(item: &AddedItem) -> String {
+    let text = |name: &str| item.facts.get(name).and_then(Value::as_str).unwrap_or_default();
+    let signer = match &item.key_id {
+        Some(key) if item.grants.is_empty() => format!("signed by `{key}`"),
+        Some(key) => format!("signed by `{key}`, whose grants bound the thread from then on"),
+        None if text("space") == "builtin" => "shipped".to_owned(),
+        None => "UNVERIFIED".to_owned(),
+    };
+    format!("{} `{}`, {signer}", text("kind"), text("id"))
+}
+
 fn whole(reading: &ThreadReading) -> Value {
     let mut whole = own(reading);
     let record = &reading.record;
@@ -114,6 +175,10 @@ fn whole(reading: &ThreadReading) -> Value {
         if let Some(thread) = thread {
             whole[name] = thread.as_str().into();
         }
+    }
+    let files = reading.self_starting();
+    if !files.is_empty() {
+        whole["self_starting"] = files.into();
     }
     whole
 }
@@ -131,7 +196,10 @@ fn own(reading: &ThreadReading) -> Value {
         "tokens": record.usage.total(),
         "cost_nanos": record.cost.get(),
         "outputs": record.outputs,
+        "added": added(reading).iter().map(AddedItem::to_json).collect::<Value>(),
         "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
+        "used_unsigned": is_unverified(reading),
+        "warnings": thread_warnings(&reading.transcript),
         "facts": record.facts,
         "vouched_by": reading.vouched_by.as_str(),
         "signed_records": reading.transcript.signed,

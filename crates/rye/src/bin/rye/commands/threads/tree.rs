@@ -17,7 +17,8 @@ pub(super) fn tree(
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let tops = tops(arguments, known)?;
+    let top = arguments.thread.resolve(environment)?;
+    let tops = tops(top.as_ref(), known)?;
     let below = Below { known, goes_on: goes_on(known, environment)? };
     if environment.json() {
         let branches = tops.into_iter().map(|top| below.json(top, 0));
@@ -28,8 +29,8 @@ pub(super) fn tree(
     Ok(Exit::Fine)
 }
 
-fn tops<'a>(arguments: &Tree, known: &'a Known) -> Result<Vec<&'a ThreadSummary>, Failure> {
-    match &arguments.thread {
+fn tops<'a>(top: Option<&ThreadId>, known: &'a Known) -> Result<Vec<&'a ThreadSummary>, Failure> {
+    match top {
         None => Ok(known.summaries.iter().filter(|thread| known.is_first(thread)).collect()),
         Some(thread) => known.find(thread).map(|top| vec![top]).ok_or_else(|| no_thread(thread)),
     }

@@ -18,7 +18,8 @@ pub(super) fn verify(
     let rye = environment.rye()?;
     let readable = known.summaries.iter().map(|summary| &summary.thread);
     let all = readable.chain(&known.unreadable);
-    let asked = arguments.thread.as_ref();
+    let asked = arguments.thread.resolve(environment)?;
+    let asked = asked.as_ref();
     if let Some(thread) = asked.filter(|thread| known.lacks(thread)) {
         return Err(no_thread(thread));
     }

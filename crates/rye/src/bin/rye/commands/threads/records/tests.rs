@@ -41,6 +41,12 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("context_injected", json!({"item_id": null, "position": "before"}), ""),
         ("hook_triggered", json!({"hook": "warn"}), "warn"),
         ("model_fallback", json!({"provider": "p", "model": "m"}), ""),
+        ("request_failed", json!({"class": "server", "cost_nanos": 7}), "server"),
+        (
+            "request_retried",
+            json!({"class": "server", "attempt": 2, "attempts": 4}),
+            "server (2 of 4)",
+        ),
         ("spawn_child", json!({"thread": "b-1", "directive": "b"}), "b-1"),
         ("step_finish", json!({"turn": 1}), ""),
         ("step_start", json!({"turn": 1}), ""),

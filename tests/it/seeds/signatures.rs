@@ -1,34 +1,60 @@
-//! Files that were really signed, where the checkout has them beside it.
+//! The files of the founding documents that were really signed.
 
-use std::path::PathBuf;
-
-use rye_sign::{
-    AdmissionNote, Binding, CommentStyle, Coverage, Note, Origin, Policy, TrustStore, Unverified,
+use rye::sign::{
+    AdmissionNote, Binding, CommentStyle, Coverage, Error, ItemName, Note, Origin, Policy,
+    Provenance, Signature, Timestamp, TrustStore, Unverified, Verified,
 };
+use rye_tests::{seed, seeds};
 
-use crate::{check_error, facts, item, now, verify};
-
-/// The text of a seed; its absence is said, and leaves the known answers of the unit tests.
-#[expect(clippy::print_stdout, reason = "a skipped test must be visible")]
-fn seed(name: &str) -> Option<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds").join(name);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        println!("skipped: there is no {}", path.display());
-    }
-    text
+fn document() -> String {
+    std::fs::read_to_string(seeds().join("trusted/6ea18199041a1ea8.toml")).unwrap()
 }
 
-fn trust() -> Option<TrustStore> {
+fn trust() -> TrustStore {
     let mut trust = TrustStore::new();
-    let text = seed("trusted/6ea18199041a1ea8.toml")?;
-    trust.admit(&text, Some("6ea18199041a1ea8"), Origin::Operator, now()).expect("a good document");
-    Some(trust)
+    trust.admit(&document(), Some("6ea18199041a1ea8"), Origin::Operator, now()).unwrap();
+    trust
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T12:00:00Z".parse().unwrap()
+}
+
+fn item(kind: &str, id: &str) -> ItemName {
+    ItemName::new(kind, id).unwrap()
+}
+
+fn verify<'a>(
+    text: &'a str,
+    style: CommentStyle,
+    item: &ItemName,
+    trust: &TrustStore,
+    policy: &Policy,
+) -> Result<Verified<&'a str>, Error> {
+    Unverified::locate(text, style)?.verify(item, trust, policy, now())
+}
+
+#[track_caller]
+fn facts<T>(verified: &Verified<T>) -> &Signature {
+    match verified.provenance() {
+        Provenance::Signed(signature) => signature,
+        other => panic!("signed, not {other:?}"),
+    }
+}
+
+/// Asserts the whole message of an error.
+#[track_caller]
+fn check_error<T, E: std::fmt::Display>(result: Result<T, E>, message: &str) {
+    match result {
+        Ok(_) => panic!("refused: {message}"),
+        Err(error) => assert_eq!(error.to_string(), message),
+    }
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_whole_content_only_signature() {
-    let (Some(text), Some(trust)) = (seed("000_0e862539f4d3adcf.txt"), trust()) else { return };
+    let (text, trust) = (seed("000"), trust());
     let knowledge = item("knowledge", "any/name");
     let verified = verify(&text, CommentStyle::Html, &knowledge, &trust, &Policy::default())
         .expect("verified");
@@ -44,8 +70,9 @@ fn a_whole_content_only_signature() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn line_ends_of_a_checkout_do_not_matter() {
-    let (Some(text), Some(trust)) = (seed("000_0e862539f4d3adcf.txt"), trust()) else { return };
+    let (text, trust) = (seed("000"), trust());
     let text = text.replace('\n', "\r\n");
     let verified =
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default());
@@ -53,8 +80,9 @@ fn line_ends_of_a_checkout_do_not_matter() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn strictness_refuses_a_content_only_signature() {
-    let (Some(text), Some(trust)) = (seed("000_0e862539f4d3adcf.txt"), trust()) else { return };
+    let (text, trust) = (seed("000"), trust());
     check_error(
         verify(
             &text,
@@ -68,8 +96,9 @@ fn strictness_refuses_a_content_only_signature() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn one_changed_byte_is_tampered() {
-    let (Some(text), Some(trust)) = (seed("000_0e862539f4d3adcf.txt"), trust()) else { return };
+    let (text, trust) = (seed("000"), trust());
     let changed = format!("{}!", text.strip_suffix('\n').expect("a final line end"));
     check_error(
         verify(&changed, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
@@ -78,8 +107,9 @@ fn one_changed_byte_is_tampered() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_unsigned_marker_below_the_signature_is_content() {
-    let (Some(text), Some(trust)) = (seed("000_0e862539f4d3adcf.txt"), trust()) else { return };
+    let (text, trust) = (seed("000"), trust());
     let without = text.replacen("<!-- rye:unsigned -->\n", "", 1);
     assert_ne!(text, without);
     assert!(
@@ -89,8 +119,9 @@ fn the_unsigned_marker_below_the_signature_is_content() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_directive_of_which_the_metadata_is_signed() {
-    let (Some(text), Some(trust)) = (seed("004_72ad8f251770e6e6.txt"), trust()) else { return };
+    let (text, trust) = (seed("004"), trust());
     let directive = item("directive", "rye/core/create_threaded_directive");
     check_error(
         verify(&text, CommentStyle::Html, &directive, &trust, &Policy::default()),
@@ -107,16 +138,18 @@ fn a_directive_of_which_the_metadata_is_signed() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn only_a_directive_has_metadata_coverage() {
-    let (Some(text), Some(trust)) = (seed("004_72ad8f251770e6e6.txt"), trust()) else { return };
+    let (text, trust) = (seed("004"), trust());
     let policy = Policy::default().allow_metadata_only();
     let refused = verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &policy);
-    assert!(matches!(refused, Err(rye_sign::Error::Tampered { .. })));
+    assert!(matches!(refused, Err(Error::Tampered { .. })));
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn an_unknown_key_is_named_with_the_trusted_ones() {
-    let (Some(text), Some(trust)) = (seed("003_22c2f89ed7d3a299.txt"), trust()) else { return };
+    let (text, trust) = (seed("003"), trust());
     check_error(
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
         "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 9fbfabe975fa5a7f` the document that the project carries, and `--trust FILE` a document for one command",
@@ -124,8 +157,9 @@ fn an_unknown_key_is_named_with_the_trusted_ones() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_trust_document_is_signed_whole_by_a_key_without_document() {
-    let Some(text) = seed("trusted/6ea18199041a1ea8.toml") else { return };
+    let text = document();
     let unverified = Unverified::locate(&text, CommentStyle::Hash).expect("a signature line");
     assert_eq!(unverified.key_id().as_str(), "4b987fd4e40303ac");
     let admission =
@@ -136,8 +170,9 @@ fn the_trust_document_is_signed_whole_by_a_key_without_document() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_trust_document_does_not_count_in_a_project() {
-    let Some(text) = seed("trusted/6ea18199041a1ea8.toml") else { return };
+    let text = document();
     check_error(
         TrustStore::new().admit(&text, None, Origin::Project, now()),
         "a project cannot vouch for itself: its trust document for the key `6ea18199041a1ea8` is signed by `4b987fd4e40303ac`, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add 6ea18199041a1ea8`, or with `--trust FILE` for one command",
@@ -145,8 +180,9 @@ fn the_trust_document_does_not_count_in_a_project() {
 }
 
 #[test]
+#[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_tampered_trust_document_never_counts() {
-    let Some(text) = seed("trusted/6ea18199041a1ea8.toml") else { return };
+    let text = document();
     let changed = text.replace("github-ci", "github-cj");
     for origin in [Origin::Operator, Origin::Project, Origin::Run] {
         let refused = TrustStore::new().admit(&changed, None, origin, now());

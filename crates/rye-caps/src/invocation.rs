@@ -1,0 +1,87 @@
+//! The capabilities that one call uses.
+
+use std::{iter, str::FromStr};
+
+use crate::{
+    capability::{Capability, CapabilityError},
+    grant::Grant,
+};
+
+/// An item that is called, together with the functions that it stands for (`SPEC 9.6b`).
+///
+/// A tool may be another name for something else: for a function of the program, a command, a request or a tool of a server.
+/// An [`Authority`](crate::Authority) is asked for both at once, so that no second name escapes a rule about the first.
+///
+/// ```
+/// use rye_caps::{Authority, Capability, Grant, Invocation, Layer, LayerName};
+///
+/// let wrapper: Capability = "rye.execute.tool.ops.deploy".parse()?;
+/// let shell: Capability = "rye.execute.tool.rye.bash.bash".parse()?;
+/// let deploy = Invocation::new(wrapper.clone(), [shell]);
+///
+/// // A directive grants the wrapper by its id. The operator's rules see what is behind it.
+/// let everything = Layer::new(LayerName::Operator, Grant::everything());
+/// let wrappers = || Grant::of_items("execute", "tool", "ops.*");
+/// let directive = Layer::new(LayerName::Directive("release".to_owned()), wrappers()?);
+/// assert!(Authority::new(everything).narrow(directive).permit(&deploy).is_ok());
+///
+/// let operator = Authority::new(Layer::new(LayerName::Operator, wrappers()?));
+/// assert!(operator.permit(&deploy).is_err());
+/// assert!(operator.permit(&wrapper.into()).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    item: Capability,
+    /// Invariant: each once, and none is the item's own.
+    functions: Vec<Capability>,
+}
+
+impl Invocation {
+    /// A call of `item`, which stands for `functions`.
+    pub fn new(item: Capability, functions: impl IntoIterator<Item = Capability>) -> Self {
+        let mut invocation = Self::from(item);
+        for function in functions {
+            if invocation.capabilities().all(|known| *known != function) {
+                invocation.functions.push(function);
+            }
+        }
+        invocation
+    }
+
+    /// The capability of the item itself.
+    pub fn item(&self) -> &Capability {
+        &self.item
+    }
+
+    /// The capabilities of the functions behind the item, without the item's own.
+    pub fn functions(&self) -> &[Capability] {
+        &self.functions
+    }
+
+    /// The item's capability, then those of its functions.
+    pub fn capabilities(&self) -> impl Iterator<Item = &Capability> {
+        iter::once(&self.item).chain(&self.functions)
+    }
+
+    /// Returns `true` if `grant` covers the item or a function behind it: the test for rules that restrict.
+    pub fn meets(&self, grant: &Grant) -> bool {
+        self.capabilities().any(|capability| grant.allows(capability))
+    }
+}
+
+/// A call of an item that stands for nothing else.
+impl From<Capability> for Invocation {
+    fn from(item: Capability) -> Self {
+        Self { item, functions: Vec::new() }
+    }
+}
+
+/// A call of an item that stands for nothing else.
+impl FromStr for Invocation {
+    type Err = CapabilityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse::<Capability>().map(Self::from)
+    }
+}

@@ -1,0 +1,132 @@
+//! The way through the steps of a plan and of the directives that it executes, as a conversation has it.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::history::{Finished, History};
+use super::json::PLANNED_STEPS;
+use super::plan::{PlannedStep, Turn, turns};
+
+/// How deep directives that execute directives are followed.
+const MAX_DEPTH: usize = 8;
+
+/// How many steps all executed directives may have together.
+const MAX_STEPS: usize = 1_000;
+
+/// What is left of a plan, with what its steps came to.
+pub(super) struct Walk<'a> {
+    /// The plan, and above it each directive that is being followed.
+    frames: Vec<Frame<'a>>,
+    /// What every step came to, in order, but for the directions of executed directives.
+    pub(super) finished: Vec<Finished<'a>>,
+    /// What was skipped at the end of the plan or of an executed directive, and not said yet.
+    notes: Vec<String>,
+    n_steps: usize,
+}
+
+/// The steps of one directive.
+struct Frame<'a> {
+    turns: VecDeque<Turn>,
+    last_notes: Vec<String>,
+    /// What its own steps came to, which is all that they can refer to.
+    finished: Vec<Finished<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(steps: &[PlannedStep]) -> Self {
+        let (turns, last_notes) = turns(steps, "step");
+        let frame = Frame { turns: turns.into(), last_notes, finished: Vec::new() };
+        Self { frames: vec![frame], finished: Vec::new(), notes: Vec::new(), n_steps: 0 }
+    }
+
+    /// Takes the next turn, with what was skipped before it; `None` at the end of the plan.
+    pub(super) fn next(&mut self) -> Option<Turn> {
+        loop {
+            let is_last = self.frames.len() == 1;
+            let frame = self.frames.last_mut()?;
+            if let Some(mut turn) = frame.turns.pop_front() {
+                turn.notes.splice(..0, std::mem::take(&mut self.notes));
+                return Some(turn);
+            }
+            self.notes.append(&mut frame.last_notes);
+            if is_last {
+                return None;
+            }
+            self.frames.pop();
+        }
+    }
+
+    /// Whether no turn is left.
+    pub(super) fn is_over(&self) -> bool {
+        self.frames.iter().all(|frame| frame.turns.is_empty())
+    }
+
+    /// What was skipped and is not said yet, at the end of the plan.
+    pub(super) fn last_notes(&self) -> Vec<String> {
+        let left = self.frames.iter().rev().flat_map(|frame| &frame.last_notes);
+        self.notes.iter().chain(left).cloned().collect()
+    }
+
+    /// The results that the steps of the directive that is being followed can refer to.
+    pub(super) fn referable(&self) -> &[Finished<'a>] {
+        self.frames.last().map_or(&[], |frame| frame.finished.as_slice())
+    }
+
+    /// Takes over what the calls of a turn came to, and the steps of the directives that they executed.
+    pub(super) fn finish(&mut self, turn: &Turn, history: &History<'a>) -> Result<(), String> {
+        let done = history.results_of(turn)?;
+        let results = done.iter().filter(|(call, _)| !call.is_directive());
+        let results = results.map(|(_, content)| *content).collect();
+        self.finished.push(Finished { step: turn.name.clone(), results });
+        let mut nested = Vec::new();
+        // A call that returns outputs has no result.
+        let calls = turn.calls.iter().filter(|(_, call)| !call.is_return());
+        for ((id, call), (_, content)) in calls.zip(&done) {
+            let steps = content.get(PLANNED_STEPS).filter(|_| call.is_directive());
+            if let Some(steps) = steps {
+                nested.push((id.as_str(), read(&turn.name, steps)?));
+            }
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            let results = done.into_iter().map(|(_, content)| content).collect();
+            frame.finished.push(Finished { step: turn.name.clone(), results });
+        }
+        nested.into_iter().rev().try_for_each(|(id, steps)| self.follow(&turn.name, id, &steps))
+    }
+
+    /// Puts the steps of an executed directive before everything that is left.
+    fn follow(&mut self, step: &str, call_id: &str, steps: &[PlannedStep]) -> Result<(), String> {
+        self.n_steps += steps.len();
+        if self.frames.len() > MAX_DEPTH {
+            return Err(format!(
+                "the step `{step}` cannot be followed: directives that execute directives are followed {MAX_DEPTH} deep; \
+                 have one of them not execute the next"
+            ));
+        }
+        if self.n_steps > MAX_STEPS {
+            return Err(format!(
+                "the step `{step}` cannot be followed: the executed directives have more than {MAX_STEPS} steps together"
+            ));
+        }
+        let (all, mut last_notes) = turns(steps, call_id);
+        let (mut turns, mut notes) = (VecDeque::new(), Vec::new());
+        for mut turn in all.into_iter().map(Turn::without_return) {
+            turn.notes.splice(..0, std::mem::take(&mut notes));
+            match turn.calls.is_empty() {
+                true => notes = turn.notes,
+                false => turns.push_back(turn),
+            }
+        }
+        last_notes.splice(..0, notes);
+        self.frames.push(Frame { turns, last_notes, finished: Vec::new() });
+        Ok(())
+    }
+}
+
+fn read(step: &str, steps: &Value) -> Result<Vec<PlannedStep>, String> {
+    let unreadable =
+        || format!("the step `{step}` executed a directive whose steps cannot be read");
+    let steps = steps.as_array().ok_or_else(unreadable)?;
+    steps.iter().map(|step| PlannedStep::from_json(step).ok_or_else(unreadable)).collect()
+}

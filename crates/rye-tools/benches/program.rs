@@ -1,0 +1,78 @@
+//! What a sandbox adds to the start of a program: `true` through each mode, and without any.
+
+#![expect(clippy::expect_used, reason = "a bench that cannot be set up measures nothing")]
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use divan::Bencher;
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_thread::ToolStatus;
+use rye_tools::sandbox::{Mode, launch};
+use rye_tools::{CommandTool, ProcessHost, Processes, Rules};
+use serde_json::json;
+use tempfile::TempDir;
+
+/// This program is its own launcher.
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = launch(&words) {
+        return code;
+    }
+    divan::main();
+    ExitCode::SUCCESS
+}
+
+const SAMPLES: u32 = 200;
+
+#[divan::bench(sample_count = SAMPLES, sample_size = 1)]
+fn without_launcher(bencher: Bencher<'_, '_>) {
+    start(bencher, None);
+}
+
+#[divan::bench(args = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None], sample_count = SAMPLES, sample_size = 1)]
+fn with_launcher(bencher: Bencher<'_, '_>, mode: Mode) {
+    start(bencher, Some(mode));
+}
+
+/// A project with a repository, and what starts programs in it.
+fn processes(mode: Option<Mode>) -> (TempDir, Arc<Processes>) {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("because the folder is there");
+    let project = folder.path().join("project");
+    for part in [".git/objects", ".git/refs", ".ai/config", ".ai/threads", "src"] {
+        std::fs::create_dir_all(project.join(part)).expect("because the folder is new");
+    }
+    let calls = folder.path().join("calls");
+    std::fs::create_dir(&calls).expect("because the folder is new");
+    let mut host = ProcessHost::new(&calls);
+    host.launcher = mode.and(std::env::current_exe().ok());
+    host.modes = mode.into_iter().collect();
+    let processes = Processes::new(host, Rules::default(), &project);
+    (folder, Arc::new(processes.expect("because the project is there")))
+}
+
+fn permit() -> Permit {
+    let capability: Capability =
+        "rye.execute.tool.rye.bash.bash".parse().expect("because it is one");
+    let operator = Layer::new(LayerName::Operator, Grant::everything());
+    Authority::new(operator).permit(&capability.into()).expect("because everything is granted")
+}
+
+#[expect(clippy::print_stdout, reason = "a sandbox that is not measured is named")]
+fn start(bencher: Bencher<'_, '_>, mode: Option<Mode>) {
+    let (_folder, processes) = processes(mode);
+    let found = processes.sandbox().mode();
+    if found != mode.unwrap_or(Mode::None) {
+        println!("not measured: {}", processes.sandbox());
+        return;
+    }
+    let tool = CommandTool::new("/bin/true").tool(&processes);
+    let permit = permit();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("because the system gives one");
+    bencher.bench_local(|| {
+        let output = runtime.block_on(tool.call(&permit, json!({})));
+        assert_eq!(output.status, ToolStatus::Ok, "what is measured is what it says");
+    });
+}

@@ -1,0 +1,205 @@
+//! The home folder as a program sees it: empty, but for what toolchains are made of.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::host::{ProcessHost, Processes};
+use super::places::{IN_HOME, NEEDED, OF_CARGO, RUNTIMES, TOOLCHAINS};
+use crate::sandbox::{Home, Link};
+
+impl ProcessHost {
+    /// Returns the place of keys or passwords that a path below the home folder names or lies in, if it does.
+    #[must_use]
+    pub fn secret_in_home(&self, path: &Path) -> Option<&'static str> {
+        IN_HOME.iter().copied().find(|secret| path.starts_with(secret))
+    }
+
+    /// The home folder without links; `None` where it cannot be covered, because every program needs what is in it: it holds
+    /// the machine (`/`), or it is the project or a part of that.
+    fn home_to_cover(&self, project: &Path) -> Option<PathBuf> {
+        let home = self.home.as_deref()?.canonicalize().ok()?;
+        let holds_machine = NEEDED.iter().any(|place| Path::new(place).starts_with(&home));
+        (!holds_machine && !home.starts_with(project)).then_some(home)
+    }
+
+    /// The folders of toolchains that the environment names.
+    fn of_environment(&self) -> impl Iterator<Item = PathBuf> {
+        let value = |name: &str| self.environment.get(name).map(String::as_str);
+        let path = std::env::split_paths(value("PATH").unwrap_or_default()).collect::<Vec<_>>();
+        let toolchains: Vec<PathBuf> = TOOLCHAINS
+            .iter()
+            .filter_map(|name| value(name))
+            .flat_map(std::env::split_paths)
+            .collect();
+        let cargo = value("CARGO_HOME").map(PathBuf::from);
+        let of_cargo = cargo.into_iter().flat_map(|home| OF_CARGO.map(|part| home.join(part)));
+        path.into_iter().chain(toolchains).chain(of_cargo)
+    }
+}
+
+impl Processes {
+    /// Returns `true` if a sandbox covers the home folder here, but for toolchains.
+    #[must_use]
+    pub fn covers_home(&self) -> bool {
+        self.host.home_to_cover(&self.project).is_some()
+    }
+
+    /// The home folder as programs of this project see it.
+    pub(super) fn home(&self) -> Option<Home> {
+        let folder = self.host.home_to_cover(&self.project)?;
+        let named =
+            RUNTIMES.iter().map(PathBuf::from).chain(self.rules.home_visible.iter().cloned());
+        let named = named.map(|part| folder.join(part)).chain(self.host.of_environment());
+        let named: Vec<PathBuf> = named.filter(|path| is_plain(path)).collect();
+        let mut home = Home { shown: Vec::new(), links: Vec::new(), folder };
+        named.iter().for_each(|path| home.show(path));
+        home.settle();
+        Some(home)
+    }
+}
+
+impl Home {
+    /// Shows what a path leads to, if it is below the folder and there; by a link, if the path has one.
+    fn show(&mut self, named: &Path) {
+        let Ok(place) = named.canonicalize() else { return };
+        let is_inside = |path: &Path| path != self.folder && path.starts_with(&self.folder);
+        if is_inside(&place) {
+            self.shown.push(place.clone());
+        }
+        let is_wide = self.folder.starts_with(&place);
+        if place != named && is_inside(named) && !is_wide {
+            self.links.push(Link { path: named.to_owned(), place });
+        }
+    }
+
+    /// Leaves out what lies in something else that is shown.
+    fn settle(&mut self) {
+        self.shown.sort();
+        self.shown.dedup();
+        let all = self.shown.clone();
+        let is_within =
+            |path: &Path| all.iter().any(|other| other != path && path.starts_with(other));
+        self.shown.retain(|path| !is_within(path));
+        self.links.sort();
+        self.links.dedup();
+        let is_shown = |path: &Path| all.iter().any(|other| path.starts_with(other));
+        self.links.retain(|link| !is_shown(&link.path));
+        // A link in a folder that is a link already leads there without.
+        let mut kept: Vec<Link> = Vec::new();
+        for link in self.links.drain(..) {
+            if !kept.iter().any(|other| link.path.starts_with(&other.path)) {
+                kept.push(link);
+            }
+        }
+        self.links = kept;
+    }
+}
+
+/// Returns `true` for an absolute path without `..`.
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::Rules;
+
+    struct Case {
+        _outer: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    impl Case {
+        fn new(folders: &[&str]) -> Self {
+            let outer = tempfile::tempdir().unwrap();
+            let root = outer.path().canonicalize().unwrap();
+            for folder in folders {
+                fs::create_dir_all(root.join(folder)).unwrap();
+            }
+            Self { _outer: outer, root }
+        }
+
+        fn home(&self, home: &Path, project: &str, path: &str, visible: &[&str]) -> Option<Home> {
+            let mut host = ProcessHost::new(&self.root);
+            host.home = Some(home.to_owned());
+            let path = path.replace("ROOT", &self.root.display().to_string());
+            host.environment = BTreeMap::from([("PATH".to_owned(), path)]);
+            let home_visible = visible.iter().map(PathBuf::from).collect();
+            let rules = Rules { home_visible, ..Rules::default() };
+            Processes::new(host, rules, &self.root.join(project)).unwrap().home()
+        }
+
+        #[track_caller]
+        fn check(&self, path: &str, visible: &[&str], shown: &[&str], links: &[(&str, &str)]) {
+            let home = self.home(&self.root.join("home"), "project", path, visible).unwrap();
+            let place = |name: &&str| self.root.join(name);
+            assert_eq!(home.shown, shown.iter().map(place).collect::<Vec<_>>());
+            let pair = |(from, to): &(&str, &str)| Link { path: place(from), place: place(to) };
+            assert_eq!(home.links, links.iter().map(pair).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn toolchains_are_shown_and_nothing_else() {
+        let case = Case::new(&[
+            "project",
+            "home/.cargo/bin",
+            "home/.cargo/registry",
+            "home/.rustup",
+            "home/.ssh",
+            "home/letters",
+            "home/tools/bin",
+        ]);
+        let usual = ["home/.cargo/bin", "home/.cargo/registry", "home/.rustup"];
+        case.check("", &[], &usual, &[]);
+        let more = ["home/.cargo/bin", "home/.cargo/registry", "home/.rustup", "home/tools/bin"];
+        case.check("/usr/bin:ROOT/home/tools/bin:ROOT/home/.cargo/bin/", &[], &more, &[]);
+        case.check("ROOT/home:ROOT:/:..:ROOT/home/letters/../.ssh", &[], &usual, &[]);
+        let wide = ["home/.cargo", "home/.rustup", "home/letters"];
+        case.check("", &["letters", ".cargo", "nowhere"], &wide, &[]);
+    }
+
+    #[test]
+    fn links_are_shown_with_what_they_lead_to() {
+        let case =
+            Case::new(&["project", "opt/nvm", "home/dotfiles/pyenv", "home/dotfiles/local/bin"]);
+        let link = |to: &str, at: &str| symlink(case.root.join(to), case.root.join(at)).unwrap();
+        link("opt/nvm", "home/.nvm");
+        link("home/dotfiles/pyenv", "home/.pyenv");
+        link("home/dotfiles/local", "home/.local");
+        link("home", "home/go");
+        link("", "home/bin");
+        case.check(
+            "",
+            &[],
+            &["home/dotfiles/local/bin", "home/dotfiles/pyenv"],
+            &[
+                ("home/.local/bin", "home/dotfiles/local/bin"),
+                ("home/.nvm", "opt/nvm"),
+                ("home/.pyenv", "home/dotfiles/pyenv"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_home_that_everything_needs_is_not_covered() {
+        let case = Case::new(&["project/home", "outer/project", "home"]);
+        for (home, project, is_covered) in [
+            (Path::new("/"), "project", false),
+            (Path::new("/usr"), "project", false),
+            (Path::new("/usr/lib"), "project", false),
+            (Path::new("/nowhere"), "project", false),
+            (&case.root.join("project"), "project", false),
+            (&case.root.join("project/home"), "project", false),
+            (&case.root.join("outer"), "outer/project", true),
+            (&case.root.join("home"), "project", true),
+        ] {
+            let found = case.home(home, project, "", &[]);
+            assert_eq!(found.is_some(), is_covered, "{} {project}", home.display());
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The supervisor's account of a program that has ended, which its caller reads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::encoded;
+
+/// The name of the account, in the folder of the call, which programs cannot change where there is a sandbox.
+const NAME: &str = "account.json";
+
+/// The longest account that is read, in bytes.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// A repository that was renamed because a program had made it, by paths in the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Moved {
+    #[serde(with = "encoded::one")]
+    pub(crate) from: PathBuf,
+    #[serde(with = "encoded::one")]
+    pub(crate) to: PathBuf,
+}
+
+#[cfg(target_os = "linux")]
+impl Moved {
+    pub(super) fn new(from: &Path, to: &Path) -> Self {
+        Self { from: from.to_owned(), to: to.to_owned() }
+    }
+}
+
+/// What happened to a program and to its project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    /// Whether the sandbox stood, so that the program was started.
+    pub(crate) is_started: bool,
+    /// The repositories that were renamed.
+    pub(crate) moved: Vec<Moved>,
+    /// The files that run by themselves and were changed meanwhile.
+    #[serde(with = "encoded::many")]
+    pub(crate) changed: Vec<PathBuf>,
+    /// Why the project was not looked at, if so.
+    pub(crate) unchecked: Option<String>,
+}
+
+impl Account {
+    /// Reads the account from the folder of a call; `None` if there is none.
+    pub(crate) fn read(scratch: &Path) -> Option<Self> {
+        let path = scratch.join(NAME);
+        let is_plain = fs::symlink_metadata(&path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
+        serde_json::from_slice(&fs::read(path).ok().filter(|_| is_plain)?).ok()
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn write(&self, scratch: &Path) -> std::io::Result<()> {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let path = scratch.join(NAME);
+        // Without a sandbox the program may have put something there.
+        let _absent = fs::remove_file(&path);
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(&serde_json::to_vec(self)?)
+    }
+}

@@ -1,0 +1,117 @@
+//! The bounds of one call: memory and processes.
+
+use serde::{Deserialize, Serialize};
+
+/// The most that the processes of one call take together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// Memory, in MiB. One process alone reserves at most twice as much of its own, and 16 times as much address space.
+    pub memory_mib: u64,
+    /// Processes and threads at once.
+    pub processes: u64,
+}
+
+impl Default for Bounds {
+    /// 4 GiB, and 1,024 processes and threads.
+    fn default() -> Self {
+        Self { memory_mib: 4096, processes: 1024 }
+    }
+}
+
+impl Bounds {
+    /// Memory in bytes.
+    pub(crate) const fn memory(self) -> u64 {
+        self.memory_mib.saturating_mul(1024 * 1024)
+    }
+
+    /// The private memory that one process may reserve. The launcher sees too late what is taken faster than it looks.
+    #[cfg(target_os = "linux")]
+    pub(super) const fn data(self) -> u64 {
+        self.memory().saturating_mul(2)
+    }
+
+    /// The address space of one process. Node.js and the JVM reserve 10 GiB and more of it, and use little.
+    #[cfg(target_os = "linux")]
+    pub(super) const fn address_space(self) -> u64 {
+        self.memory().saturating_mul(16)
+    }
+
+    /// The processes that the kernel allows, which is more than the bound: what goes over the bound is ended and told.
+    #[cfg(target_os = "linux")]
+    pub(super) const fn kernel_processes(self) -> u64 {
+        self.processes.saturating_mul(2)
+    }
+
+    /// A hint for the result of a program that complains of too little memory, or of too many processes.
+    pub(crate) fn hint(self, stderr: &str) -> Option<String> {
+        let text = stderr.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let bound = match (has(&MEMORY), has(&PROCESSES)) {
+            (true, _) => Bound::Memory,
+            (false, true) => Bound::Processes,
+            (false, false) => return None,
+        };
+        Some(bound.describe(self))
+    }
+}
+
+/// The words by which programs tell that they get no more memory.
+const MEMORY: [&str; 8] = [
+    "bad_alloc",
+    "cannot allocate memory",
+    "enomem",
+    "memory allocation of",
+    "memoryerror",
+    "not enough space",
+    "out of memory",
+    "unable to allocate",
+];
+
+/// The words by which they tell that they start no more processes.
+const PROCESSES: [&str; 4] =
+    ["can't start new thread", "cannot fork", "eagain", "resource temporarily unavailable"];
+
+/// One of the [`Bounds`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    Memory,
+    Processes,
+}
+
+impl Bound {
+    /// Names the bound, and the key that raises it.
+    pub(super) fn describe(self, bounds: Bounds) -> String {
+        let (most, key) = match self {
+            Self::Memory => (format!("{} MiB of memory", bounds.memory_mib), "memory_mib"),
+            Self::Processes => (format!("{} processes and threads", bounds.processes), "processes"),
+        };
+        format!(
+            "a call gets at most {most}; `{key}` in `config/agent/processes.yaml` of the user space raises that"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_of_too_little_names_the_key_that_raises_it() {
+        let bounds = Bounds { memory_mib: 100, processes: 20 };
+        for (stderr, expected) in [
+            ("MemoryError", Some("100 MiB of memory; `memory_mib`")),
+            ("terminate called: std::bad_alloc", Some("100 MiB of memory; `memory_mib`")),
+            ("Out of memory!\nAborted", Some("100 MiB of memory; `memory_mib`")),
+            ("sh: Cannot fork", Some("20 processes and threads; `processes`")),
+            ("fork: Resource temporarily unavailable", Some("20 processes and threads; `proc")),
+            ("no such file", None),
+            ("", None),
+        ] {
+            let hint = bounds.hint(stderr);
+            assert_eq!(hint.is_some(), expected.is_some(), "{stderr}: {hint:?}");
+            assert!(hint.unwrap_or_default().contains(expected.unwrap_or_default()), "{stderr}");
+        }
+    }
+}

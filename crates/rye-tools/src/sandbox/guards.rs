@@ -1,0 +1,128 @@
+//! Read-only mounts over parts of a project, made and checked by open files: no path is resolved twice, so that a folder that
+//! another program swaps meanwhile leads nowhere else.
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, openat2};
+use rustix::io::Errno;
+
+use super::fault::Fault;
+use super::identity::identity;
+use super::layout::{Guarded, Layout};
+
+/// Mounts the layout and returns the guards that found nothing any more, or something else, in their place.
+///
+/// What such a guard stood for was moved in this moment; it is looked at once the program has ended.
+pub(super) fn make(layout: &Layout) -> Result<Vec<usize>, Fault> {
+    for folder in layout.pinned.iter().chain(&layout.open) {
+        if let Some(file) = open(folder)? {
+            bind(&file, folder)?;
+        }
+    }
+    layout
+        .pinned
+        .iter()
+        .try_for_each(|folder| open(folder)?.map_or(Ok(()), |top| close(&top, folder)))?;
+    let mut missed = Vec::new();
+    for (index, guard) in layout.guarded.iter().enumerate() {
+        if !stand(guard)? {
+            missed.push(index);
+        }
+    }
+    Ok(missed)
+}
+
+/// Mounts one guard. Returns `false` if what it stands for was moved.
+fn stand(guard: &Guarded) -> Result<bool, Fault> {
+    let Some(file) = opened(guard)? else {
+        let is_there = fs::symlink_metadata(&guard.path).is_ok();
+        return match guard.identity.is_none() && is_there {
+            true => Err(Fault::new(&guarding(&guard.path), "it is a link")),
+            false => Ok(false),
+        };
+    };
+    let bound = bind(&file, &guard.path);
+    match (opened(guard)?, bound) {
+        (Some(top), Ok(())) => close(&top, &guard.path).map(|()| true),
+        (None, _) => Ok(false),
+        (Some(_), Err(fault)) => Err(fault),
+    }
+}
+
+/// Fails unless everything that the layout guards is read-only in the files that this process sees: bubblewrap makes its mounts by
+/// paths, which may have led elsewhere in that moment.
+pub(super) fn check(layout: &Layout) -> Result<(), Fault> {
+    let pinned = layout.pinned.iter().cloned().map(|path| Guarded { path, identity: None });
+    for guard in pinned.chain(layout.guarded.iter().cloned()) {
+        let is_there = fs::symlink_metadata(&guard.path).is_ok();
+        match opened(&guard)? {
+            Some(file) if is_read_only(&file)? => {}
+            None if guard.identity.is_none() && !is_there => {}
+            _ => return Err(Fault::new(&guarding(&guard.path), "it was moved meanwhile")),
+        }
+    }
+    Ok(())
+}
+
+fn guarding(path: &Path) -> String {
+    format!("keep `{}` read-only", path.display())
+}
+
+/// What the guard stands for, unless it is gone or something else is there.
+fn opened(guard: &Guarded) -> Result<Option<File>, Fault> {
+    let Some(file) = open(&guard.path)? else { return Ok(None) };
+    let Some(expected) = &guard.identity else { return Ok(Some(file)) };
+    let found = identity(&file, "").map_err(Fault::at(&guarding(&guard.path)))?;
+    Ok((found == *expected).then_some(file))
+}
+
+/// Opens the place without following a link anywhere on the way.
+fn open(path: &Path) -> Result<Option<File>, Fault> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(file) => Ok(Some(file.into())),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(Fault::new(&guarding(path), error)),
+    }
+}
+
+fn bind(file: &File, path: &Path) -> Result<(), Fault> {
+    let place = by_number(file);
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(&place), &place, None::<&str>, flags, None::<&str>)
+        .map_err(Fault::at(&guarding(path)))
+}
+
+/// Makes the mount read-only, with the flags that it has to keep.
+fn close(top: &File, path: &Path) -> Result<(), Fault> {
+    let had = fstatvfs(top).map_err(Fault::at(&guarding(path)))?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::NOSUID, MsFlags::MS_NOSUID),
+        (StatVfsMountFlags::NODEV, MsFlags::MS_NODEV),
+        (StatVfsMountFlags::NOEXEC, MsFlags::MS_NOEXEC),
+        (StatVfsMountFlags::NOATIME, MsFlags::MS_NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MsFlags::MS_NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let kept: MsFlags =
+        kept.into_iter().filter(|(flag, _)| had.contains(*flag)).map(|(_, flag)| flag).collect();
+    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept;
+    mount(None::<&str>, &by_number(top), None::<&str>, flags, None::<&str>)
+        .map_err(Fault::at(&guarding(path)))?;
+    match is_read_only(top)? {
+        true => Ok(()),
+        false => Err(Fault::new(&guarding(path), "it stays writable")),
+    }
+}
+
+fn is_read_only(file: &File) -> Result<bool, Fault> {
+    let state = fstatvfs(file).map_err(Fault::at("see whether a mount is read-only"))?;
+    Ok(state.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+fn by_number(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}

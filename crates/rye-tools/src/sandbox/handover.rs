@@ -1,0 +1,106 @@
+//! The descriptors by which the supervisor and the processes below it talk: the plan downward, and upward that the sandbox stands.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::unistd::close;
+use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use serde::{Deserialize, Serialize};
+
+use super::Plan;
+use super::fault::Fault;
+
+/// A file in memory that the next process inherits.
+pub(super) fn inherited(content: &[u8]) -> io::Result<OwnedFd> {
+    let memory = memfd_create("rye", MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(memory);
+    file.write_all(content)?;
+    io::Seek::rewind(&mut file)?;
+    fcntl_setfd(&file, FdFlags::empty())?;
+    Ok(file.into())
+}
+
+/// The word by which a descriptor is named to the next process.
+pub(super) fn name(descriptor: &impl AsFd) -> OsString {
+    descriptor.as_fd().as_raw_fd().to_string().into()
+}
+
+/// The supervisor's side of a start.
+#[derive(Debug)]
+pub(super) struct Start {
+    /// The plan, as a file in memory.
+    pub(super) plan: OwnedFd,
+    /// Where the process that makes the sandbox says that it stands.
+    pub(super) standing: OwnedFd,
+    /// Where that is read.
+    pub(super) heard: OwnedFd,
+}
+
+impl Start {
+    pub(super) fn new(plan: &Plan) -> Result<Self, Fault> {
+        let text = serde_json::to_vec(plan).map_err(Fault::at("write the plan"))?;
+        let plan = inherited(&text).map_err(Fault::at("write the plan"))?;
+        let (heard, standing) = pipe_with(PipeFlags::CLOEXEC).map_err(Fault::at("make a pipe"))?;
+        let set =
+            fcntl_getfl(&heard).and_then(|flags| fcntl_setfl(&heard, flags | OFlags::NONBLOCK));
+        set.and_then(|()| fcntl_setfd(&standing, FdFlags::empty()))
+            .map_err(Fault::at("make a pipe"))?;
+        Ok(Self { plan, standing, heard })
+    }
+}
+
+/// What the process that made the sandbox says of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Standing {
+    /// The guards that found nothing in their place.
+    pub(super) missed: Vec<usize>,
+}
+
+/// Reads that the sandbox stood; `None` if it did not, so that no program was started.
+pub(super) fn heard(from: OwnedFd) -> Option<Standing> {
+    let mut text = Vec::new();
+    let mut byte = [0];
+    let mut pipe = File::from(from);
+    while pipe.read(&mut byte).is_ok_and(|count| count == 1) && byte != [b'\n'] {
+        text.extend_from_slice(&byte);
+    }
+    serde_json::from_slice(&text).ok()
+}
+
+/// The side of the process that makes the sandbox.
+#[derive(Debug)]
+pub(super) struct Below {
+    pub(super) plan: Plan,
+    standing: File,
+}
+
+impl Below {
+    /// Takes over what the supervisor opened, by the numbers on the command line, and hands it on to no other program.
+    pub(super) fn take(plan: &OsString, standing: &OsString) -> Result<Self, Fault> {
+        let number = |word: &OsString| {
+            let number = word.to_str().and_then(|text| text.parse::<i32>().ok());
+            number.filter(|number| *number > 2).ok_or_else(|| Fault::new("start", "it is misused"))
+        };
+        let (plan, standing) = (number(plan)?, number(standing)?);
+        let path = |number: i32| format!("/proc/self/fd/{number}");
+        let text = fs::read(path(plan)).map_err(Fault::at("read the plan"))?;
+        let pipe = OpenOptions::new().write(true).open(path(standing));
+        let pipe = pipe.map_err(Fault::at("answer the launcher"))?;
+        for number in [plan, standing] {
+            close(number).map_err(Fault::at("close a descriptor"))?;
+        }
+        let plan = serde_json::from_slice(&text).map_err(Fault::at("read the plan"))?;
+        Ok(Self { plan, standing: pipe })
+    }
+
+    /// Says that the sandbox stands.
+    pub(super) fn stands(&mut self, missed: Vec<usize>) -> Result<(), Fault> {
+        let text = serde_json::to_string(&Standing { missed });
+        let text = text.map_err(Fault::at("answer the launcher"))? + "\n";
+        self.standing.write_all(text.as_bytes()).map_err(Fault::at("answer the launcher"))
+    }
+}

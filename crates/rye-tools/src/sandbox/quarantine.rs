@@ -1,0 +1,85 @@
+//! Renaming what `git` would run to names that it does not look for. Nothing is deleted.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    CWD, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, fstat, openat, openat2, renameat_with,
+};
+use rustix::io::Errno;
+
+use super::identity::if_there;
+
+/// How many names are tried.
+const NAMES: usize = 1_000;
+
+/// The longest file that names a folder, in bytes.
+const LONGEST: u64 = 64 * 1024;
+
+/// Renames an entry, say `.git` to `.git.quarantined`, and returns its new name; `None` if it is gone.
+///
+/// A folder that was closed against writing is opened for this moment.
+pub(super) fn rename(
+    folder: impl AsFd,
+    name: &CStr,
+    base: &OsStr,
+) -> Result<Option<CString>, Errno> {
+    let before = Mode::from_raw_mode(fstat(&folder)?.st_mode);
+    let mut is_opened = false;
+    for number in 1..=NAMES {
+        let ending = if number == 1 { String::new() } else { format!("-{number}") };
+        let new = [base.as_bytes(), b".quarantined", ending.as_bytes()].concat();
+        let new = CString::new(new).map_err(|_| Errno::INVAL)?;
+        let mut done = renameat_with(&folder, name, &folder, &*new, RenameFlags::NOREPLACE);
+        if matches!(done, Err(Errno::ACCESS | Errno::PERM)) && !is_opened {
+            is_opened = fchmod(&folder, before | Mode::RWXU).is_ok();
+            done = renameat_with(&folder, name, &folder, &*new, RenameFlags::NOREPLACE);
+        }
+        if matches!(done, Err(Errno::EXIST)) {
+            continue;
+        }
+        if is_opened {
+            fchmod(&folder, before)?;
+        }
+        return if_there(done).map(|done| done.map(|()| new));
+    }
+    Err(Errno::EXIST)
+}
+
+/// Opens a folder that its owner closed, and leaves it open to its owner.
+pub(super) fn open_closed(folder: impl AsFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Some(closed) = if_there(openat(folder, name, flags, Mode::empty()))? else {
+        return Ok(None);
+    };
+    let path = format!("/proc/self/fd/{}", closed.as_raw_fd());
+    let mode = fstat(&closed)?.st_mode | 0o700;
+    fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777)).map_err(|_| Errno::ACCESS)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).map(Some)
+}
+
+/// Opens a folder of the project without following a link.
+pub(super) fn open_below(project: &Path, path: &Path) -> Result<Option<OwnedFd>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let place = project.join(path);
+    if_there(openat2(CWD, &place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS))
+}
+
+/// The folder that the `commondir` of a repository names, free of links as far as it is there.
+pub(super) fn common_folder(repository: &Path) -> Option<PathBuf> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(repository.join("commondir"));
+    let file = file.ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    let named = Path::new(OsStr::from_bytes(text.trim_ascii_end()));
+    let place = repository.join(named);
+    place.canonicalize().ok()
+}

@@ -1,0 +1,253 @@
+//! Temporary files and folders, which are removed by the next program of the same user if the one that made them was killed.
+//!
+//! Each is locked by the program that uses it. One that can be locked by another program is used by none. All have names of
+//! one form, `.rye-….tmp`, and only the names of this form that belong to the user are removed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::{FlockOperation, OFlags, flock, fstat};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// The beginning and the end of the names.
+const PREFIX: &str = ".rye-";
+const SUFFIX: &str = ".tmp";
+
+/// The most attempts to make something that another program takes for left behind, before it is locked.
+const ATTEMPTS: usize = 8;
+
+/// A new folder that only this user can enter, and that is removed with this value.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl TemporaryFolder {
+    /// Makes a folder in another one, after what killed programs left there is removed.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses.
+    pub fn new_in(parent: &Path) -> io::Result<Self> {
+        sweep_path(parent);
+        attempt(|| {
+            let folder = builder(0o700).tempdir_in(parent)?;
+            let lock = open_folder(folder.path())?;
+            Ok(lock_shared(&lock).then_some(Self { folder, _lock: lock }))
+        })
+    }
+
+    /// The path of the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Makes a file of this mode in a folder, after what killed programs left there is removed.
+///
+/// # Errors
+///
+/// When the system refuses.
+pub fn temporary_file(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    sweep_path(folder);
+    attempt(|| {
+        let made = builder(mode).tempfile_in(folder)?;
+        Ok(lock_shared(made.as_file()).then_some(made))
+    })
+}
+
+fn builder(mode: u32) -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).permissions(Permissions::from_mode(mode));
+    builder
+}
+
+fn attempt<T>(mut make: impl FnMut() -> io::Result<Option<T>>) -> io::Result<T> {
+    for _ in 0..ATTEMPTS {
+        if let Some(made) = make()? {
+            return Ok(made);
+        }
+    }
+    Err(io::Error::other("another program removes temporary files as soon as they are made"))
+}
+
+/// Keeps a folder that another process made from being taken for left behind, as long as the value lives.
+#[cfg(target_os = "linux")]
+pub(crate) fn hold(folder: &Path) -> io::Result<File> {
+    let lock = open_folder(folder)?;
+    // A system without locks never takes it for left behind.
+    let _locked = flock(&lock, FlockOperation::NonBlockingLockShared);
+    Ok(lock)
+}
+
+fn open_folder(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Locks what is in use; `false` where another program has removed it, or is about to.
+pub(crate) fn lock_shared(file: &impl AsFd) -> bool {
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => fstat(file).is_ok_and(|it| it.st_nlink > 0),
+        Err(error) => error != rustix::io::Errno::WOULDBLOCK,
+    }
+}
+
+fn sweep_path(folder: &Path) {
+    // Where the folder cannot be opened, nothing can be made in it either, which is told there.
+    if let Ok(folder) = Dir::open_ambient_dir(folder, ambient_authority()) {
+        sweep_once(&folder);
+    }
+}
+
+/// Removes what killed programs of this user left in a folder, once in the life of this program.
+pub(crate) fn sweep_once(folder: &Dir) {
+    // A folder that is made later may have the number of one that is gone, and not its time as well.
+    static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
+    let Ok(found) = folder.dir_metadata() else { return };
+    let created = found.created().ok().map(cap_std::time::SystemTime::into_std);
+    let id = (found.dev(), found.ino(), created);
+    if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
+        sweep(folder);
+    }
+}
+
+fn sweep(folder: &Dir) {
+    for entry in folder.entries().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+        if name.to_str().is_some_and(is_ours) {
+            // What cannot be removed is left to the next program.
+            let _left = remove_unused(folder, &name);
+        }
+    }
+}
+
+/// Removes a file or folder of this user's own that no program has locked. Links are neither followed nor removed.
+fn remove_unused(folder: &Dir, name: &OsStr) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    let found = folder.symlink_metadata(name)?;
+    if found.uid() != own || !(found.is_dir() || found.is_file()) {
+        return Ok(());
+    }
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .follow(FollowSymlinks::No)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let opened = folder.open_with(name, &options)?;
+    let same = fstat(&opened)?;
+    if (same.st_dev, same.st_ino, same.st_uid) != (found.dev(), found.ino(), own) {
+        return Ok(());
+    }
+    flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+    if found.is_dir() { folder.remove_dir_all(name) } else { folder.remove_file(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_their_owner_can_open_them() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = TemporaryFolder::new_in(outer.path()).unwrap();
+        let file = temporary_file(outer.path(), 0o600).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode(folder.path()), mode(file.path())), (0o700, 0o600));
+        drop((folder, file));
+        assert_eq!(names(outer.path()), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_used_stays_and_what_was_left_goes() {
+        let outer = tempfile::tempdir().unwrap();
+        let place = |name: &str| outer.path().join(name);
+        let folder = TemporaryFolder::new_in(outer.path()).unwrap();
+        let file = temporary_file(outer.path(), 0o600).unwrap();
+        // A process that holds the folder of another one, which was killed.
+        fs::create_dir(place(".rye-held.tmp")).unwrap();
+        let held = hold(&place(".rye-held.tmp")).unwrap();
+        fs::create_dir_all(place(".rye-left.tmp/tmp/deep")).unwrap();
+        fs::write(place(".rye-left.tmp/tmp/deep/file"), "left").unwrap();
+        fs::write(place(".rye-1-2.tmp"), "left").unwrap();
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut expected = [".rye-held.tmp".to_owned(), name(folder.path()), name(file.path())];
+        expected.sort();
+        assert_eq!(names(outer.path()), expected);
+        drop(held);
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        assert_eq!(names(outer.path()).len(), 2);
+    }
+
+    #[test]
+    fn nothing_else_goes() {
+        let outer = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("file"), "kept").unwrap();
+        let place = |name: &str| outer.path().join(name);
+        symlink(elsewhere.path(), place(".rye-link.tmp")).unwrap();
+        symlink(elsewhere.path().join("file"), place(".rye-file.tmp")).unwrap();
+        fs::create_dir(place(".rye-inner.tmp")).unwrap();
+        symlink(elsewhere.path(), place(".rye-inner.tmp/link")).unwrap();
+        let mkfifo = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            place(".rye-pipe.tmp"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        );
+        mkfifo.unwrap();
+        for name in ["rye-a.tmp", ".rye-a", ".rye.tmp", ".tmpABC", "tmp"] {
+            fs::write(place(name), "kept").unwrap();
+        }
+        if rustix::process::geteuid().is_root() {
+            fs::create_dir(place(".rye-other.tmp")).unwrap();
+            std::os::unix::fs::chown(place(".rye-other.tmp"), Some(65534), Some(65534)).unwrap();
+        }
+        let before: Vec<String> =
+            names(outer.path()).into_iter().filter(|name| name != ".rye-inner.tmp").collect();
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        assert_eq!(names(outer.path()), before);
+        assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn the_first_use_of_a_folder_removes_what_was_left_there() {
+        // Both stay to the end, so that the second does not get the number of the first.
+        let outer = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let makers = [
+            (|folder: &Path| drop(TemporaryFolder::new_in(folder).unwrap())) as fn(&Path),
+            |folder| drop(temporary_file(folder, 0o600).unwrap()),
+        ];
+        for (outer, make) in outer.iter().zip(makers) {
+            fs::create_dir(outer.path().join(".rye-left.tmp")).unwrap();
+            make(outer.path());
+            assert_eq!(names(outer.path()), [""; 0]);
+        }
+    }
+}

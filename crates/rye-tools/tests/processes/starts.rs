@@ -1,0 +1,226 @@
+//! The sandbox follows from the machine alone: no state of a project, and no race, makes it weaker.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+
+use rye_thread::ToolStatus;
+use rye_tools::sandbox::Mode;
+use rye_tools::{Processes, Rules};
+
+use crate::arena::{Arena, shell};
+
+/// How many programs the stress test starts in each sandbox; `RYE_STARTS` in the environment of the build says another number.
+const STARTS: Option<&str> = option_env!("RYE_STARTS");
+
+/// A name of a row, what is done to the project, and whether programs start in it.
+type Row = (&'static str, fn(&Path), bool);
+
+const STATES: &[Row] = &[
+    (
+        "a folder of no text",
+        |project| {
+            fs::create_dir(project.join(".ai").join(OsStr::from_bytes(b"\xff\xfe"))).unwrap();
+        },
+        true,
+    ),
+    (
+        "long names",
+        |project| {
+            for number in 0..520 {
+                fs::create_dir(project.join(format!(".ai/{number:0>248}"))).unwrap();
+            }
+        },
+        true,
+    ),
+    (
+        "a link in the place of configuration",
+        |project| {
+            fs::rename(project.join(".ai/config"), project.join("moved")).unwrap();
+            symlink("../moved", project.join(".ai/config")).unwrap();
+        },
+        false,
+    ),
+    (
+        "a pipe in the place of `.git`",
+        |project| {
+            fs::remove_dir_all(project.join(".git")).unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                project.join(".git"),
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RWXU,
+                0,
+            )
+            .unwrap();
+        },
+        true,
+    ),
+    (
+        "a repository of no text",
+        |project| {
+            fs::create_dir_all(project.join(OsStr::from_bytes(b"\xff/.git"))).unwrap();
+        },
+        true,
+    ),
+    (
+        "no `.git` and no records",
+        |project| {
+            fs::remove_dir_all(project.join(".git")).unwrap();
+            fs::remove_dir_all(project.join(".ai/threads")).unwrap();
+        },
+        true,
+    ),
+    (
+        "a bare repository as the project",
+        |project| {
+            for folder in ["objects", "refs"] {
+                fs::create_dir(project.join(folder)).unwrap();
+            }
+            fs::write(project.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        },
+        false,
+    ),
+    (
+        "folders without end",
+        |project| {
+            let mut place = project.to_owned();
+            for _ in 0..300 {
+                place.push("d");
+            }
+            fs::create_dir_all(place).unwrap();
+        },
+        false,
+    ),
+];
+
+#[test]
+fn no_state_of_a_project_makes_the_sandbox_weaker() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        for folder in ["/var/tmp", "/tmp", "/dev/shm"] {
+            for (name, change, starts) in STATES {
+                let arena = Arena::in_folder(folder);
+                let project = arena.root.join("project");
+                change(&project);
+                let Some(processes) = arena.in_mode(mode) else { continue };
+                let result = shell(&processes, "(echo x > .git/x) 2>/dev/null; echo began");
+                let text = result.content.to_string();
+                assert_eq!(
+                    result.status == ToolStatus::Ok,
+                    *starts,
+                    "{mode} {folder} {name}: {text}"
+                );
+                assert_eq!(text.contains("began"), *starts, "{mode} {folder} {name}: {text}");
+                assert!(!project.join(".git/x").exists(), "{mode} {folder} {name}");
+            }
+        }
+    }
+}
+
+/// A mount that goes with this value.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    #[expect(clippy::disallowed_methods, reason = "a test of mounts makes one")]
+    fn new(place: &Path) -> Option<Self> {
+        let line = ["-t", "tmpfs", "none"];
+        let done = std::process::Command::new("mount").args(line).arg(place).output();
+        done.is_ok_and(|done| done.status.success()).then(|| Self(place.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    #[expect(clippy::disallowed_methods, reason = "a test of mounts makes one")]
+    fn drop(&mut self) {
+        let _gone = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+#[test]
+fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        for (folder, mount, project) in
+            [("/tmp", "m", "m"), ("/tmp", "m", "m/project"), ("/var/tmp", "m", "m/project")]
+        {
+            let arena = Arena::in_folder(folder);
+            let place = arena.root.join(mount);
+            fs::create_dir(&place).unwrap();
+            let Some(_mounted) = Mounted::new(&place) else {
+                println!("NOT TESTED HERE: this user can mount nothing");
+                return;
+            };
+            let project = arena.root.join(project);
+            fs::create_dir_all(project.join(".git/hooks")).unwrap();
+            let mut host = arena.host();
+            host.modes = vec![mode];
+            let processes = Processes::new(host, Rules::default(), &project).unwrap();
+            if processes.sandbox().mode() != mode {
+                println!("NOT TESTED HERE: {}", processes.sandbox());
+                continue;
+            }
+            let result =
+                shell(&Arc::new(processes), "echo x > new; (echo x > .git/x) 2>/dev/null; cat new");
+            assert_eq!(result.content["stdout"], "x\n", "{mode} {}: {result:?}", project.display());
+            assert!(!project.join(".git/x").exists(), "{mode}");
+        }
+    }
+}
+
+/// A project of 200,000 files and folders is looked at twice for each program; the times are told.
+#[test]
+fn a_large_project_is_looked_at_as_a_whole() {
+    let arena = Arena::bare();
+    let Some(processes) = arena.in_mode(Mode::Namespaces) else { return };
+    let count = if STARTS.is_some() { 1_000 } else { 100 };
+    for folder in 0..count {
+        let place = arena.root.join(format!("project/src/{folder}"));
+        fs::create_dir(&place).unwrap();
+        for file in 0..199 {
+            fs::write(place.join(file.to_string()), "").unwrap();
+        }
+    }
+    let begun = std::time::Instant::now();
+    let result = shell(&processes, "mkdir -p src/7/deep/.git");
+    println!("{} files and folders: {:?}", count * 200, begun.elapsed());
+    let renamed = "src/7/deep/.git.quarantined";
+    assert_eq!(result.content["quarantined"][0]["renamed_to"], renamed, "{result:?}");
+}
+
+/// Programs that come and go at once, in a project without `.git`, make repositories and are probed for a weaker sandbox.
+#[test]
+fn parallel_starts_are_never_weaker() {
+    let count: usize = STARTS.and_then(|text| text.parse().ok()).unwrap_or(48);
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::bare();
+        let Some(_) = arena.in_mode(mode) else { continue };
+        let wrong: Vec<String> = std::thread::scope(|scope| {
+            let arena = &arena;
+            let work = |worker: usize| move || attempts(arena, mode, worker, count / 8);
+            let workers: Vec<_> = (0..8).map(|worker| scope.spawn(work(worker))).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        });
+        assert_eq!(wrong, Vec::<String>::new(), "{mode}");
+        assert!(!arena.root.join("project/.git").exists(), "{mode}");
+    }
+}
+
+/// Each start has a value of its own, as a program of its own would.
+fn attempts(arena: &Arena, mode: Mode, worker: usize, count: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for number in 0..count {
+        let processes = arena.processes(mode, Rules::default());
+        let command = format!(
+            "mkdir -p .git w{worker}/.git; (echo x > .ai/rye.lock) 2>/dev/null && echo OUT; \
+             (echo x > ../outside/new) 2>/dev/null && echo OUT; rm -rf w{worker}; echo done"
+        );
+        let result = shell(&processes, &command);
+        let found = processes.sandbox().mode();
+        if found != mode || result.content["stdout"] != "done\n" {
+            wrong.push(format!("{worker}.{number}: {found}: {result:?}"));
+        }
+    }
+    wrong
+}

@@ -1,0 +1,103 @@
+//! Complexity classes: how much work a new directive is expected to be (SPEC D17).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::config::complexity_limits;
+use crate::rye::Rye;
+use crate::session::PrepareError;
+
+/// The amount of work that a directive is expected to be, from which its limits follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the three classes of the specification")]
+pub enum Complexity {
+    /// A few steps, each with one tool.
+    Simple,
+    /// Steps that depend on what the earlier ones found.
+    Moderate,
+    /// Many steps, or steps that start threads.
+    Complex,
+}
+
+impl Complexity {
+    /// Every class, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Simple, Self::Moderate, Self::Complex];
+
+    /// Returns the class as it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Moderate => "moderate",
+            Self::Complex => "complex",
+        }
+    }
+
+    /// Returns the tier of the model that a new directive of this class asks for.
+    #[must_use]
+    pub fn tier(self) -> &'static str {
+        match self {
+            Self::Simple => "fast",
+            Self::Moderate => "standard",
+            Self::Complex => "high",
+        }
+    }
+}
+
+impl fmt::Display for Complexity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Complexity {
+    type Err = UnknownComplexity;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|class| class.as_str() == text);
+        known.ok_or_else(|| UnknownComplexity { text: text.to_owned() })
+    }
+}
+
+/// A complexity class that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown complexity `{text}`; valid: `simple`, `moderate`, `complex`")]
+pub struct UnknownComplexity {
+    text: String,
+}
+
+/// The limits that a new directive of a complexity class gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClassLimits {
+    /// The number of requests to the model.
+    pub turns: u64,
+    /// The number of tokens, input and output together.
+    pub tokens: u64,
+    /// The money in US dollars, as decimal text.
+    pub spend: String,
+}
+
+impl ClassLimits {
+    pub(crate) fn new(turns: u64, tokens: u64, spend: &str) -> Self {
+        Self { turns, tokens, spend: spend.to_owned() }
+    }
+
+    /// The `<limits>` element with these limits.
+    pub(super) fn element(&self) -> String {
+        let Self { turns, tokens, spend } = self;
+        format!(r#"<limits turns="{turns}" tokens="{tokens}" spend="{spend}" />"#)
+    }
+}
+
+impl Rye {
+    /// Returns the limits of a complexity class, as `config/agent/resilience.yaml` of the spaces sets them.
+    ///
+    /// # Errors
+    ///
+    /// When that configuration is refused or broken.
+    pub fn class_limits(&self, class: Complexity) -> Result<ClassLimits, PrepareError> {
+        let config = self.library.config("agent/resilience")?;
+        Ok(complexity_limits(config.as_ref(), class)?)
+    }
+}

@@ -1,0 +1,127 @@
+//! `rye diff` of a whole project against a revision of it.
+
+use std::collections::BTreeSet;
+
+use rye::resolve::{ItemId, ItemKind, Space};
+use rye::{Difference, Explained, PlanRequest, Rye};
+use serde_json::{Value, json};
+
+use super::{Answer, named};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::output;
+use crate::revision::{Checkout, checkout};
+
+/// A project at one time.
+struct State {
+    /// The revision, or `.` for the files as they are.
+    name: String,
+    rye: Rye,
+    directives: BTreeSet<ItemId>,
+    /// The files of a revision, which are gone when this is.
+    _checkout: Option<Checkout>,
+}
+
+/// Compares every directive of the project with how it was, and tells of those that changed.
+pub(super) fn compare(revisions: &[String], environment: &Environment) -> Result<Answer, Failure> {
+    let (before, after) = match revisions {
+        [] => (at("HEAD", environment)?, now(environment)?),
+        [before] => (at(before, environment)?, now(environment)?),
+        [before, after] => (at(before, environment)?, at(after, environment)?),
+        _ => return Err(Failure::usage("--rev may be given once or twice")),
+    };
+    let (mut answer, mut rows) = (Answer::default(), Vec::new());
+    for id in before.directives.union(&after.directives) {
+        match difference(id, &before, &after) {
+            Ok(difference) if difference.is_empty() && in_both(id, &before, &after) => {}
+            Ok(difference) => {
+                answer.add(&difference);
+                // A directive that came or went without permissions has nothing else to tell.
+                answer.differs = true;
+                rows.push((id, Ok(difference)));
+            }
+            Err(failure) => {
+                answer.failed = Some(failure.exit());
+                rows.push((id, Err(failure)));
+            }
+        }
+    }
+    if environment.json() {
+        let rows: Vec<Value> =
+            rows.iter().map(|(id, row)| json(id, row, &before, &after)).collect();
+        let value = json!({ "before": before.name, "after": after.name, "directives": rows });
+        output::json(&value);
+    } else {
+        rows.iter().for_each(|(id, row)| print(id, row, &before, &after));
+        let all = before.directives.union(&after.directives).count();
+        let (all, changed) = (output::counted(all, "directive"), rows.len());
+        println!("{all} compared with {}: {changed} changed", before.name);
+    }
+    Ok(answer)
+}
+
+fn now(environment: &Environment) -> Result<State, Failure> {
+    Ok(state(".", environment.rye()?, None))
+}
+
+fn at(revision: &str, environment: &Environment) -> Result<State, Failure> {
+    let checkout = checkout(environment.project()?, revision)?;
+    let rye = environment.rye_in(checkout.project())?;
+    Ok(state(revision, rye, Some(checkout)))
+}
+
+fn state(name: &str, rye: Rye, checkout: Option<Checkout>) -> State {
+    let survey = rye.library().survey(ItemKind::Directive);
+    let own = survey.items.into_iter().filter(|listed| listed.location.space == Space::Project);
+    let directives = own.map(|listed| listed.id).collect();
+    State { name: name.to_owned(), rye, directives, _checkout: checkout }
+}
+
+fn in_both(id: &ItemId, before: &State, after: &State) -> bool {
+    before.directives.contains(id) && after.directives.contains(id)
+}
+
+fn difference(id: &ItemId, before: &State, after: &State) -> Result<Difference, Failure> {
+    let explained = |state: &State| -> Result<Option<Explained>, Failure> {
+        if !state.directives.contains(id) {
+            return Ok(None);
+        }
+        let explained = state.rye.explain(&PlanRequest::new(id.clone())).map_err(|error| {
+            Failure::from(error).within(&format!("`{id}` at `{}` cannot be compared", state.name))
+        });
+        explained.map(Some)
+    };
+    Ok(match (explained(before)?, explained(after)?) {
+        (Some(before), Some(after)) => Difference::between(&before, &after),
+        (None, Some(after)) => Difference::of_new(&after),
+        (Some(before), None) => Difference::of_gone(&before),
+        (None, None) => Difference::default(),
+    })
+}
+
+fn change(id: &ItemId, before: &State, after: &State) -> &'static str {
+    match (before.directives.contains(id), after.directives.contains(id)) {
+        (false, _) => "new",
+        (true, false) => "gone",
+        (true, true) => "changed",
+    }
+}
+
+fn print(id: &ItemId, row: &Result<Difference, Failure>, before: &State, after: &State) {
+    println!("directive {id} {}", change(id, before, after));
+    match row {
+        Ok(difference) if difference.is_empty() => println!("it grants nothing\n"),
+        Ok(difference) => println!("{}", output::for_people(&difference.to_string())),
+        Err(failure) => println!("{}\n", output::line(&failure.to_string())),
+    }
+}
+
+fn json(id: &ItemId, row: &Result<Difference, Failure>, before: &State, after: &State) -> Value {
+    let mut value = match row {
+        Ok(difference) => named((&before.name, &after.name), difference),
+        Err(failure) => json!({ "error": failure.to_string() }),
+    };
+    value["directive"] = id.as_str().into();
+    value["change"] = change(id, before, after).into();
+    value
+}

@@ -1,0 +1,285 @@
+//! `rye threads prune`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use rye::thread::store::{Claim, Lease, LocalStore, Store as _, StoreError};
+use rye::thread::{Moment, ThreadId, ThreadState, ThreadSummary};
+use serde_json::json;
+
+use super::{Known, read};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    /// Only trees in which nothing happened for this long: a number and `s`, `m`, `h`, `d` or `w`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<Duration>,
+    /// Only trees whose first thread ended like this (may be given many times)
+    #[arg(long, value_name = "STATE", value_parser = ended)]
+    state: Vec<ThreadState>,
+    /// Keep the newest N of the trees that would be removed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    keep: usize,
+    /// Remove them; without this, the trees are only listed
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Reads an age such as `30d`.
+fn age(text: &str) -> Result<Duration, String> {
+    let malformed = || "write a number and a unit, such as `30d` or `12h`".to_owned();
+    let split = text.len().checked_sub(1).ok_or_else(malformed)?;
+    let (number, unit) = text.split_at_checked(split).ok_or_else(malformed)?;
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        "w" => 604_800,
+        _ => return Err(malformed()),
+    };
+    let number: u64 = number.parse().map_err(|_| malformed())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(malformed)
+}
+
+/// Reads a state in which a thread has ended.
+fn ended(text: &str) -> Result<ThreadState, String> {
+    let state = text.parse::<ThreadState>().ok().filter(|state| ENDED.contains(state));
+    state.ok_or_else(|| {
+        "only threads that ended are removed: `completed`, `error` or `cancelled`".to_owned()
+    })
+}
+
+/// The states in which a conversation has ended.
+const ENDED: [ThreadState; 3] =
+    [ThreadState::Cancelled, ThreadState::Completed, ThreadState::Error];
+
+pub(super) fn prune(
+    arguments: &Prune,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let mut removable = chosen(arguments, known, environment);
+    let mut busy = Vec::new();
+    if arguments.yes {
+        let store = LocalStore::open(&known.threads).map_err(|error| failed(&error))?;
+        sweep(&known.threads)?;
+        let mut removed = Vec::new();
+        for tree in removable {
+            let is_removed = remove(&tree, &store, &known.threads, environment)?;
+            if is_removed { removed.push(tree) } else { busy.push(tree) }
+        }
+        removable = removed;
+    }
+    report(arguments, &removable, &busy, environment);
+    Ok(if busy.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+/// The threads under one root, with all that continue each other.
+struct Tree {
+    root: ThreadId,
+    threads: Vec<ThreadId>,
+    /// The time of the latest change in one of them.
+    updated: Moment,
+    bytes: u64,
+}
+
+/// Returns the trees that the options choose, the newest first.
+fn chosen(arguments: &Prune, known: &Known, environment: &Environment) -> Vec<Tree> {
+    let oldest = arguments.older_than.map(|age| {
+        let millis = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        Moment::from_unix_millis(Environment::moment().as_unix_millis().saturating_sub(millis))
+    });
+    let mut chosen = Vec::new();
+    for members in trees(known, environment) {
+        let Some(root) = members.first() else { continue };
+        let updated = members.iter().map(|thread| thread.updated).max().unwrap_or(root.updated);
+        let has_ended = members.iter().all(|thread| thread.state.is_final());
+        let last = members.iter().rev().find(|thread| thread.parent == root.parent).unwrap_or(root);
+        let is_state = arguments.state.is_empty() || arguments.state.contains(&last.state);
+        if has_ended && is_state && oldest.is_none_or(|oldest| updated < oldest) {
+            let threads: Vec<ThreadId> = members.iter().map(|it| it.thread.clone()).collect();
+            let bytes = threads.iter().map(|it| bytes(&known.threads.join(it.as_str()))).sum();
+            chosen.push(Tree { root: root.thread.clone(), threads, updated, bytes });
+        }
+    }
+    chosen.sort_by_key(|tree| std::cmp::Reverse(tree.updated));
+    chosen.into_iter().skip(arguments.keep).collect()
+}
+
+/// Returns the members of each tree, the oldest of a tree first. A tree is left out when the successor of one of its threads
+/// cannot be read.
+fn trees<'a>(known: &'a Known, environment: &Environment) -> Vec<Vec<&'a ThreadSummary>> {
+    let mut above: BTreeMap<ThreadId, ThreadId> = BTreeMap::new();
+    for summary in &known.summaries {
+        if let Some(parent) = summary.parent.as_ref().filter(|parent| known.find(parent).is_some())
+        {
+            above.insert(summary.thread.clone(), parent.clone());
+        }
+    }
+    let mut unreadable = Vec::new();
+    for summary in known.summaries.iter().filter(|it| it.state == ThreadState::Continued) {
+        let Ok(reading) = read(&summary.thread, &known.threads, environment) else {
+            unreadable.push(&summary.thread);
+            continue;
+        };
+        let successor = reading.record.continued_by;
+        if let Some(successor) = successor.filter(|it| known.find(it).is_some()) {
+            above.insert(successor, summary.thread.clone());
+        }
+    }
+    let mut trees: BTreeMap<ThreadId, Vec<&ThreadSummary>> = BTreeMap::new();
+    for summary in known.summaries.iter().rev() {
+        trees.entry(root(&summary.thread, &above)).or_default().push(summary);
+    }
+    let is_readable =
+        |tree: &Vec<&ThreadSummary>| tree.iter().all(|it| !unreadable.contains(&&it.thread));
+    trees.into_values().filter(is_readable).collect()
+}
+
+/// Returns the thread at the top. The index vouches for nothing: rows that name each other must not lead in circles.
+fn root(thread: &ThreadId, above: &BTreeMap<ThreadId, ThreadId>) -> ThreadId {
+    let mut top = thread.clone();
+    let mut seen = BTreeSet::new();
+    while let Some(next) = above.get(&top).filter(|_| seen.insert(top.clone())) {
+        top = next.clone();
+    }
+    top
+}
+
+/// Removes one tree, unless another process drives a thread of it.
+///
+/// Each folder loses its name first, so that a process that is killed meanwhile leaves no half thread behind.
+fn remove(
+    tree: &Tree,
+    store: &LocalStore,
+    threads: &Path,
+    environment: &Environment,
+) -> Result<bool, Failure> {
+    let Some(leases) = acquire(tree, store)? else { return Ok(false) };
+    let has_changed = tree.threads.iter().any(|thread| {
+        let reading = read(thread, threads, environment);
+        reading.is_ok_and(|reading| !reading.record.state.is_final())
+    });
+    let mut moved = Vec::new();
+    if !has_changed {
+        for thread in &tree.threads {
+            moved.extend(set_aside(&threads.join(thread.as_str()), threads, thread)?);
+        }
+        store.forget(&tree.threads).map_err(|error| failed(&error))?;
+    }
+    for lease in leases {
+        store.release(&lease).map_err(|error| failed(&error))?;
+    }
+    moved.iter().try_for_each(|folder| delete(folder))?;
+    Ok(!has_changed)
+}
+
+/// Takes the leases of all threads of the tree, or none where one is held.
+fn acquire(tree: &Tree, store: &LocalStore) -> Result<Option<Vec<Lease>>, Failure> {
+    let now = Environment::moment();
+    let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(LEASE_MILLIS));
+    let claim = Claim::new("rye threads prune", now, until);
+    let mut leases = Vec::new();
+    for thread in &tree.threads {
+        match store.acquire(thread, &claim) {
+            Ok(lease) => leases.push(lease),
+            Err(StoreError::Held { .. }) => {
+                for lease in &leases {
+                    store.release(lease).map_err(|error| failed(&error))?;
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+    Ok(Some(leases))
+}
+
+const LEASE_MILLIS: i64 = 600_000;
+
+/// Gives a folder a name that no thread has; nothing where it is gone already.
+fn set_aside(folder: &Path, threads: &Path, thread: &ThreadId) -> Result<Option<PathBuf>, Failure> {
+    let aside = threads.join(format!("{REMOVED}{thread}"));
+    match fs::rename(folder, &aside) {
+        Ok(()) => Ok(Some(aside)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::io("remove", folder, &error)),
+    }
+}
+
+/// No thread id begins with a dot.
+const REMOVED: &str = ".removed-";
+
+/// Deletes what an earlier process set aside and did not come to delete.
+fn sweep(threads: &Path) -> Result<(), Failure> {
+    let entries = fs::read_dir(threads).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str()
+            .and_then(|name| name.strip_prefix(REMOVED))
+            .is_some_and(|thread| thread.parse::<ThreadId>().is_ok())
+    });
+    left.map(|entry| entry.path()).try_for_each(|folder| delete(&folder))
+}
+
+/// Follows no link.
+fn delete(folder: &Path) -> Result<(), Failure> {
+    fs::remove_dir_all(folder).map_err(|error| Failure::io("remove", folder, &error))
+}
+
+/// Returns the length of the files directly in a folder, where threads keep theirs.
+fn bytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Environment) {
+    let count: usize = trees.iter().map(|tree| tree.threads.len()).sum();
+    let bytes: u64 = trees.iter().map(|tree| tree.bytes).sum();
+    if environment.json() {
+        let row = |tree: &Tree| {
+            json!({
+                "thread": tree.root.as_str(),
+                "threads": tree.threads.iter().map(ThreadId::as_str).collect::<Vec<_>>(),
+                "updated": tree.updated.to_string(),
+                "bytes": tree.bytes,
+            })
+        };
+        output::json(&json!({
+            "trees": trees.iter().map(row).collect::<Vec<_>>(),
+            "busy": busy.iter().map(|tree| tree.root.as_str()).collect::<Vec<_>>(),
+            "summary": { "trees": trees.len(), "threads": count, "bytes": bytes, "removed": arguments.yes },
+        }));
+        return;
+    }
+    for tree in trees {
+        println!(
+            "{}  {}  {}",
+            tree.updated,
+            output::counted(tree.threads.len(), "thread"),
+            tree.root
+        );
+    }
+    for tree in busy {
+        eprintln!("kept {}: another process drives a thread of it", tree.root);
+    }
+    let trees = output::counted(trees.len(), "tree");
+    let all = format!("{trees} of {}", output::counted(count, "thread"));
+    if arguments.yes {
+        eprintln!("removed {all}");
+    } else {
+        eprintln!("would remove {all}; `--yes` removes them");
+    }
+}
+
+fn failed(error: &StoreError) -> Failure {
+    Failure::of(error, Exit::Failed)
+}

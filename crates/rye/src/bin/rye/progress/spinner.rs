@@ -1,0 +1,57 @@
+//! A line that moves while a request has no answer yet, on a terminal alone.
+
+use std::io::Write as _;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The line, from its first frame until it is dropped, which takes it off the terminal.
+#[derive(Debug)]
+pub(super) struct Spinner {
+    stop: Option<Sender<()>>,
+    line: Option<JoinHandle<()>>,
+}
+
+/// An answer that comes sooner is shown without a line before it.
+const BEFORE: Duration = Duration::from_millis(300);
+
+const BETWEEN: Duration = Duration::from_millis(120);
+
+const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
+
+impl Spinner {
+    /// Shows frames until the spinner is dropped.
+    pub(super) fn start() -> Self {
+        let (stop, stopped) = channel::<()>();
+        let line = std::thread::spawn(move || {
+            let mut wait = BEFORE;
+            for frame in FRAMES.iter().cycle() {
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                write(&format!("\r  {frame} waiting for the model"));
+                wait = BETWEEN;
+            }
+            if wait == BETWEEN {
+                write("\r\x1b[2K");
+            }
+        });
+        Self { stop: Some(stop), line: Some(line) }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // The line is gone before anything else is written.
+        if let Some(line) = self.line.take() {
+            let _ended: std::thread::Result<()> = line.join();
+        }
+    }
+}
+
+/// Writes at once; a terminal that is gone shows nothing.
+fn write(text: &str) {
+    let mut error = std::io::stderr().lock();
+    let _gone: std::io::Result<()> = error.write_all(text.as_bytes()).and_then(|()| error.flush());
+}

@@ -1,0 +1,85 @@
+//! The thread that a command line names: by its id, by a part of it, or as the newest.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rye::thread::{ThreadId, ThreadReference, ThreadReferenceError};
+
+use crate::commands::threads::newest_thread;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// A thread that has to be named.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ThreadArgument {
+    /// The thread: its id, a prefix that no other thread has, or its last eight characters
+    thread: Option<ThreadReference>,
+    /// The newest thread that no other thread started
+    #[arg(long)]
+    last: bool,
+}
+
+/// A thread that need not be named.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct OptionalThread {
+    /// The thread: its id, a prefix that no other thread has, or its last eight characters
+    thread: Option<ThreadReference>,
+    /// The newest thread that no other thread started
+    #[arg(long)]
+    last: bool,
+}
+
+impl ThreadArgument {
+    /// Returns the thread that is meant, whether there is one of a whole id or not.
+    pub(crate) fn resolve(&self, environment: &Environment) -> Result<ThreadId, Failure> {
+        match &self.thread {
+            Some(reference) => resolve(reference, environment),
+            None => newest_thread(environment),
+        }
+    }
+}
+
+impl OptionalThread {
+    /// Returns `true` if the command line names a thread.
+    pub(crate) fn is_given(&self) -> bool {
+        self.thread.is_some() || self.last
+    }
+
+    /// Returns the thread that is meant, or `None` where the command line names none.
+    pub(crate) fn resolve(&self, environment: &Environment) -> Result<Option<ThreadId>, Failure> {
+        match (&self.thread, self.last) {
+            (Some(reference), _) => resolve(reference, environment).map(Some),
+            (None, true) => newest_thread(environment).map(Some),
+            (None, false) => Ok(None),
+        }
+    }
+}
+
+/// Returns the one thread of the project that has this id or part.
+pub(crate) fn resolve(
+    reference: &ThreadReference,
+    environment: &Environment,
+) -> Result<ThreadId, Failure> {
+    let known = folders(&threads_folder(environment)?);
+    reference.resolve(&known).map_err(Failure::from)
+}
+
+/// Returns the folder of the project's threads, which need not exist.
+pub(crate) fn threads_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    Ok(environment.project()?.join(".ai").join("threads"))
+}
+
+/// The threads that have a folder, in no order.
+fn folders(threads: &Path) -> Vec<ThreadId> {
+    let entries = std::fs::read_dir(threads).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+impl From<ThreadReferenceError> for Failure {
+    fn from(error: ThreadReferenceError) -> Self {
+        Self::of(&error, Exit::Failed)
+    }
+}

@@ -1,0 +1,330 @@
+//! The items of all spaces that a reference may name, gathered once for many files.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rye_caps::Invocation;
+use rye_caps::risk::RiskTable;
+use rye_parse::{Directive, HookEvent, Knowledge, ParseError};
+use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
+use rye_thread::{DIRECTIVE_RETURN, read_plain};
+
+use crate::Rye;
+use crate::config::risk_table;
+use crate::session::{tool_id, with_causes};
+
+/// Four times the longest item, so that the parser says what is too long.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The ids of all spaces, and the directives that were read of them, each once.
+pub(super) struct Catalog<'a> {
+    pub(super) rye: &'a Rye,
+    knowledge: HashSet<ItemId>,
+    /// Where each tool lies; none for an id that several files share.
+    tools: HashMap<ItemId, Option<Location>>,
+    directives: HashMap<ItemId, Shelf>,
+    /// What is wrong with the files that share an id with another one of their space.
+    ambiguous: HashMap<PathBuf, String>,
+    /// The hooks of the hooks files, or why they cannot be had.
+    pub(super) hooks: Result<Vec<PlacedHook>, String>,
+    /// The risk table, or why it cannot be had.
+    pub(super) risk: Result<RiskTable, String>,
+    heirs: OnceLock<HashSet<ItemId>>,
+    invocations: OnceLock<Vec<Invocation>>,
+}
+
+/// A directive of the spaces, read when it is first asked for.
+#[derive(Debug)]
+struct Shelf {
+    /// Where it lies; none for an id that several files share.
+    location: Option<Location>,
+    loaded: OnceLock<Loaded>,
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) source: String,
+    /// Why the file has no text, and the place in the source that stands for it.
+    pub(super) fault: Option<Fault>,
+    /// What the text says.
+    pub(super) content: Content,
+}
+
+/// What the text of a file says, where that is looked at more than once.
+#[derive(Debug)]
+pub(super) enum Content {
+    Directive(Result<Box<Directive>, ParseError>),
+    Knowledge(Result<Box<Knowledge>, ParseError>),
+    /// A tool, configuration, or no text.
+    Other,
+}
+
+/// What is wrong with the bytes of a file.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// They are no UTF-8 text from this place on.
+    NotText(usize),
+    /// The system does not give them.
+    Unreadable(String),
+}
+
+/// Why the chain of a directive ends too early.
+pub(super) enum Break {
+    /// A link names what no space has.
+    Missing { child: ItemId, parent: ItemId },
+    /// A link is there and cannot be read.
+    Unreadable { parent: ItemId },
+    /// A link repeats; the chain as it was walked.
+    Circular(Vec<ItemId>),
+    /// There are more links than a chain may have.
+    TooLong,
+}
+
+/// A directive with what it extends, as far as that can be followed.
+pub(super) struct Chain<'c> {
+    /// Leaf first.
+    pub(super) links: Vec<(&'c ItemId, &'c Directive)>,
+    pub(super) broken: Option<Break>,
+}
+
+impl<'c> Chain<'c> {
+    /// The links that declare `<permissions>`, the nearest first.
+    pub(super) fn declaring(&self) -> impl Iterator<Item = (&'c ItemId, &'c Directive)> + '_ {
+        self.links.iter().copied().filter(|(_, link)| link.permissions.is_some())
+    }
+}
+
+impl<'a> Catalog<'a> {
+    pub(super) fn of(rye: &'a Rye) -> Self {
+        let mut catalog = Self {
+            rye,
+            knowledge: HashSet::new(),
+            tools: HashMap::new(),
+            directives: HashMap::new(),
+            ambiguous: HashMap::new(),
+            hooks: rye.library.config_hooks().map_err(|error| with_causes(&error)),
+            risk: risk(rye),
+            heirs: OnceLock::new(),
+            invocations: OnceLock::new(),
+        };
+        ItemKind::ALL.into_iter().for_each(|kind| catalog.list(kind));
+        catalog
+    }
+
+    fn list(&mut self, kind: ItemKind) {
+        let survey = self.rye.library.survey(kind);
+        for listed in survey.items {
+            self.admit(kind, listed.id, Some(listed.location));
+        }
+        for problem in survey.problems {
+            let message = problem.to_string();
+            if let ResolveError::Ambiguous { id, files, .. } = problem {
+                self.admit(kind, id, None);
+                self.ambiguous.extend(files.into_iter().map(|file| (file.path, message.clone())));
+            }
+        }
+    }
+
+    fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
+        match kind {
+            ItemKind::Directive => {
+                self.directives.insert(id, Shelf { location, loaded: OnceLock::new() });
+            }
+            ItemKind::Knowledge => drop(self.knowledge.insert(id)),
+            ItemKind::Tool => drop(self.tools.insert(id, location)),
+            ItemKind::Config => {}
+        }
+    }
+
+    /// Returns `true` if an item of this kind has the id, whatever is wrong with it, or if the program answers to it.
+    pub(super) fn has(&self, kind: ItemKind, id: &ItemId) -> bool {
+        match kind {
+            ItemKind::Directive => self.directives.contains_key(id),
+            ItemKind::Knowledge => self.knowledge.contains(id),
+            ItemKind::Tool => {
+                let is_alias = tool_id(id.as_str()) != id.as_str();
+                is_alias || id.as_str() == DIRECTIVE_RETURN || self.tools.contains_key(id)
+            }
+            ItemKind::Config => true,
+        }
+    }
+
+    /// The ids of a kind, sorted.
+    pub(super) fn ids(&self, kind: ItemKind) -> Vec<&ItemId> {
+        let mut ids: Vec<&ItemId> = match kind {
+            ItemKind::Directive => self.directives.keys().collect(),
+            ItemKind::Knowledge => self.knowledge.iter().collect(),
+            ItemKind::Tool => self.tools.keys().collect(),
+            ItemKind::Config => Vec::new(),
+        };
+        ids.sort_unstable();
+        ids
+    }
+
+    /// What is wrong with a file because another one has its id.
+    pub(super) fn ambiguity(&self, path: &Path) -> Option<&str> {
+        self.ambiguous.get(path).map(String::as_str)
+    }
+
+    /// The text of the directive `id` where it lies at `path`, which is read at most once.
+    pub(super) fn at(&self, id: &ItemId, path: &Path) -> Option<&Loaded> {
+        let shelf = self.directives.get(id)?;
+        let location = shelf.location.as_ref().filter(|location| location.path == path)?;
+        Some(shelf.loaded.get_or_init(|| self.load(id, location)))
+    }
+
+    /// The directive `id`; none where it is not there or cannot be read.
+    pub(super) fn directive(&self, id: &ItemId) -> Option<(&ItemId, &Directive)> {
+        let (id, shelf) = self.directives.get_key_value(id)?;
+        let location = shelf.location.as_ref()?;
+        let loaded = shelf.loaded.get_or_init(|| self.load(id, location));
+        Some((id, loaded.directive()?))
+    }
+
+    fn load(&self, id: &ItemId, location: &Location) -> Loaded {
+        if location.space != Space::Builtin {
+            return Loaded::read(&location.path, |_| ItemKind::Directive);
+        }
+        match self.rye.library.text(ItemKind::Directive, id) {
+            Ok(item) => Loaded::of(item.source, ItemKind::Directive, &location.path),
+            Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
+        }
+    }
+
+    /// Follows what `leaf` extends. A `resolve_extends` hook may say otherwise when it runs.
+    pub(super) fn chain<'c>(&'c self, id: &'c ItemId, leaf: &'c Directive) -> Chain<'c> {
+        let mut chain = Chain { links: vec![(id, leaf)], broken: None };
+        while let Some((child, link)) = chain.links.last().copied() {
+            let Some(parent) = parent(link) else { return chain };
+            let mut walked: Vec<ItemId> = chain.links.iter().map(|(id, _)| (*id).clone()).collect();
+            let is_circular = walked.contains(&parent);
+            chain.broken = match self.directive(&parent) {
+                _ if is_circular => {
+                    walked.push(parent);
+                    Some(Break::Circular(walked))
+                }
+                _ if walked.len() == ExtendsChain::MAX_LINKS => Some(Break::TooLong),
+                Some(found) => {
+                    chain.links.push(found);
+                    continue;
+                }
+                None if self.has(ItemKind::Directive, &parent) => {
+                    Some(Break::Unreadable { parent })
+                }
+                None => Some(Break::Missing { child: child.clone(), parent }),
+            };
+            return chain;
+        }
+        chain
+    }
+
+    /// The calls of all tools that can be read, with the functions that they stand for.
+    pub(super) fn invocations(&self) -> &[Invocation] {
+        self.invocations.get_or_init(|| {
+            let tools: Vec<_> = self.tools.iter().collect();
+            let found = crate::parallel::in_parallel(&tools, |(id, location)| {
+                self.invocation(id, location.as_ref()?)
+            });
+            found.into_iter().flatten().collect()
+        })
+    }
+
+    /// The call of a tool; none for a file that is no tool, which has findings of its own.
+    fn invocation(&self, id: &ItemId, location: &Location) -> Option<Invocation> {
+        let source = match location.space {
+            Space::Builtin => self.rye.library.text(ItemKind::Tool, id).ok()?.source,
+            _ => Loaded::read(&location.path, |_| ItemKind::Tool).source,
+        };
+        let manifest = rye_parse::tool(&source, super::extension(&location.path)).ok()?;
+        crate::session::invocation(id, &manifest).ok()
+    }
+
+    /// Returns `true` if a hooks file may say what directives extend.
+    pub(super) fn extends_by_hooks(&self) -> bool {
+        let resolves = |hook: &PlacedHook| hook.hook.event.value == HookEvent::ResolveExtends;
+        self.hooks.as_ref().map_or(true, |hooks| hooks.iter().any(resolves))
+    }
+
+    /// Returns `true` if a directive that declares no permissions takes on those of `id`.
+    pub(super) fn has_heirs(&self, id: &ItemId) -> bool {
+        self.heirs.get_or_init(|| self.inherited()).contains(id)
+    }
+
+    fn inherited(&self) -> HashSet<ItemId> {
+        let ids: Vec<&ItemId> = self.directives.keys().collect();
+        let found = crate::parallel::in_parallel(&ids, |id| {
+            let (id, leaf) = self.directive(id)?;
+            let undeclared = leaf.permissions.is_none().then(|| self.chain(id, leaf))?;
+            undeclared.declaring().next().map(|(id, _)| id.clone())
+        });
+        found.into_iter().flatten().collect()
+    }
+}
+
+impl Loaded {
+    /// Reads a file, of a kind that may follow from its text.
+    pub(super) fn read(path: &Path, kind: impl FnOnce(&str) -> ItemKind) -> Self {
+        match read_plain(path, MAX_BYTES) {
+            Ok(bytes) => Self::of_bytes(bytes, kind, path),
+            Err(error) => Self::faulty(String::new(), Fault::Unreadable(error.to_string())),
+        }
+    }
+
+    /// The text that the bytes of the file at `path` are.
+    pub(super) fn of_bytes(
+        bytes: Vec<u8>,
+        kind: impl FnOnce(&str) -> ItemKind,
+        path: &Path,
+    ) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(source) => {
+                let kind = kind(&source);
+                Self::of(source, kind, path)
+            }
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let source = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                Self::faulty(source, Fault::NotText(at))
+            }
+        }
+    }
+
+    pub(super) fn of(source: String, kind: ItemKind, path: &Path) -> Self {
+        let content = match kind {
+            ItemKind::Directive => Content::Directive(rye_parse::directive(&source).map(Box::new)),
+            ItemKind::Knowledge => {
+                let read = match super::extension(path) {
+                    "md" => rye_parse::knowledge,
+                    _ => rye_parse::knowledge_yaml,
+                };
+                Content::Knowledge(read(&source).map(Box::new))
+            }
+            ItemKind::Tool | ItemKind::Config => Content::Other,
+        };
+        Self { source, fault: None, content }
+    }
+
+    fn faulty(source: String, fault: Fault) -> Self {
+        Self { source, fault: Some(fault), content: Content::Other }
+    }
+
+    /// The directive, where the text is one.
+    pub(super) fn directive(&self) -> Option<&Directive> {
+        match &self.content {
+            Content::Directive(directive) => directive.as_deref().ok(),
+            _ => None,
+        }
+    }
+}
+
+fn parent(link: &Directive) -> Option<ItemId> {
+    link.extends.as_ref()?.value.parse().ok()
+}
+
+fn risk(rye: &Rye) -> Result<RiskTable, String> {
+    let config =
+        rye.library.config("agent/capability_risk").map_err(|error| with_causes(&error))?;
+    risk_table(config.as_ref()).map_err(|error| error.to_string())
+}

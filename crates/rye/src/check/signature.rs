@@ -1,0 +1,59 @@
+//! Whether the signature of a file holds, as a finding.
+
+use std::ops::Range;
+use std::path::Path;
+
+use rye_resolve::{ItemId, ItemKind};
+use rye_sign::{CommentStyle, Error};
+
+use super::Finding;
+use crate::Rye;
+
+/// The code of the finding for a file without a signature.
+pub(super) const UNSIGNED: &str = "unsigned";
+
+/// The code of the finding for a file whose key is not trusted here.
+pub(super) const UNKNOWN_KEY: &str = "unknown-key";
+
+/// What keeps the item from being used because of its signature. None of it bars signing, which mends it.
+pub(super) fn finding(
+    rye: &Rye,
+    path: &Path,
+    kind: ItemKind,
+    id: &ItemId,
+    source: &str,
+) -> Option<Finding> {
+    // A file type without comments has a finding of its own.
+    CommentStyle::of_extension(super::extension(path))?;
+    let error = rye.provenance(path, source, kind, Some(id)).err()?;
+    let (code, message, place) = (error.code(), error.to_string(), line(source));
+    Some(match error {
+        Error::Unsigned => {
+            let message =
+                "unsigned, so that nothing uses it; review it and sign it with `rye sign`";
+            Finding::remark(UNSIGNED, message, 0..0).labelled("no signature line")
+        }
+        Error::UnknownKey { .. } => {
+            Finding::remark(UNKNOWN_KEY, &message, place).labelled("signed by this key")
+        }
+        Error::NotCovered { .. }
+        | Error::ContentOnlyDenied { .. }
+        | Error::Expired { .. }
+        | Error::Revoked { .. } => {
+            Finding::warning(code, &message, place).labelled("refused for use")
+        }
+        _ => Finding { bars_signing: false, ..Finding::error(code, &message, place) }
+            .labelled("refused for use"),
+    })
+}
+
+/// The line that holds the signature: the first one, or the second one behind `#!`.
+fn line(source: &str) -> Range<usize> {
+    let first = source.find('\n').unwrap_or(source.len());
+    if !source.starts_with("#!") {
+        return 0..first;
+    }
+    let start = (first + 1).min(source.len());
+    let rest = source.get(start..).unwrap_or_default();
+    start..start + rest.find('\n').unwrap_or(rest.len())
+}

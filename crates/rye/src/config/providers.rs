@@ -1,0 +1,49 @@
+//! `config/providers.yaml`: which variables of the environment a project's provider configurations may name (SPEC 11.1).
+
+use std::collections::BTreeSet;
+
+use rye_resolve::{Config, Space};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read::{ConfigError, read};
+
+pub(crate) const PROVIDERS_POLICY: &str = "providers";
+
+/// The configuration that says it.
+pub(crate) const FILE: &str = "providers";
+
+/// Which variables of the environment may be sent to the providers that projects bring along.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "providers")]
+pub(crate) struct ProvidersFile {
+    /// The names of the variables that a project's provider configuration may name under `auth`. The nearest list of the user
+    /// space and the system counts; shipped are the vendors' own. Not for projects.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>", inner(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))]
+    variables: Option<Vec<String>>,
+}
+
+/// The variables that the layers of `providers` allow: what the operator's nearest list says.
+///
+/// # Errors
+///
+/// When a layer breaks the schema, or a project's allows any.
+pub(crate) fn provider_variables(config: Option<&Config>) -> Result<BTreeSet<String>, ConfigError> {
+    let mut allowed = Vec::new();
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let file: ProvidersFile = read(PROVIDERS_POLICY, layer)?;
+        let Some(variables) = file.variables else { continue };
+        if layer.location.space == Space::Project {
+            let problem = "a project may not say which variables its providers are sent; `variables` is for the user space";
+            return Err(ConfigError {
+                location: layer.location.to_string(),
+                schema: PROVIDERS_POLICY,
+                problems: vec![problem.to_owned()],
+            });
+        }
+        allowed = variables;
+    }
+    Ok(allowed.into_iter().collect())
+}

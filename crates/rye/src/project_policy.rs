@@ -1,0 +1,216 @@
+//! The policy of a project, pinned where programs could change it (SPEC 4.3, 5.6).
+
+mod files;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rye_sign::Digest;
+use rye_thread::read_plain;
+use rye_tools::Processes;
+use rye_tools::sandbox::{Mode, Policy};
+use serde::{Deserialize, Serialize};
+
+use self::files::files;
+use crate::Rye;
+
+/// The policy of a project and the folder of the operator's own where it may be pinned.
+///
+/// The policy is every file below `.ai/config` and the providers' configurations, and `.ai/rye.lock`. A sandbox that is not
+/// whole does not keep programs from changing these. So the first thread that starts programs in such a sandbox pins the
+/// policy, and every later run in the project is refused while the files differ, until the operator accepts them.
+#[derive(Debug, Clone)]
+pub struct ProjectPolicy {
+    project: PathBuf,
+    pins: PathBuf,
+}
+
+/// The files that differ from those that are pinned, each by its path in the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PolicyChange {
+    /// Files that were not there.
+    pub added: Vec<String>,
+    /// Files with another text.
+    pub changed: Vec<String>,
+    /// Files that are not there any more.
+    pub removed: Vec<String>,
+}
+
+/// A policy that is refused, or cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The policy is not the one that was pinned.
+    #[error(
+        "the project's policy is not the one under which a program ran here without a whole sandbox: {change}; look at these \
+         files, then accept them with `rye trust policy --accept`"
+    )]
+    Changed {
+        /// The files that differ.
+        change: PolicyChange,
+    },
+    /// There is no folder to pin the policy in.
+    #[error(
+        "programs would run in the sandbox `{mode}`, which does not keep them from changing the project's policy, and there is \
+         no user space to pin that policy in; name one with `--user-space DIR`, or set `sandbox: off` in \
+         `config/agent/processes.yaml` to start them all the same"
+    )]
+    Unpinned {
+        /// The sandbox.
+        mode: Mode,
+    },
+    /// A file of the policy cannot be read, so that nothing can be said of it.
+    #[error("the policy cannot be compared: `{path}` cannot be read")]
+    Unreadable {
+        /// The file or folder.
+        path: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The record of the pinned policy cannot be read or written.
+    #[error("the record of the pinned policy, `{}`, cannot be used", path.display())]
+    Pin {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// The record of a pinned policy.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Pin {
+    version: u64,
+    /// The project, for people who look at the file.
+    project: String,
+    /// SHA-256 by path in the project.
+    files: BTreeMap<String, String>,
+}
+
+const VERSION: u64 = 1;
+
+/// The longest record that is read, in bytes.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+impl ProjectPolicy {
+    /// The policy of `project`, whose pin is kept in the folder `pins`.
+    ///
+    /// # Errors
+    ///
+    /// When the folder of the project cannot be found.
+    pub fn new(project: &Path, pins: &Path) -> Result<Self, PolicyError> {
+        let path = project.display().to_string();
+        let project =
+            fs::canonicalize(project).map_err(|source| PolicyError::Unreadable { path, source })?;
+        Ok(Self { project, pins: pins.to_owned() })
+    }
+
+    /// The difference from the pinned policy; `None` where none is pinned.
+    ///
+    /// # Errors
+    ///
+    /// When the pin or a file of the policy cannot be read.
+    pub fn change(&self) -> Result<Option<PolicyChange>, PolicyError> {
+        let Some(pin) = self.pin()? else { return Ok(None) };
+        Ok(Some(PolicyChange::between(&pin.files, &files(&self.project)?)))
+    }
+
+    /// Pins the policy as it is now.
+    ///
+    /// # Errors
+    ///
+    /// When a file of the policy cannot be read, or the pin cannot be written.
+    pub fn accept(&self) -> Result<(), PolicyError> {
+        let files = files(&self.project)?;
+        let project = self.project.to_string_lossy().into_owned();
+        let pin = Pin { version: VERSION, project, files };
+        self.write(&pin).map_err(|source| PolicyError::Pin { path: self.path(), source })
+    }
+
+    fn write(&self, pin: &Pin) -> io::Result<()> {
+        fs::create_dir_all(&self.pins)?;
+        // Written beside its place, so that no reader sees a part of it; readable by its owner alone.
+        let mut temporary = tempfile::NamedTempFile::new_in(&self.pins)?;
+        serde_json::to_writer_pretty(&mut temporary, pin)?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(self.path()).map(drop).map_err(|error| error.error)
+    }
+
+    fn pin(&self) -> Result<Option<Pin>, PolicyError> {
+        let path = self.path();
+        let bytes = match read_plain(&path, LONGEST) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read,
+        };
+        let failed = |source| PolicyError::Pin { path: path.clone(), source };
+        let pin: Pin = serde_json::from_slice(&bytes.map_err(failed)?)
+            .map_err(|error| failed(error.into()))?;
+        if pin.version != VERSION {
+            return Err(failed(io::Error::other("another version of Rye wrote it")));
+        }
+        Ok(Some(pin))
+    }
+
+    fn path(&self) -> PathBuf {
+        let name = Digest::of(self.project.as_os_str().as_encoded_bytes());
+        self.pins.join(format!("{name}.json"))
+    }
+}
+
+impl PolicyChange {
+    /// Returns `true` if no file differs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
+
+    fn between(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Self {
+        let of = |files: &BTreeMap<String, String>, is_meant: &dyn Fn(&str, &str) -> bool| {
+            let meant = files.iter().filter(|(path, digest)| is_meant(path, digest));
+            meant.map(|(path, _)| path.clone()).collect()
+        };
+        Self {
+            added: of(now, &|path, _| !before.contains_key(path)),
+            changed: of(now, &|path, digest| before.get(path).is_some_and(|it| it != digest)),
+            removed: of(before, &|path, _| !now.contains_key(path)),
+        }
+    }
+}
+
+impl fmt::Display for PolicyChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [("added", &self.added), ("changed", &self.changed), ("removed", &self.removed)];
+        let told = rows.iter().filter(|(_, paths)| !paths.is_empty());
+        let told = told.map(|(word, paths)| format!("{word} `{}`", paths.join("`, `")));
+        f.write_str(&told.collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl Rye {
+    /// Refuses a run whose policy is not the pinned one, and pins it where `processes` would run in a sandbox that does not keep
+    /// programs from changing it.
+    pub(crate) fn hold_policy(&self, processes: Option<&Processes>) -> Result<(), PolicyError> {
+        let project = self.library.spaces().project();
+        let place = project.zip(self.policy_pins.as_deref());
+        let policy = place.map(|(project, pins)| ProjectPolicy::new(project, pins)).transpose()?;
+        let change = policy.as_ref().map(ProjectPolicy::change).transpose()?.flatten();
+        match (change, processes.map(Processes::sandbox)) {
+            (Some(change), _) if !change.is_empty() => Err(PolicyError::Changed { change }),
+            (Some(_), _) | (None, None) => Ok(()),
+            (None, Some(report)) if report.mode().is_whole() || !report.may_start() => Ok(()),
+            (None, Some(report)) => match policy {
+                Some(policy) => policy.accept(),
+                None if report.policy() == Policy::Off => Ok(()),
+                None => Err(PolicyError::Unpinned { mode: report.mode() }),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

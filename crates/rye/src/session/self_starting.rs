@@ -1,0 +1,157 @@
+//! What the tools of a run did to the project that its operator should know, as its transcripts record it: self-starting
+//! files that changed, repositories that a program made.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use rye_thread::transcript::Record;
+use rye_thread::{ThreadId, read_plain};
+use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
+use serde_json::Value;
+
+use super::RunReport;
+use crate::ThreadReading;
+
+const SPAWNED: &str = "spawn_child";
+
+impl ThreadReading {
+    /// The self-starting files that the tools of this thread changed, sorted: those that run when an operator opens their
+    /// folder, such as `.envrc`.
+    #[must_use]
+    pub fn self_starting(&self) -> Vec<String> {
+        let payload = |record: &Record| serde_json::from_str(record.payload.get()).ok();
+        let records = self.transcript.records.iter();
+        let files = records
+            .flat_map(|record| files(&record.event, &payload(record).unwrap_or_default()))
+            .collect::<BTreeSet<String>>();
+        files.into_iter().collect()
+    }
+}
+
+impl RunReport {
+    /// Names the self-starting files that the run changed, those of its children included, and warns of repositories that a
+    /// program made. A transcript that cannot be read is a warning.
+    pub(super) fn with_self_starting(mut self) -> Self {
+        let threads = self.folder.parent().unwrap_or(Path::new("")).to_owned();
+        let mut todo: Vec<ThreadId> = self.continues.clone();
+        todo.push(self.thread.clone());
+        let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+        while let Some(thread) = todo.pop() {
+            if !seen.insert(thread.clone()) {
+                continue;
+            }
+            match changed(&threads, &thread) {
+                Ok(Changed { self_starting, warnings, children }) => {
+                    found.extend(self_starting);
+                    self.warnings.extend(warnings);
+                    todo.extend(children);
+                }
+                // A child whose program was killed before it began has none.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => self.warnings.push(format!(
+                    "the self-starting files that thread {thread} changed are not known: {error}"
+                )),
+            }
+        }
+        self.self_starting = found.into_iter().collect();
+        self
+    }
+}
+
+/// What one thread did to the project, and its children.
+#[derive(Debug, Default)]
+struct Changed {
+    self_starting: Vec<String>,
+    warnings: Vec<String>,
+    children: Vec<ThreadId>,
+}
+
+/// The members of results and the event that a line is parsed for.
+const TOLD: [&str; 4] = [SELF_STARTING, QUARANTINED, UNCHECKED, SPAWNED];
+
+fn changed(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
+    let path = threads.join(thread.as_str()).join("transcript.jsonl");
+    let bytes = read_plain(&path, u64::MAX)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut changed = Changed::default();
+    for line in text.lines().filter(|line| TOLD.iter().any(|told| line.contains(told))) {
+        // The last line may be half a record.
+        let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
+        let event = record["event"].as_str().unwrap_or_default();
+        let payload = &record["payload"];
+        changed.self_starting.extend(files(event, payload));
+        changed.warnings.extend(warnings(event, payload));
+        if event == SPAWNED {
+            changed.children.extend(payload["thread"].as_str().and_then(|id| id.parse().ok()));
+        }
+    }
+    Ok(changed)
+}
+
+/// The warnings about repositories in the result of a call.
+fn warnings(event: &str, payload: &Value) -> Vec<String> {
+    if !is_result(event) {
+        return Vec::new();
+    }
+    let moved = payload["content"][QUARANTINED].as_array().into_iter().flatten();
+    let moved = moved.filter_map(|moved| {
+        let from = moved["path"].as_str()?;
+        let to = moved["renamed_to"].as_str()?;
+        Some(format!("a program made the repository `{from}`, which is `{to}` now, so that `git` runs nothing of it"))
+    });
+    let unchecked = payload["content"][UNCHECKED].as_str();
+    let unchecked = unchecked
+        .map(|why| format!("what a program left for `git` to run was not looked at: {why}"));
+    moved.chain(unchecked).collect()
+}
+
+fn is_result(event: &str) -> bool {
+    matches!(event, "tool_call_result" | "hook_call_result")
+}
+
+/// The files that the result of a call names.
+fn files(event: &str, payload: &Value) -> Vec<String> {
+    if !is_result(event) {
+        return Vec::new();
+    }
+    let files = payload["content"][SELF_STARTING].as_array();
+    files.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_and_their_children_changed_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = |number: u8| format!("a-019a0000-0000-7000-8000-00000000000{number}");
+        let transcript = |number: u8, lines: &[Value]| {
+            let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+            let thread = folder.path().join(id(number));
+            std::fs::create_dir(&thread).unwrap();
+            std::fs::write(thread.join("transcript.jsonl"), lines.join("\n") + "\n{\"self_sta")
+                .unwrap();
+        };
+        let result = |content: Value| serde_json::json!({ "event": "tool_call_result", "payload": { "content": content } });
+        let spawn = |number: u8| serde_json::json!({ "event": "spawn_child", "payload": { "thread": id(number) } });
+        let named = |file: &str| result(serde_json::json!({ "self_starting": [file, 1] }));
+        transcript(1, &[named(".envrc"), spawn(2), spawn(1), spawn(3)]);
+        let made = serde_json::json!({ "quarantined": [{ "path": "a/.git", "renamed_to": "a/.git.quarantined" }] });
+        transcript(2, &[named(".husky/a"), result("self_starting".into()), result(made)]);
+        let found = changed(folder.path(), &id(1).parse().unwrap()).unwrap();
+        assert_eq!(found.self_starting, [".envrc"]);
+        assert_eq!(found.children.len(), 3);
+        let child = changed(folder.path(), &id(2).parse().unwrap()).unwrap();
+        assert_eq!(child.self_starting, [".husky/a"]);
+        assert_eq!(
+            child.warnings,
+            [
+                "a program made the repository `a/.git`, which is `a/.git.quarantined` now, so that `git` runs nothing of it"
+            ]
+        );
+        let missing = changed(folder.path(), &id(3).parse().unwrap()).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}

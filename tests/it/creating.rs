@@ -1,0 +1,434 @@
+//! The shipped directives that create items: what they write is whole, and nothing that exists is ever replaced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use rye::parse::Directive;
+use rye::resolve::ItemKind;
+use rye::sign::Provenance;
+use rye::thread::{ApprovalRequest, Approver, Cancel, Decision, ThreadId, ThreadState};
+use rye::{Host, ProviderChoice, RunReport, RunRequest, Severity, check, place};
+use rye_tests::{Scratch, inputs};
+
+/// An operator who decides every call in the same way.
+struct Operator(Decision);
+
+#[async_trait]
+impl Approver for Operator {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
+        Some(self.0)
+    }
+}
+
+/// Runs a shipped directive by its steps alone; `round` tells the threads of one project apart.
+async fn run(
+    scratch: &Scratch,
+    directive: &str,
+    given: &[(&str, &str)],
+    (decision, round): (Decision, u8),
+) -> RunReport {
+    let id = format!("rye/core/{directive}");
+    let thread = format!("019a0000-0000-7000-8000-0000000000{round:02}");
+    let thread = ThreadId::new(&id, &thread).unwrap();
+    let mut request = RunRequest::new(id.parse().unwrap(), thread);
+    request.inputs = inputs(given);
+    request.provider = ProviderChoice::Steps;
+    let (cancel, operator) = (Cancel::new(), Operator(decision));
+    let host = Host { approver: &operator, ..scratch.host(&cancel) };
+    scratch.rye().run(request, host).await.unwrap()
+}
+
+/// Text that XML, Markdown and YAML would each read in another way.
+const SAID: &str = "Reads & writes <b>it</b> where 1 < 2: \"always\" # or not.";
+
+/// A shipped directive with inputs that it takes, and the files that it creates from them.
+struct Row {
+    directive: &'static str,
+    inputs: Vec<(&'static str, &'static str)>,
+    creates: &'static [&'static str],
+    /// Whether its steps ask for a signature.
+    signs: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let named = [("name", "fresh"), ("category", "made"), ("description", SAID)];
+    let threaded = [
+        ("complexity", "moderate"),
+        ("permissions_needed", "rye.file-system.read, rye.search.directive.*"),
+        ("process_steps", "- Look at <it>.\n- Report & stop."),
+    ];
+    let text = [("name", "fresh"), ("category", "made"), ("title", SAID), ("content", SAID)];
+    vec![
+        Row {
+            directive: "create_directive",
+            inputs: [&named[..], &[("process_steps", SAID)]].concat(),
+            creates: &[".ai/directives/made/fresh.md"],
+            signs: true,
+        },
+        Row {
+            directive: "create_threaded_directive",
+            inputs: [&named[..], &threaded[..]].concat(),
+            creates: &[".ai/directives/made/fresh.md"],
+            signs: true,
+        },
+        Row {
+            directive: "create_knowledge",
+            inputs: text.to_vec(),
+            creates: &[".ai/knowledge/made/fresh.md"],
+            signs: true,
+        },
+        Row {
+            directive: "create_tool",
+            inputs: [&named[..], &[("command", "wc")]].concat(),
+            creates: &[".ai/tools/made/fresh.yaml"],
+            signs: false,
+        },
+        Row {
+            directive: "init",
+            inputs: vec![("about", SAID)],
+            creates: &[".ai/knowledge/project/about.md", ".ai/directives/project/base.md"],
+            signs: false,
+        },
+    ]
+}
+
+/// Every file of the project but what threads leave, with its bytes.
+fn files(scratch: &Scratch) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with(".ai/threads") {
+                walk(&path, files);
+            } else if path.is_file() {
+                files.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(&scratch.project(), &mut files);
+    files
+}
+
+fn failure(report: &RunReport) -> String {
+    report.outcome.failure.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_is_created_is_whole_and_signed() {
+    for row in rows() {
+        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        let report = run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await;
+        assert_eq!(report.outcome.state, ThreadState::Completed, "{name}: {}", failure(&report));
+        assert_eq!(files(&scratch).len(), row.creates.len(), "{name}");
+        for path in row.creates {
+            let path = scratch.project().join(path);
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name}");
+            let (kind, id) = place(&path).unwrap();
+            let checked = check(&path, kind, Some(&id), text.clone());
+            let heavy = checked.findings.iter().filter(|it| it.severity > Severity::Note);
+            assert_eq!(heavy.count(), 0, "{name}: {:?}", checked.findings);
+            let verified = scratch.rye().verify(&path, &text).result;
+            let is_signed = matches!(verified, Ok(Provenance::Signed(_)));
+            assert_eq!(is_signed, row.signs, "{name}: {verified:?}");
+        }
+    }
+}
+
+fn directive(scratch: &Scratch) -> Directive {
+    let text = fs::read_to_string(scratch.project().join(".ai/directives/made/fresh.md")).unwrap();
+    rye::parse::directive(&text).unwrap()
+}
+
+#[tokio::test]
+async fn a_directive_is_what_was_said_of_it() {
+    let row = rows().remove(1);
+    let scratch = Scratch::new().with_operator();
+    drop(run(&scratch, row.directive, &row.inputs, (Decision::Approved, 1)).await);
+    let made = directive(&scratch);
+    assert_eq!(made.description.as_ref().unwrap().value, SAID);
+    assert_eq!(made.model.as_ref().unwrap().value.tier.as_ref().unwrap().value, "standard");
+    let raw = &made.permissions.as_ref().unwrap().value.raw;
+    for granted in ["<tool>rye.file-system.read</tool>", "<directive>*</directive>"] {
+        assert!(raw.contains(granted), "{raw}");
+    }
+    let steps: Vec<&str> = made.steps.iter().map(|step| step.value.description.trim()).collect();
+    // A body is text, in which what could be read as an element is escaped.
+    assert_eq!(steps, ["Look at &lt;it>.", "Report &amp; stop."]);
+}
+
+#[tokio::test]
+async fn limits_follow_from_the_complexity_and_the_configuration() {
+    let rows = [
+        ("simple", (6, 4_096, 50_000_000)),
+        ("moderate", (15, 200_000, 500_000_000)),
+        ("complex", (30, 200_000, 1_000_000_000)),
+    ];
+    for project in ["", "complexity:\n  simple: { turns: 3, spend: \"9.00\" }\n"] {
+        for (class, (turns, tokens, nanos)) in rows {
+            let scratch = Scratch::new().with_operator();
+            if !project.is_empty() {
+                scratch.sign(".ai/config/agent/resilience.yaml", project);
+            }
+            let given = [
+                ("name", "fresh"),
+                ("category", "made"),
+                ("description", "x"),
+                ("complexity", class),
+            ];
+            drop(run(&scratch, "create_directive", &given, (Decision::Approved, 1)).await);
+            let limits = directive(&scratch).limits;
+            // A project lowers limits and raises none.
+            let turns = if class == "simple" && !project.is_empty() { 3 } else { turns };
+            assert_eq!(limits.turns.unwrap().value, turns, "{class}");
+            assert_eq!(limits.tokens.unwrap().value, tokens, "{class}");
+            assert_eq!(limits.spend.unwrap().value, rye::parse::Spend::Nanos(nanos), "{class}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_run_changes_nothing_that_exists() {
+    for row in rows() {
+        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        drop(run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await);
+        let before = files(&scratch);
+        let report = run(&scratch, name, &row.inputs, (Decision::Approved, 2)).await;
+        assert!(files(&scratch) == before, "{name} changed a file");
+        if name == "init" {
+            assert_eq!(report.outcome.state, ThreadState::Completed, "{}", failure(&report));
+        } else {
+            let failure = failure(&report);
+            assert!(
+                failure.contains("`made/fresh` exists and is not replaced"),
+                "{name}: {failure}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_wrote_and_signed_stays() {
+    for row in rows() {
+        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        for path in row.creates {
+            scratch.put(path, "mine\n");
+        }
+        let before = files(&scratch);
+        drop(run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await);
+        assert!(files(&scratch) == before, "{name} changed a file");
+    }
+}
+
+/// A file with another extension has the same id, and two files of one id would make both useless.
+#[tokio::test]
+async fn an_item_with_another_extension_counts() {
+    let scratch = Scratch::new();
+    scratch.put(".ai/tools/made/fresh.sh", "#!/bin/sh\n");
+    let rows = rows();
+    let row = rows.iter().find(|row| row.directive == "create_tool").unwrap();
+    let report = run(&scratch, row.directive, &row.inputs, (Decision::Approved, 1)).await;
+    let failure = failure(&report);
+    assert!(failure.contains("tool `made/fresh` exists and is not replaced"), "{failure}");
+    assert_eq!(files(&scratch).len(), 1);
+}
+
+#[tokio::test]
+async fn an_item_of_another_space_is_not_hidden() {
+    let scratch = Scratch::new().with_operator();
+    let given = [("name", "init"), ("category", "rye/core"), ("description", "x")];
+    let report = run(&scratch, "create_directive", &given, (Decision::Approved, 1)).await;
+    let failure = failure(&report);
+    let expected = "directive `rye/core/init` exists in the builtin space, and an item of the project would hide it; give another name";
+    assert!(failure.contains(expected), "{failure}");
+    assert!(files(&scratch).is_empty());
+}
+
+#[tokio::test]
+async fn a_bad_name_is_refused_before_anything_is_written() {
+    const NAME: &str = "is not in snake_case";
+    const CATEGORY: &str = "is no folder of an item";
+    let rows = [
+        ("Fresh", "made", NAME),
+        ("fresh-one", "made", NAME),
+        ("1fresh", "made", NAME),
+        ("", "made", NAME),
+        ("fresh one", "made", NAME),
+        ("../fresh", "made", NAME),
+        ("fresh", "", CATEGORY),
+        ("fresh", "made/", CATEGORY),
+        ("fresh", "../made", CATEGORY),
+        ("fresh", "/made", CATEGORY),
+        ("fresh", "Made", CATEGORY),
+    ];
+    for (name, category, expected) in rows {
+        for row in rows_with_names() {
+            let scratch = Scratch::new().with_operator();
+            let is_named = |(key, value): &(&'static str, &'static str)| match *key {
+                "name" => ("name", name.to_owned()),
+                "category" => ("category", category.to_owned()),
+                key => (key, (*value).to_owned()),
+            };
+            let given: Vec<(&str, String)> = row.inputs.iter().map(is_named).collect();
+            let given: Vec<(&str, &str)> =
+                given.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            let report = run(&scratch, row.directive, &given, (Decision::Approved, 1)).await;
+            let failure = failure(&report);
+            // Knowledge has hyphens in its names.
+            if (row.directive, name) == ("create_knowledge", "fresh-one") {
+                assert_eq!(report.outcome.state, ThreadState::Completed, "{failure}");
+                continue;
+            }
+            let told = format!("{}: {name} {category}: {failure}", row.directive);
+            assert!(failure.contains(expected), "{told}");
+            assert!(files(&scratch).is_empty(), "{told}");
+        }
+    }
+}
+
+fn rows_with_names() -> Vec<Row> {
+    let mut rows = rows();
+    rows.retain(|row| row.directive != "init");
+    rows
+}
+
+#[tokio::test]
+async fn every_problem_of_a_directive_is_told_at_once() {
+    let scratch = Scratch::new().with_operator();
+    let given = [
+        ("name", "fresh"),
+        ("category", "made"),
+        ("description", "x"),
+        ("complexity", "simple"),
+        ("permissions_needed", "rye.execute.tools.x, a b"),
+        ("extends_from", "made/nothing"),
+    ];
+    let report = run(&scratch, "create_threaded_directive", &given, (Decision::Approved, 1)).await;
+    let failure = failure(&report);
+    for expected in [
+        "`rye.execute.tools.x` names no kind of item",
+        "`a b` is no capability pattern",
+        "directive `made/nothing` not found",
+    ] {
+        assert!(failure.contains(expected), "{failure}");
+    }
+    assert!(files(&scratch).is_empty());
+}
+
+#[tokio::test]
+async fn an_operator_who_says_no_keeps_an_unsigned_file() {
+    let row = rows().remove(0);
+    let scratch = Scratch::new().with_operator();
+    let report = run(&scratch, row.directive, &row.inputs, (Decision::Denied, 1)).await;
+    assert!(failure(&report).contains("the step `sign` failed"), "{}", failure(&report));
+    let path = scratch.project().join(row.creates[0]);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("rye:signed"), "{text}");
+}
+
+/// What asks for more than the thread may do is created, and is for a person to sign.
+#[tokio::test]
+async fn a_directive_with_more_authority_is_not_signed_by_a_thread() {
+    let scratch = Scratch::new().with_operator();
+    let given = [
+        ("name", "fresh"),
+        ("category", "made"),
+        ("description", "x"),
+        ("complexity", "simple"),
+        ("permissions_needed", "rye.execute.tool.rye.bash.*"),
+    ];
+    let report = run(&scratch, "create_threaded_directive", &given, (Decision::Approved, 1)).await;
+    assert!(failure(&report).contains("the step `sign` failed"), "{}", failure(&report));
+    assert!(directive(&scratch).permissions.unwrap().value.raw.contains("rye.bash.*"));
+}
+
+/// A folder that cannot be made is told, and what stands in the way stays.
+#[tokio::test]
+async fn a_place_that_cannot_be_written_is_told() {
+    for row in rows() {
+        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        for kind in ItemKind::ALL {
+            scratch.put(&format!(".ai/{}", kind.folder()), "in the way\n");
+        }
+        let before = files(&scratch);
+        let report = run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await;
+        assert_ne!(report.outcome.state, ThreadState::Completed, "{name}");
+        assert!(files(&scratch) == before, "{name} changed a file");
+    }
+}
+
+#[tokio::test]
+async fn a_thread_is_spawned_by_the_call_that_the_directive_says() {
+    let scratch = Scratch::new();
+    scratch.sign(".ai/directives/child.md", CHILD);
+    let given = [("directive", "child"), ("inputs", r#"{"word": "yes"}"#)];
+    let report = run(&scratch, "spawn_thread", &given, (Decision::Approved, 1)).await;
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{}", failure(&report));
+    let events = scratch.events(&report);
+    let spawned = events.iter().find(|(event, _)| event == "tool_call_result").unwrap();
+    assert_eq!(spawned.1["content"]["outputs"]["said"], "yes");
+    let child = report.outcome.outputs.unwrap()["thread"].clone();
+    assert_eq!(child, spawned.1["content"]["thread"]);
+}
+
+/// A directive that needs no tool.
+const CHILD: &str = r#"# Child
+
+```xml
+<directive name="child" version="1.0.0">
+  <metadata>
+    <description>Returns a word.</description>
+    <permissions></permissions>
+  </metadata>
+  <inputs><input name="word" required="true">The word</input></inputs>
+  <outputs><output name="said" required="true">The word</output></outputs>
+</directive>
+```
+
+<process>
+  <step name="say">
+    <execute item_type="tool" item_id="rye/agent/threads/directive_return">
+      <param name="said" value="{input:word}" />
+    </execute>
+  </step>
+</process>
+"#;
+
+/// The name by which the founding documents grant and call the tool that starts threads.
+#[tokio::test]
+async fn the_tool_that_spawns_threads_has_two_names() {
+    let scratch = Scratch::new();
+    scratch.sign(
+        ".ai/directives/spawn.md",
+        r#"# Spawn
+
+```xml
+<directive name="spawn" version="1.0.0">
+  <metadata>
+    <description>Spawns a thread.</description>
+    <permissions>
+      <execute>
+        <tool>rye.agent.threads.thread_directive</tool>
+        <tool>rye.file-system.ls</tool>
+        <directive>*</directive>
+      </execute>
+    </permissions>
+  </metadata>
+  <outputs><output name="thread" required="true">The thread</output></outputs>
+</directive>
+```
+
+<process>
+  <step name="spawn">
+    <execute item_type="tool" item_id="rye/agent/threads/spawn_thread">
+      <param name="directive" value="rye/core/list_folder" />
+    </execute>
+  </step>
+</process>
+"#,
+    );
+    let report = scratch.run("spawn", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{}", failure(&report));
+}

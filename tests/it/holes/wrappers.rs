@@ -1,0 +1,214 @@
+//! A second name for a function changes no rule about the function, and no configuration is signed for others than the
+//! operator (SPEC 9.6b, 4.3, 11.1).
+
+use rye::caps::{Grant, Pattern};
+use rye::primary::{Caller, ExecuteRequest, PrimaryError, SignRequest, execute, sign};
+use rye::thread::ThreadState;
+use serde_json::json;
+
+use super::*;
+
+const WRITER: &str = "description: Writes.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema:\n  type: object\n";
+const FUNCTION: &str = "rye.execute.tool.rye.file-system.write";
+
+/// A project with another name for the tool that writes files, which its directive grants and calls.
+fn wrapped() -> Scratch {
+    wrapped_in(Scratch::new())
+}
+
+fn wrapped_in(scratch: Scratch) -> Scratch {
+    scratch.sign(".ai/tools/mine/write.yaml", WRITER);
+    let text = writing("", "").replace("rye.file-system.write", "mine.*");
+    let text = text.replace("rye/file-system/write", "mine/write");
+    scratch.sign(".ai/directives/test/write.md", &text);
+    scratch
+}
+
+fn client(pattern: &str) -> Caller {
+    let pattern: Pattern = pattern.parse().unwrap();
+    Caller::client(Grant::from_iter([pattern]))
+}
+
+#[tokio::test]
+async fn a_granted_wrapper_needs_no_grant_of_what_it_wraps() {
+    let scratch = wrapped();
+    let report = scratch.run("test/write", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert!(wrote(&scratch));
+}
+
+#[tokio::test]
+async fn a_wrapper_manifest_that_escapes_ask() {
+    for asked in [FUNCTION, "rye.execute.tool.fs_write", "rye.execute.tool.mine.write"] {
+        let scratch = wrapped();
+        scratch.sign(".ai/config/agent/approval.yaml", &format!("ask: [{asked}]\n"));
+        let report = scratch.run("test/write", &[]).await.unwrap();
+        assert_eq!(report.outcome.state, ThreadState::Suspended, "{asked}");
+        assert!(!wrote(&scratch), "{asked}");
+    }
+}
+
+/// A step that starts a thread by `rye_execute`, which is another way to call the tool that starts threads.
+#[tokio::test]
+async fn a_fork_that_escapes_the_rules_about_starting_threads() {
+    let forks = r#"# Forks
+
+```xml
+<directive name="forks" version="1.0.0">
+  <metadata>
+    <description>Starts a thread.</description>
+    <permissions><execute><directive>test.write</directive><tool>mine.*</tool></execute></permissions>
+  </metadata>
+</directive>
+```
+
+<process>
+  <step name="fork"><execute item_type="directive" item_id="test/write" thread="fork" /></step>
+</process>
+"#;
+    let project = |scratch: Scratch| {
+        let scratch = wrapped_in(scratch);
+        scratch.sign(".ai/directives/test/forks.md", forks);
+        scratch
+    };
+    let scratch = project(Scratch::new());
+    scratch.run("test/forks", &[]).await.unwrap();
+    assert!(wrote(&scratch), "the fork starts where no rule is against it");
+    let scratch = project(Scratch::new());
+    scratch.sign(".ai/config/agent/approval.yaml", "ask: [rye.execute.tool.rye.agent.threads.*]\n");
+    let report = scratch.run("test/forks", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+    assert!(!wrote(&scratch));
+}
+
+/// Knowledge that a hook puts before the model waits for a decision as a call of the model does.
+#[tokio::test]
+async fn a_hook_s_knowledge_that_escapes_ask() {
+    let scratch = wrapped();
+    scratch.sign(
+        ".ai/knowledge/test/house.md",
+        "```yaml\nname: house\ntitle: House\n```\n\nBe kind.\n",
+    );
+    let text = fs::read_to_string(scratch.project().join(".ai/directives/test/write.md")).unwrap();
+    let (_signature, text) = text.split_once('\n').unwrap();
+    let text = text.replace("</execute>", "</execute><load><knowledge>test.*</knowledge></load>");
+    scratch.sign(".ai/directives/test/write.md", &text);
+    scratch.sign(
+        ".ai/config/agent/hooks.yaml",
+        "hooks:\n  - {id: house, event: after_step, action: {primary: load, item_type: knowledge, item_id: test/house}}\n",
+    );
+    scratch.sign(".ai/config/agent/approval.yaml", "ask: [rye.load.knowledge.*]\n");
+    let report = scratch.run("test/write", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
+}
+
+/// The question before a run has the answer that the call gets in it.
+#[test]
+fn a_question_about_a_wrapper_is_one_about_its_function() {
+    let ask = |scratch: &Scratch, capability: &str| {
+        let privileges = scratch.rye().privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+        let answer = privileges.permit(&capability.parse().unwrap());
+        answer.map(|permit| permit.capability().to_string()).map_err(|denied| denied.to_string())
+    };
+    let id = "rye.execute.tool.mine.write";
+    assert_eq!(ask(&wrapped(), id), Ok(id.to_owned()));
+    let limited = wrapped_in(Scratch::new().with_ceiling(&["rye.execute.tool.mine.*"]));
+    let denied = ask(&limited, id).unwrap_err();
+    let expected =
+        format!("`{FUNCTION}`, which `{id}` stands for, is not allowed by the signing key");
+    assert!(denied.starts_with(&expected), "{denied}");
+    // An alias is asked about as its tool.
+    assert_eq!(ask(&sound(), "rye.execute.tool.fs_write"), Ok(FUNCTION.to_owned()));
+}
+
+#[tokio::test]
+async fn a_wrapper_manifest_that_escapes_a_risk_block() {
+    for pattern in [FUNCTION, "rye.execute.tool.fs_write"] {
+        let scratch = wrapped();
+        let table =
+            format!("classifications:\n  - {{risk: unrestricted, patterns: [{pattern}]}}\n");
+        scratch.sign(".ai/config/agent/capability_risk.yaml", &table);
+        refused(&scratch, scratch.run("test/write", &[]).await, "Risk");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_runs_a_function_by_another_name() {
+    let scratch = wrapped();
+    let parameters = json!({"path": "out.txt", "content": "x"}).as_object().cloned().unwrap();
+    let request = ExecuteRequest::new(ItemKind::Tool, "mine/write".parse().unwrap());
+    let request = request.with(parameters);
+    let call = async |caller: Caller| execute(&scratch.rye(), &request, &caller).await;
+    let error = call(client("rye.execute.tool.mine.*")).await.unwrap_err();
+    assert_eq!(error.class(), Class::Refused);
+    let expected =
+        format!("`{FUNCTION}`, which `rye.execute.tool.mine.write` stands for, is not allowed by");
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    assert!(!wrote(&scratch));
+    // What waits for a decision in a thread is refused where nobody can be asked.
+    scratch.sign(".ai/config/agent/approval.yaml", &format!("ask: [{FUNCTION}]\n"));
+    let asked = call(client("rye.execute.tool.*")).await.unwrap();
+    assert_eq!(asked.status, rye::thread::ToolStatus::Refused, "{asked:?}");
+    assert!(!wrote(&scratch));
+    fs::remove_file(scratch.project().join(".ai/config/agent/approval.yaml")).unwrap();
+    let done = call(client("rye.execute.tool.*")).await.unwrap();
+    assert_eq!(done.status, rye::thread::ToolStatus::Ok, "{done:?}");
+    assert!(wrote(&scratch));
+}
+
+#[test]
+fn configuration_that_a_client_has_signed() {
+    let scratch = Scratch::new();
+    let provider = "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, max_output: 10 }\n";
+    scratch.put(".ai/tools/rye/agent/providers/theirs.yaml", provider);
+    for file in ["agent/hooks", "agent/capability_risk", "agent/approval", "providers"] {
+        scratch.put(&format!(".ai/config/{file}.yaml"), "{}\n");
+    }
+    let key = SigningKey::generate().unwrap();
+    let at = "2026-11-20T17:00:00Z".parse().unwrap();
+    let signing = |kind, id: &str| {
+        let request = SignRequest::new(kind, id.parse().unwrap());
+        let spaces = rye::resolve::Spaces::new().with_project(scratch.project());
+        let rye = rye::Rye::open(&rye::Setup::new(spaces, at)).unwrap();
+        sign(&rye, &request, &key, at, &client("rye.sign.*"))
+    };
+    for (kind, id) in [
+        (ItemKind::Tool, "rye/agent/providers/theirs"),
+        (ItemKind::Config, "agent/hooks"),
+        (ItemKind::Config, "agent/capability_risk"),
+        (ItemKind::Config, "agent/approval"),
+        (ItemKind::Config, "providers"),
+    ] {
+        let error = signing(kind, id).unwrap_err();
+        assert!(matches!(error, PrimaryError::Configuration), "{id}: {error}");
+    }
+    let text =
+        fs::read_to_string(scratch.project().join(".ai/tools/rye/agent/providers/theirs.yaml"));
+    assert_eq!(text.unwrap(), provider);
+}
+
+/// A project chooses where requests go, and not which of the operator's secrets goes there.
+#[tokio::test]
+async fn a_provider_configuration_that_names_another_variable() {
+    let server = server(Vec::new()).await;
+    let scratch = sound();
+    let theirs = provider(&server).replace("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY");
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &theirs);
+    let run = || {
+        scratch.run_with("test/write", &[], |request| {
+            request.provider = ProviderChoice::named("local");
+            request.model = Some("test-model".to_owned());
+        })
+    };
+    let error = run().await.unwrap_err();
+    assert_eq!(error.class(), Class::Refused);
+    let told = innermost(&error);
+    for word in ["AWS_SECRET_ACCESS_KEY", "local.yaml", "`variables` of `config/providers.yaml`"] {
+        assert!(told.contains(word), "{told}");
+    }
+    // Nor does the project allow it to itself.
+    scratch.sign(".ai/config/providers.yaml", "variables: [AWS_SECRET_ACCESS_KEY]\n");
+    let error = run().await.unwrap_err();
+    assert!(innermost(&error).contains("a project may not say"), "{error:?}");
+    assert!(server.received_requests().await.unwrap().is_empty());
+}

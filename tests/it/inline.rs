@@ -1,0 +1,184 @@
+//! Directives and knowledge that a call returns into the running thread (SPEC D16).
+
+mod narrowing;
+mod wires;
+
+use rye::thread::ThreadState;
+use rye_tests::Scratch;
+use serde_json::{Value, json};
+
+const DIRECTIVES: &str = "<execute><directive>test.*</directive><knowledge>test.*</knowledge><tool>rye.file-system.*</tool><tool>rye.agent.threads.*</tool></execute>";
+
+/// A directive with one step for each action.
+fn directive(name: &str, permissions: &str, actions: &[&str], inner: &str) -> String {
+    let step = |(place, action): (usize, &&str)| {
+        format!(
+            "  <step name=\"s{place}\">\n    <description>Do.</description>\n    {action}\n  </step>\n"
+        )
+    };
+    let steps: String = actions.iter().enumerate().map(step).collect();
+    format!(
+        "# {name}\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata>\n    <description>For a \
+         test.</description>\n    <permissions>{permissions}</permissions>\n  </metadata>\n  {inner}\n</directive>\n```\n\n\
+         Do it for {name}.\n\n<process>\n{steps}</process>\n"
+    )
+}
+
+fn action(kind: &str, id: &str, parameters: &[(&str, &str)]) -> String {
+    let given: String = parameters
+        .iter()
+        .map(|(name, value)| format!("<param name=\"{name}\">{value}</param>"))
+        .collect();
+    format!("<execute item_type=\"{kind}\" item_id=\"{id}\">{given}</execute>")
+}
+
+fn write(path: &str) -> String {
+    action("tool", "rye/file-system/write", &[("path", path), ("content", "x")])
+}
+
+fn knowledge(text: &str) -> String {
+    format!("```yaml\nname: advice\ntitle: Advice\n```\n\n{text}\n")
+}
+
+fn put(scratch: &Scratch, name: &str, text: &str) {
+    scratch.sign(&format!(".ai/directives/test/{name}.md"), text);
+}
+
+fn results(events: &[(String, Value)]) -> Vec<&Value> {
+    let found = events.iter().filter(|(name, _)| name == "tool_call_result");
+    found.map(|(_, payload)| payload).collect()
+}
+
+/// The steps of the directive are carried out under the authority of the thread, down to the one that it executes itself.
+#[tokio::test]
+async fn steps_of_an_executed_directive_are_carried_out() {
+    let scratch = Scratch::new();
+    let write_inner = write("{input:file}");
+    let inner =
+        "<inputs><input name=\"file\" type=\"string\" required=\"true\">File</input></inputs>";
+    let (leaf, advice) =
+        (action("directive", "test/leaf", &[]), action("knowledge", "test/advice", &[]));
+    put(&scratch, "leaf", &directive("leaf", "*", &[&write("leaf.txt")], ""));
+    put(&scratch, "inner", &directive("inner", "", &[&write_inner, &leaf, &advice], inner));
+    scratch.sign(".ai/knowledge/test/advice.md", &knowledge("Be brief."));
+    let execute = action("directive", "test/inner", &[("file", "inner.txt")]);
+    put(&scratch, "outer", &directive("outer", DIRECTIVES, &[&execute, &write("outer.txt")], ""));
+    let report = scratch.run("test/outer", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    for file in ["inner.txt", "leaf.txt", "outer.txt"] {
+        assert!(scratch.project().join(file).is_file(), "{file}");
+    }
+    let events = scratch.events(&report);
+    let told = results(&events);
+    assert_eq!(told[0]["content"]["inputs"], json!({"file": "inner.txt"}));
+    let directions = told[0]["content"]["your_directions"].as_str().unwrap();
+    assert!(directions.starts_with("Do it for inner."), "{directions}");
+    assert_eq!(told[4]["content"]["content"], "Be brief.");
+    let replayed = scratch.rye().replay(&report.thread).await.unwrap();
+    assert_eq!(replayed.divergence, None);
+}
+
+/// A directive that declares everything gives nothing to the thread that follows it.
+#[tokio::test]
+async fn what_an_executed_directive_declares_is_not_granted() {
+    let scratch = Scratch::new();
+    put(&scratch, "inner", &directive("inner", "*", &[&write("inner.txt")], ""));
+    let execute = action("directive", "test/inner", &[]);
+    let only = "<execute><directive>test.inner</directive></execute>";
+    put(&scratch, "outer", &directive("outer", only, &[&execute], ""));
+    let report = scratch.run("test/outer", &[]).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Error);
+    assert!(!scratch.project().join("inner.txt").exists());
+    let events = scratch.events(&report);
+    let told = results(&events);
+    assert_eq!(told[0]["content"]["permissions"], "<permissions>*</permissions>");
+    let message = told[1]["content"]["error"].as_str().unwrap();
+    assert!(message.contains("is not allowed by the directive `test/outer`"), "{message}");
+}
+
+/// Every reason not to take an item in is an error that the model can read, and nothing of the item is on record.
+#[tokio::test]
+async fn an_item_that_is_refused_leaves_nothing_of_its_text() {
+    const MARK: &str = "a-word-that-stands-nowhere-else";
+    let text = directive("inner", "", &[], "").replace("Do it", MARK);
+    let inputs = "<inputs><input name=\"n\" type=\"integer\" required=\"true\">N</input><input name=\"m\" required=\"true\">M</input></inputs>";
+    let needing = directive("inner", "", &[], inputs).replace("Do it", MARK);
+    let tampered = |scratch: &Scratch| {
+        let path = scratch.sign(".ai/directives/test/inner.md", &text.replace(MARK, "Do it"));
+        let signed = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(path, signed.replace("Do it", MARK)).unwrap();
+    };
+    let advised =
+        |scratch: &Scratch| drop(scratch.put(".ai/knowledge/test/inner.md", &knowledge(MARK)));
+    type Make<'a> = &'a dyn Fn(&Scratch);
+    let rows: [(&str, &str, &str, Make<'_>, &[&str]); 7] = [
+        (
+            "unsigned",
+            "directive",
+            DIRECTIVES,
+            &|it| drop(it.put(".ai/directives/test/inner.md", &text)),
+            &["there is no signature"],
+        ),
+        ("unsigned knowledge", "knowledge", DIRECTIVES, &advised, &["there is no signature"]),
+        ("tampered", "directive", DIRECTIVES, &tampered, &["tampered"]),
+        ("missing", "directive", DIRECTIVES, &|_| {}, &["`test/inner`", "not found"]),
+        (
+            "not granted",
+            "directive",
+            "<execute><directive>other.*</directive></execute>",
+            &|it| put(it, "inner", &text),
+            &["is not allowed by"],
+        ),
+        (
+            "load is not execute",
+            "directive",
+            "<load><directive>*</directive></load>",
+            &|it| put(it, "inner", &text),
+            &["is not allowed by"],
+        ),
+        (
+            "inputs",
+            "directive",
+            DIRECTIVES,
+            &|it| put(it, "inner", &needing),
+            &["`n`", "`m`", "`x`"],
+        ),
+    ];
+    for (name, kind, permissions, make, words) in rows {
+        let scratch = Scratch::new();
+        make(&scratch);
+        let given: &[(&str, &str)] =
+            if name == "inputs" { &[("n", "four"), ("x", "1")] } else { &[] };
+        let execute = action(kind, "test/inner", given);
+        put(&scratch, "outer", &directive("outer", permissions, &[&execute], ""));
+        refuses(&scratch, name, words, MARK).await;
+    }
+}
+
+/// The first call of `test/outer` is an error with these words, and `mark` is nowhere in the transcript.
+async fn refuses(scratch: &Scratch, name: &str, words: &[&str], mark: &str) {
+    let report = scratch.run("test/outer", &[]).await.unwrap();
+    let events = scratch.events(&report);
+    let told = results(&events);
+    assert_eq!(told[0]["is_error"], true, "{name}");
+    let message = told[0]["content"].to_string();
+    for word in words {
+        assert!(message.contains(word), "{name}: {message}");
+    }
+    let transcript = std::fs::read_to_string(report.folder.join("transcript.jsonl")).unwrap();
+    assert!(!transcript.contains(mark), "{name}");
+    assert!(told[0].get("added").is_none(), "{name}");
+}
+
+/// A directive that executes itself comes to an end.
+#[tokio::test]
+async fn a_directive_that_executes_itself_is_followed_so_far_and_no_further() {
+    let scratch = Scratch::new();
+    let execute = action("directive", "test/outer", &[]);
+    let turns = "<limits turns=\"40\" />";
+    let text = directive("outer", DIRECTIVES, &[&execute], "");
+    put(&scratch, "outer", &text.replace("<permissions>", &format!("{turns}<permissions>")));
+    let report = scratch.run("test/outer", &[]).await.unwrap();
+    let failure = report.outcome.failure.unwrap().to_string();
+    assert!(failure.contains("are followed 8 deep"), "{failure}");
+}

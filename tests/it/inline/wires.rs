@@ -1,0 +1,169 @@
+//! The same with a model, over each wire protocol.
+
+use rye::ProviderChoice;
+use rye::thread::ThreadState;
+use rye_tests::Scratch;
+use serde_json::{Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::{DIRECTIVES, directive, knowledge, put, results};
+
+const PROTOCOLS: [&str; 4] = ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
+
+/// An answer of the protocol: a call of `rye_execute` with these arguments, or a text.
+fn answer(protocol: &str, call: Option<(&str, &Value)>) -> Value {
+    let text = "Done.";
+    match protocol {
+        "anthropic_messages" => {
+            let (content, stop) = match call {
+                Some((id, input)) => (
+                    json!({"type": "tool_use", "id": id, "name": "rye_execute", "input": input}),
+                    "tool_use",
+                ),
+                None => (json!({"type": "text", "text": text}), "end_turn"),
+            };
+            let usage = json!({"input_tokens": 10, "output_tokens": 1});
+            json!({"content": [content], "stop_reason": stop, "usage": usage})
+        }
+        "gemini" => {
+            let part = match call {
+                Some((id, args)) => {
+                    json!({"functionCall": {"id": id, "name": "rye_execute", "args": args}})
+                }
+                None => json!({"text": text}),
+            };
+            let content = json!({"role": "model", "parts": [part]});
+            json!({"candidates": [{"content": content, "finishReason": "STOP"}]})
+        }
+        "openai_chat" => {
+            let (message, reason) = match call {
+                Some((id, arguments)) => {
+                    let function =
+                        json!({"name": "rye_execute", "arguments": arguments.to_string()});
+                    let call = json!({"id": id, "type": "function", "function": function});
+                    (json!({"content": null, "tool_calls": [call]}), "tool_calls")
+                }
+                None => (json!({"content": text}), "stop"),
+            };
+            json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]})
+        }
+        _ => {
+            let item = match call {
+                Some((id, arguments)) => json!({
+                    "type": "function_call", "call_id": id, "name": "rye_execute", "arguments": arguments.to_string(),
+                }),
+                None => {
+                    json!({"type": "message", "content": [{"type": "output_text", "text": text}]})
+                }
+            };
+            json!({"output": [item], "status": "completed"})
+        }
+    }
+}
+
+async fn server(protocol: &str, calls: &[Value]) -> MockServer {
+    let server = MockServer::start().await;
+    let ids = ["call_1", "call_2", "call_3"];
+    let calls = ids.into_iter().zip(calls).map(Some).chain([None]);
+    for call in calls {
+        let body = answer(protocol, call);
+        Mock::given(method("POST"))
+            .respond_with(ResponseTemplate::new(200).set_body_json(body))
+            .up_to_n_times(1)
+            .mount(&server)
+            .await;
+    }
+    server
+}
+
+fn provider(protocol: &str, server: &MockServer) -> String {
+    format!(
+        "protocol: {protocol}\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\ntiers: {{ general: m }}\n\
+         models: {{ m: {{ context_window: 100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }} }}\n",
+        server.uri()
+    )
+}
+
+#[tokio::test]
+async fn a_model_follows_a_directive_and_reads_knowledge_in_its_own_thread() {
+    let inputs = "<inputs><input name=\"who\" type=\"string\" required=\"true\">Name</input></inputs><outputs><output name=\"said\" type=\"string\">Said</output></outputs>";
+    for protocol in PROTOCOLS {
+        let calls = [
+            json!({"item_type": "directive", "item_id": "test/inner", "inputs": {"who": "Ada"}}),
+            json!({"item_type": "knowledge", "item_id": "test/advice"}),
+        ];
+        let server = server(protocol, &calls).await;
+        let scratch = Scratch::new();
+        let inner = directive("inner", "*", &[], inputs).replace("Do it", "Greet {input:who}");
+        put(&scratch, "inner", &inner);
+        scratch.sign(".ai/knowledge/test/advice.md", &knowledge("Be brief."));
+        put(&scratch, "outer", &directive("outer", DIRECTIVES, &[], ""));
+        scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(protocol, &server));
+        let report = scratch
+            .run_with("test/outer", &[], |request| {
+                request.provider = ProviderChoice::Named("local".to_owned());
+            })
+            .await
+            .unwrap();
+        let failure = &report.outcome.failure;
+        assert_eq!(report.outcome.state, ThreadState::Completed, "{protocol}: {failure:?}");
+        let events = scratch.events(&report);
+        let told = results(&events);
+        let mut content = told[0]["content"].clone();
+        let directions = content["your_directions"].take();
+        let directions = directions.as_str().unwrap();
+        assert!(directions.starts_with("Greet Ada for inner."), "{directions}");
+        assert!(!directions.contains("rye:signed") && !directions.contains("```"), "{directions}");
+        let note = content["note"].take();
+        assert!(note.as_str().unwrap().contains("is decided as before"), "{note}");
+        let expected = json!({
+            "kind": "directive", "id": "test/inner", "name": "inner", "version": "1.0.0", "description": "For a test.",
+            "your_directions": null, "inputs": {"who": "Ada"}, "permissions": "<permissions>*</permissions>", "note": null,
+            "outputs": content["outputs"],
+        });
+        assert_eq!(content, expected, "{protocol}");
+        assert!(content["outputs"].to_string().contains("said"), "{content}");
+        assert_eq!(told[1]["content"]["content"], "Be brief.");
+        assert_eq!(told[1]["content"]["metadata"]["title"], "Advice");
+        let capability = "rye.execute.directive.test.inner";
+        let start = events.iter().find(|(name, _)| name == "tool_call_start").unwrap();
+        assert_eq!(start.1["target"]["capability"], capability);
+
+        let sent = server.received_requests().await.unwrap();
+        let bodies: Vec<&str> =
+            sent.iter().map(|request| std::str::from_utf8(&request.body).unwrap()).collect();
+        assert!(bodies[0].contains("returns the directions of a directive"), "{protocol}");
+        assert!(!bodies[0].contains("Greet Ada"), "{protocol}");
+        assert!(bodies[1].contains("Greet Ada") && bodies[2].contains("Be brief."), "{protocol}");
+        let replayed = scratch.rye().replay(&report.thread).await.unwrap();
+        assert_eq!(replayed.divergence, None, "{protocol}");
+        assert_eq!(server.received_requests().await.unwrap().len(), 3);
+    }
+}
+
+/// Every problem with the arguments is told at once, and the model may try again.
+#[tokio::test]
+async fn wrong_arguments_are_a_result_that_tells_all_problems() {
+    let both = json!({
+        "item_type": "directive", "item_id": "test/inner", "inputs": {}, "parameters": {}, "async": true, "why": 1,
+    });
+    let server = server("openai_chat", &[both]).await;
+    let scratch = Scratch::new();
+    put(&scratch, "outer", &directive("outer", DIRECTIVES, &[], ""));
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider("openai_chat", &server));
+    let report = scratch
+        .run_with("test/outer", &[], |request| {
+            request.provider = ProviderChoice::Named("local".to_owned());
+        })
+        .await
+        .unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed);
+    let events = scratch.events(&report);
+    let problems = json!([
+        "`async` is for `thread: \"fork\"`; leave it out",
+        "`why` is not an argument of `rye_execute`; use `item_type`, `item_id`, `parameters`",
+        "`inputs` is another name of `parameters`; give one of the two",
+    ]);
+    assert_eq!(results(&events)[0]["content"]["problems"], problems);
+}
