@@ -87,7 +87,10 @@ fn composes_root_first_as_the_founding_document_shows() {
         )
     );
     let (before, after) = ("Standards.\nRunbook.", "Verify deployment health before returning.");
-    assert_eq!(rendered.first_user_message, format!("{before}\n\n{}\n\n{after}", rendered.prompt));
+    let composed = format!("\n\n{before}\n\n{}\n\n{after}", rendered.prompt);
+    // What the program's own hook says stands before all of it.
+    let hooked = rendered.first_user_message.strip_suffix(&composed).unwrap();
+    assert!(hooked.starts_with("Carry out the directive below now."), "{hooked}");
 }
 
 #[test]

@@ -97,25 +97,25 @@ async fn knowledge_at_the_start_is_in_the_opening() {
         request.inputs = rye_tests::inputs(&[("mode", mode)]);
         scratch.rye().render(&request).unwrap().first_user_message
     };
-    assert!(first("x").starts_with(
-        "<House id=\"test/house\" type=\"knowledge\">\nBe kind.\n</House>\n\n<directive"
-    ));
-    assert!(first("y").starts_with("<directive"));
+    // What the program's own hook says stands before it, because layer 2 comes before layer 3.
+    let told =
+        "and stop.\n<House id=\"test/house\" type=\"knowledge\">\nBe kind.\n</House>\n\n<directive";
+    assert!(first("x").contains(told), "{}", first("x"));
+    assert!(first("y").contains("and stop.\n\n<directive"), "{}", first("y"));
     let report = scratch.run("test/write", &[]).await.unwrap();
     let events = scratch.events(&report);
     let injected: Vec<&Value> =
         events.iter().filter(|(name, _)| name == "context_injected").map(|(_, it)| it).collect();
-    assert_eq!(injected.len(), 1);
-    assert_eq!(
-        (&injected[0]["hook"], &injected[0]["position"]),
-        (&json!("rules"), &json!("before"))
-    );
+    let hooks: Vec<_> = injected.iter().map(|it| (&it["hook"], &it["position"])).collect();
+    let before = json!("before");
+    let expected = ["ctx_directive_instruction", "rules"].map(Value::from);
+    assert_eq!(hooks, expected.iter().map(|hook| (hook, &before)).collect::<Vec<_>>());
     let suppressing = text.replace(
         "<permissions>",
         "<context><suppress>test/house</suppress></context><permissions>",
     );
     scratch.sign(".ai/directives/test/write.md", &suppressing);
-    assert!(first("x").starts_with("<directive"));
+    assert!(first("x").contains("and stop.\n\n<directive"), "{}", first("x"));
 }
 
 /// What a hook tells in the middle of a thread takes a permit like any other load.

@@ -44,7 +44,8 @@ fn show_their_edges_and_their_context() {
     let scratch = Scratch::new();
     scratch.sign(
         ".ai/directives/a.md",
-        "```xml\n<directive name=\"a\"><metadata><context><system>Be brief.</system></context></metadata>\
+        "```xml\n<directive name=\"a\"><metadata><context><suppress>rye/agent/core/DirectiveInstruction</suppress>\
+         <system>Be brief.</system></context></metadata>\
          <inputs><input name=\"what\"/></inputs></directive>\n```\nSay {input:what}.\r\nThen stop.\n",
     );
     let prompts = scratch.rye().prompts().unwrap();
