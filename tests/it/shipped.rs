@@ -5,7 +5,7 @@ use std::path::Path;
 use rye::parse::{Input, ValueType};
 use rye::resolve::{ItemId, ItemKind};
 use rye::{RenderRequest, Severity, check, shipped};
-use rye_tests::Scratch;
+use rye_tests::{Scratch, writing};
 use serde_json::Value;
 
 #[test]
@@ -33,6 +33,63 @@ fn the_core_knowledge_is_there() {
             rye.library().knowledge(&format!("rye/agent/core/{name}").parse().unwrap()).unwrap();
         assert_eq!(item.content.value().name.as_deref(), Some(name));
         assert!(!item.content.value().body.value.trim().is_empty());
+    }
+}
+
+/// Every thread is told to carry out its directive, by a hook of the program, once, and without an element around it.
+#[test]
+fn every_thread_is_told_what_to_do_with_its_directive() {
+    let scratch = Scratch::new();
+    let instruction: ItemId = "rye/agent/core/DirectiveInstruction".parse().unwrap();
+    let instruction = scratch.rye().library().knowledge(&instruction).unwrap();
+    let instruction = instruction.content.value().body.value.clone();
+    let suppress = "<context><suppress>rye/agent/core/DirectiveInstruction</suppress></context>";
+    for (extends, metadata, times) in [
+        ("", "", 1),
+        (" extends=\"rye/agent/core/base\"", "", 1),
+        (" extends=\"rye/agent/core/coder\"", "", 1),
+        (" extends=\"rye/agent/core/base\"", suppress, 0),
+        ("", suppress, 0),
+    ] {
+        let text =
+            writing(metadata, "").replace("name=\"write\"", &format!("name=\"write\"{extends}"));
+        scratch.sign(".ai/directives/test/write.md", &text);
+        let rendered =
+            scratch.rye().render(&RenderRequest::new("test/write".parse().unwrap())).unwrap();
+        let message = rendered.first_user_message;
+        assert_eq!(message.matches(&instruction).count(), times, "{extends}{metadata}: {message}");
+        assert_eq!(message.starts_with(&instruction), times == 1, "{extends}{metadata}: {message}");
+    }
+}
+
+/// An alias in a grant is its tool: in what may be called, in what is offered, and in what the check says of it.
+#[test]
+fn an_alias_in_a_grant_counts_as_its_tool() {
+    for (alias, tool) in [
+        ("fs_write", "rye/file-system/write"),
+        ("rye/file-system/fs_read", "rye/file-system/read"),
+        ("rye/bash", "rye/bash/bash"),
+        ("rye.agent.threads.spawn_thread", "rye/agent/threads/thread_directive"),
+    ] {
+        let scratch = Scratch::new();
+        let acknowledged = "<acknowledge risk=\"elevated\">For a test.</acknowledge>";
+        let permissions = format!(
+            "<permissions><execute><tool>{alias}</tool></execute>{acknowledged}</permissions>"
+        );
+        let call =
+            format!("item_id=\"{}\"", alias.replace("rye.agent.threads.", "rye/agent/threads/"));
+        let text = writing(&permissions, "").replace("item_id=\"rye/file-system/write\"", &call);
+        let path = scratch.sign(".ai/directives/test/write.md", &text);
+        let rye = scratch.rye();
+        let privileges = rye.privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+        let capability = format!("rye.execute.tool.{}", tool.replace('/', "."));
+        assert_eq!(privileges.declared().patterns()[0].as_str(), capability);
+        assert!(privileges.permit(&capability.parse().unwrap()).is_ok(), "{alias}");
+        let checked = rye.checker().check_files(&[path]);
+        let codes: Vec<&str> =
+            checked.iter().flat_map(|it| &it.findings).map(|it| it.code).collect();
+        let wrong = ["missing-permission", "unknown-tool", "unused-grant", "unacknowledged-risk"];
+        assert!(codes.iter().all(|code| !wrong.contains(code)), "{alias}: {codes:?}");
     }
 }
 

@@ -62,6 +62,7 @@ pub use self::limits::LimitSource;
 use self::limits::limit_source;
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub use self::live::UnfinishedAnswer;
+pub use self::operations::directive_additions;
 pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
@@ -79,7 +80,9 @@ pub(crate) use self::servers::ServerFault;
 pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
-pub(crate) use self::tools::{Offer, Offering, canonical, offer, tool_id};
+pub(crate) use self::tools::{
+    Offer, Offering, canonical, chain_grant, entry_grant, offer, tool_id,
+};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
 pub(crate) use self::web::reach;

@@ -6,12 +6,12 @@ use std::ops::Range;
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
 use rye_parse::{Action, Directive, Outputs, Permissions, Spanned};
-use rye_resolve::{ItemId, permission_grant};
+use rye_resolve::ItemId;
 
 use super::catalog::{Catalog, Chain};
 use super::{Finding, references};
 use crate::privileges::{Needs, Use, action_needs, element, hook_needs, needs_of, uses};
-use crate::session::{return_capability, widenings};
+use crate::session::{entry_grant, return_capability, widenings};
 
 /// What the text alone tells of a directive's permissions.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
@@ -50,7 +50,7 @@ fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {
 fn granted(permissions: &Permissions) -> Vec<(Pattern, Range<usize>)> {
     let entries = permissions.entries.iter();
     entries
-        .filter_map(|entry| Some((permission_grant(&entry.value).ok()?, entry.span.clone())))
+        .filter_map(|entry| Some((entry_grant(&entry.value)?, entry.span.clone())))
         .flat_map(|(grant, span)| {
             grant
                 .patterns()

@@ -11,7 +11,9 @@ use super::need::{Needs, needs_of, of_thread};
 use super::tighten::uses;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
 use crate::config::risk_table;
-use crate::session::{Plan, PlanRequest, PrepareError, plan, return_capability, with_causes};
+use crate::session::{
+    Plan, PlanRequest, PrepareError, chain_grant, plan, return_capability, with_causes,
+};
 use crate::{Rye, ThreadReading};
 
 pub(super) fn privileges(
@@ -21,7 +23,7 @@ pub(super) fn privileges(
 ) -> Result<Privileges, PrepareError> {
     let plan = plan(rye, request)?;
     let chain = &plan.composed.chain;
-    let declared = chain.grant()?;
+    let declared = chain_grant(chain)?;
     let table = table(rye)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
     let mut needs = needs_of(chain.leaf().content.value(), hooks);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Lineage;
 use super::error::PrepareError;
 use super::prompting::Composed;
+use super::tools::{canonical, chain_grant};
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
 /// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
@@ -32,7 +33,7 @@ pub(crate) fn authority(
         layers.extend(ceilings(provenance)?);
     }
     let declaring = chain.declaring().unwrap_or_else(|| chain.leaf());
-    layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), chain.grant()?));
+    layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), chain_grant(chain)?));
     Ok(stacked(layers.into_iter().map(|layer| returning(layer, contract))))
 }
 
@@ -142,7 +143,7 @@ fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
     let name = signature.key_id().to_string();
     let layer = |patterns: &Vec<String>| {
         let grant =
-            patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<Grant, _>>();
+            patterns.iter().map(|text| text.parse().map(canonical)).collect::<Result<Grant, _>>();
         grant.map(|grant| Layer::new(LayerName::Signer(name.clone()), grant))
     };
     signature

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::inline::with_inline;
 pub(super) use self::inline::{Directions, Structure};
+pub use self::signing::directive_additions;
 use super::tree::Handle;
 use crate::outcome::Class;
 use crate::primary::{

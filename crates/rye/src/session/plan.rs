@@ -22,7 +22,7 @@ use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
 use super::request::{PlanRequest, ProviderChoice};
-use super::tools::{Offer, Offering, offer};
+use super::tools::{Offer, Offering, chain_grant, offer};
 use super::web::reach;
 use crate::Rye;
 use crate::config::{
@@ -223,5 +223,5 @@ fn assess(
     if !problems.is_empty() {
         return Err(PrepareError::Acknowledgement { id: declaring.id.clone(), problems });
     }
-    Ok(table.assess(&chain.grant()?, invocations, &acknowledged))
+    Ok(table.assess(&chain_grant(chain)?, invocations, &acknowledged))
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Pattern, Primary};
-use rye_parse::{Executor, ToolManifest};
-use rye_resolve::{Item, ItemId, ItemKind, Library};
+use rye_parse::{Executor, PermissionEntry, ToolManifest};
+use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError, permission_grant};
 use rye_thread::{
     DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec,
 };
@@ -245,6 +245,20 @@ pub(crate) fn canonical(pattern: Pattern) -> Pattern {
     let meant = ALIASES.iter().find(of_alias).map(|(_, id)| id);
     let meant = meant.and_then(|id| Capability::new(Primary::Execute, Kind::Tool, id).ok());
     meant.map_or(pattern, |capability| Pattern::exactly(&capability))
+}
+
+/// The grant of a chain, in which an alias counts as its tool.
+pub(crate) fn chain_grant(chain: &ExtendsChain) -> Result<Grant, ResolveError> {
+    Ok(canonical_grant(&chain.grant()?))
+}
+
+/// The grant of one entry of `<permissions>`, in which an alias counts as its tool; none where it is no pattern.
+pub(crate) fn entry_grant(entry: &PermissionEntry) -> Option<Grant> {
+    permission_grant(entry).ok().map(|grant| canonical_grant(&grant))
+}
+
+fn canonical_grant(grant: &Grant) -> Grant {
+    grant.patterns().iter().cloned().map(canonical).collect()
 }
 
 /// The other ids that a shipped tool answers to; what is authorised is always the tool itself.

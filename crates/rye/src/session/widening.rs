@@ -3,9 +3,10 @@
 use std::fmt;
 
 use rye_caps::{Capability, Grant, Pattern};
-use rye_resolve::{ExtendsChain, ItemId, permission_grant};
+use rye_resolve::{ExtendsChain, ItemId};
 
 use super::error::PrepareError;
+use super::tools::entry_grant;
 use crate::Rye;
 
 /// A permission of a directive that the nearest ancestor with permissions does not cover.
@@ -69,7 +70,7 @@ impl Rye {
             let Some(permissions) = &link.content.value().permissions else { continue };
             let entries = permissions.value.entries.iter();
             // What is no pattern grants nothing, and is refused where the grant is read.
-            let grants = entries.filter_map(|entry| permission_grant(&entry.value).ok());
+            let grants = entries.filter_map(|entry| entry_grant(&entry.value));
             declared.push((
                 link.id.clone(),
                 grants.fold(Grant::nothing(), |all, more| all.union(&more)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rye_caps::{Authority, Grant};
 use rye_parse::{Directive, Executor, ToolManifest};
-use rye_resolve::{ItemId, ItemKind, Space, permission_grant};
+use rye_resolve::{ItemId, ItemKind, Space};
 use rye_sign::{Digest, SigningKey, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::check::directive_meaning;
 use crate::primary::{Caller, Operation, PrimaryError, SignRequest, ToSign};
 use crate::rye::Rye;
 use crate::session::authority::return_capability;
-use crate::session::invocation;
+use crate::session::{entry_grant, invocation};
 use crate::signing::SignedFile;
 
 pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it signed with the operator's key, which makes it count. The operator is \
@@ -90,11 +90,7 @@ fn adds(request: &SignRequest, text: &str, extension: &str) -> Value {
     match request.kind {
         ItemKind::Directive => {
             let Ok(directive) = rye_parse::directive(text) else { return Value::Null };
-            let meaning = directive_meaning(&directive);
-            for name in ["extends", "context", "hooks"] {
-                adds.extend(meaning.get(name).map(|part| (name.to_owned(), part.clone())));
-            }
-            adds.insert("capabilities".to_owned(), capabilities(&directive).into());
+            return directive_additions(&directive);
         }
         ItemKind::Tool => {
             let Ok(manifest) = rye_parse::tool(text, extension) else { return Value::Null };
@@ -104,14 +100,30 @@ fn adds(request: &SignRequest, text: &str, extension: &str) -> Value {
         }
         ItemKind::Knowledge | ItemKind::Config => {}
     }
-    adds.retain(|_, part| !part.is_null() && part.as_array().is_none_or(|list| !list.is_empty()));
-    Value::Object(adds)
+    Value::Object(without_empty(adds))
+}
+
+/// Returns what a directive adds to the threads that run it, as far as it is there: `extends`, `context`, `hooks` and
+/// `capabilities`.
+#[must_use]
+pub fn directive_additions(directive: &Directive) -> Value {
+    let meaning = directive_meaning(directive);
+    let parts = ["extends", "context", "hooks"].into_iter();
+    let mut adds: Map<String, Value> =
+        parts.filter_map(|name| Some((name.to_owned(), meaning.get(name)?.clone()))).collect();
+    adds.insert("capabilities".to_owned(), capabilities(directive).into());
+    Value::Object(without_empty(adds))
+}
+
+fn without_empty(mut parts: Map<String, Value>) -> Map<String, Value> {
+    parts.retain(|_, part| !part.is_null() && part.as_array().is_none_or(|list| !list.is_empty()));
+    parts
 }
 
 /// The patterns that a directive declares.
 fn capabilities(directive: &Directive) -> Vec<String> {
     let entries = directive.permissions.iter().flat_map(|block| &block.value.entries);
-    let granted = entries.filter_map(|entry| permission_grant(&entry.value).ok());
+    let granted = entries.filter_map(|entry| entry_grant(&entry.value));
     granted
         .flat_map(|grant| grant.patterns().iter().map(ToString::to_string).collect::<Vec<_>>())
         .collect()
@@ -173,9 +185,8 @@ fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
         return Some("it declares no `<permissions>`, so that others decide what it may do; declare them, be it empty".to_owned());
     };
     let entries = permissions.value.entries.iter();
-    let declared =
-        entries.map(|entry| permission_grant(&entry.value)).collect::<Result<Vec<_>, _>>();
-    let Ok(declared) = declared else { return Some(UNREADABLE.to_owned()) };
+    let declared = entries.map(|entry| entry_grant(&entry.value)).collect::<Option<Vec<_>>>();
+    let Some(declared) = declared else { return Some(UNREADABLE.to_owned()) };
     let declared: Grant = declared.iter().flat_map(Grant::patterns).cloned().collect();
     let returning = rye_caps::Pattern::exactly(&return_capability());
     let lent = authority.layers().iter().find_map(|layer| {
