@@ -21,3 +21,4 @@ mod review;
 mod seeds;
 mod shipped;
 mod vouching;
+mod wires;

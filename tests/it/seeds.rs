@@ -4,6 +4,7 @@
 
 mod examples;
 mod forms;
+mod runs;
 mod signatures;
 
 use rye::sign::{Binding, Coverage, Error, Policy, Provenance};

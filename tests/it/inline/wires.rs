@@ -3,96 +3,19 @@
 use rye::ProviderChoice;
 use rye::thread::ThreadState;
 use rye_tests::Scratch;
-use serde_json::{Value, json};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use serde_json::json;
 
 use super::{DIRECTIVES, directive, knowledge, put, results};
-
-const PROTOCOLS: [&str; 4] = ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
-
-/// An answer of the protocol: a call of `rye_execute` with these arguments, or a text.
-fn answer(protocol: &str, call: Option<(&str, &Value)>) -> Value {
-    let text = "Done.";
-    match protocol {
-        "anthropic_messages" => {
-            let (content, stop) = match call {
-                Some((id, input)) => (
-                    json!({"type": "tool_use", "id": id, "name": "rye_execute", "input": input}),
-                    "tool_use",
-                ),
-                None => (json!({"type": "text", "text": text}), "end_turn"),
-            };
-            let usage = json!({"input_tokens": 10, "output_tokens": 1});
-            json!({"content": [content], "stop_reason": stop, "usage": usage})
-        }
-        "gemini" => {
-            let part = match call {
-                Some((id, args)) => {
-                    json!({"functionCall": {"id": id, "name": "rye_execute", "args": args}})
-                }
-                None => json!({"text": text}),
-            };
-            let content = json!({"role": "model", "parts": [part]});
-            json!({"candidates": [{"content": content, "finishReason": "STOP"}]})
-        }
-        "openai_chat" => {
-            let (message, reason) = match call {
-                Some((id, arguments)) => {
-                    let function =
-                        json!({"name": "rye_execute", "arguments": arguments.to_string()});
-                    let call = json!({"id": id, "type": "function", "function": function});
-                    (json!({"content": null, "tool_calls": [call]}), "tool_calls")
-                }
-                None => (json!({"content": text}), "stop"),
-            };
-            json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]})
-        }
-        _ => {
-            let item = match call {
-                Some((id, arguments)) => json!({
-                    "type": "function_call", "call_id": id, "name": "rye_execute", "arguments": arguments.to_string(),
-                }),
-                None => {
-                    json!({"type": "message", "content": [{"type": "output_text", "text": text}]})
-                }
-            };
-            json!({"output": [item], "status": "completed"})
-        }
-    }
-}
-
-async fn server(protocol: &str, calls: &[Value]) -> MockServer {
-    let server = MockServer::start().await;
-    let ids = ["call_1", "call_2", "call_3"];
-    let calls = ids.into_iter().zip(calls).map(Some).chain([None]);
-    for call in calls {
-        let body = answer(protocol, call);
-        Mock::given(method("POST"))
-            .respond_with(ResponseTemplate::new(200).set_body_json(body))
-            .up_to_n_times(1)
-            .mount(&server)
-            .await;
-    }
-    server
-}
-
-fn provider(protocol: &str, server: &MockServer) -> String {
-    format!(
-        "protocol: {protocol}\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\ntiers: {{ general: m }}\n\
-         models: {{ m: {{ context_window: 100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }} }}\n",
-        server.uri()
-    )
-}
+use crate::wires::{PROTOCOLS, provider, server};
 
 #[tokio::test]
 async fn a_model_follows_a_directive_and_reads_knowledge_in_its_own_thread() {
     let inputs = "<inputs><input name=\"who\" type=\"string\" required=\"true\">Name</input></inputs><outputs><output name=\"said\" type=\"string\">Said</output></outputs>";
     for protocol in PROTOCOLS {
-        let calls = [
-            json!({"item_type": "directive", "item_id": "test/inner", "inputs": {"who": "Ada"}}),
-            json!({"item_type": "knowledge", "item_id": "test/advice"}),
-        ];
+        let inner =
+            json!({"item_type": "directive", "item_id": "test/inner", "inputs": {"who": "Ada"}});
+        let advice = json!({"item_type": "knowledge", "item_id": "test/advice"});
+        let calls = [("rye_execute", inner), ("rye_execute", advice)];
         let server = server(protocol, &calls).await;
         let scratch = Scratch::new();
         let inner = directive("inner", "*", &[], inputs).replace("Do it", "Greet {input:who}");
@@ -148,7 +71,7 @@ async fn wrong_arguments_are_a_result_that_tells_all_problems() {
     let both = json!({
         "item_type": "directive", "item_id": "test/inner", "inputs": {}, "parameters": {}, "async": true, "why": 1,
     });
-    let server = server("openai_chat", &[both]).await;
+    let server = server("openai_chat", &[("rye_execute", both)]).await;
     let scratch = Scratch::new();
     put(&scratch, "outer", &directive("outer", DIRECTIVES, &[], ""));
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider("openai_chat", &server));

@@ -22,13 +22,13 @@ const BODY_IN_FENCE: &str = "noted: `<process>` stands inside the fence; move it
     | `<success_criteria>` stands inside the fence; move it behind the fence";
 
 /// An example: the line that it starts on, and its text.
-struct Example {
-    line: usize,
-    text: String,
+pub(super) struct Example {
+    pub(super) line: usize,
+    pub(super) text: String,
 }
 
 /// The examples of a document, in order.
-fn examples(text: &str) -> Vec<Example> {
+pub(super) fn examples(text: &str) -> Vec<Example> {
     let lines: Vec<&str> = text.lines().collect();
     let mut examples = Vec::new();
     let mut at = 0;

@@ -1,0 +1,86 @@
+//! Scripted models, one for each wire protocol.
+
+use serde_json::{Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+pub(super) const PROTOCOLS: [&str; 4] =
+    ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
+
+/// A call of a scripted model: the name of the tool, and its arguments.
+pub(super) type Call = (&'static str, Value);
+
+/// An answer of the protocol: the call, under this id, or a text.
+fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
+    let text = "Done.";
+    match protocol {
+        "anthropic_messages" => {
+            let (content, stop) = match call {
+                Some((id, (name, input))) => (
+                    json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+                    "tool_use",
+                ),
+                None => (json!({"type": "text", "text": text}), "end_turn"),
+            };
+            let usage = json!({"input_tokens": 10, "output_tokens": 1});
+            json!({"content": [content], "stop_reason": stop, "usage": usage})
+        }
+        "gemini" => {
+            let part = match call {
+                Some((id, (name, args))) => {
+                    json!({"functionCall": {"id": id, "name": name, "args": args}})
+                }
+                None => json!({"text": text}),
+            };
+            let content = json!({"role": "model", "parts": [part]});
+            json!({"candidates": [{"content": content, "finishReason": "STOP"}]})
+        }
+        "openai_chat" => {
+            let (message, reason) = match call {
+                Some((id, (name, arguments))) => {
+                    let function = json!({"name": name, "arguments": arguments.to_string()});
+                    let call = json!({"id": id, "type": "function", "function": function});
+                    (json!({"content": null, "tool_calls": [call]}), "tool_calls")
+                }
+                None => (json!({"content": text}), "stop"),
+            };
+            json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]})
+        }
+        _ => {
+            let item = match call {
+                Some((id, (name, arguments))) => json!({
+                    "type": "function_call", "call_id": id, "name": name, "arguments": arguments.to_string(),
+                }),
+                None => {
+                    json!({"type": "message", "content": [{"type": "output_text", "text": text}]})
+                }
+            };
+            json!({"output": [item], "status": "completed"})
+        }
+    }
+}
+
+/// A server of the protocol that makes these calls in turn, and then says that it is done.
+pub(super) async fn server(protocol: &str, calls: &[Call]) -> MockServer {
+    let server = MockServer::start().await;
+    let ids: Vec<String> = (1..=calls.len()).map(|place| format!("call_{place}")).collect();
+    let calls = ids.iter().map(String::as_str).zip(calls).map(Some).chain([None]);
+    for call in calls {
+        let body = answer(protocol, call);
+        Mock::given(method("POST"))
+            .respond_with(ResponseTemplate::new(200).set_body_json(body))
+            .up_to_n_times(1)
+            .mount(&server)
+            .await;
+    }
+    server
+}
+
+/// The configuration of a provider with one model, `m`, for the tiers of the tests.
+pub(super) fn provider(protocol: &str, server: &MockServer) -> String {
+    format!(
+        "protocol: {protocol}\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\ntiers: {{ fast: m, general: m, haiku: m, sonnet: m }}\n\
+         models: {{ m: {{ context_window: 100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }} }}\n",
+        server.uri()
+    )
+}
