@@ -3,26 +3,16 @@
 
 #![expect(clippy::print_stdout, reason = "a program talks to its terminal")]
 
-use std::time::{Duration, Instant, SystemTime};
 use std::{error::Error, path::Path, sync::Arc};
 
 use rye::caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye::providers::{ModelWish, ProviderConfig, connect};
-use rye::thread::{Clock, Effect, Limits, Moment, Opening, OutputContract, Palette, PaletteEntry};
-use rye::thread::{Run, Setting, SpendLimit, ThreadId, Threads, ToolOutput, ToolSpec};
+use rye::thread::{
+    Effect, Limits, Opening, OutputContract, Palette, PaletteEntry, Run, Setting, SpendLimit,
+    ThreadId,
+};
+use rye::thread::{Threads, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
-
-struct Now(Instant);
-
-impl Clock for Now {
-    fn now(&self) -> Moment {
-        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
-        Moment::from_unix_millis(i64::try_from(since).unwrap_or_default())
-    }
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -63,7 +53,7 @@ pub(crate) async fn ask(url: &str, model: &str, folder: &Path) -> Result<String,
 
     let threads = Threads::open(folder, rye::sign::SigningKey::generate()?)?;
     let thread = ThreadId::new("letters", &uuid::Uuid::now_v7().to_string())?;
-    let (provider, palette, clock) = (&*provider, &palette, &Now(Instant::now()));
+    let (provider, palette, clock) = (&*provider, &palette, &rye::SystemClock::new());
     let setting = Setting { provider, palette, authority: &authority, clock };
     let outcome = threads.drive(&thread, "letters", run, setting).await?;
     outcome.failure.map_or(Ok(outcome.text), |failure| Err(failure.message.into()))

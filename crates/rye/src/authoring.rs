@@ -1,12 +1,14 @@
 //! New items from templates (SPEC 12.1).
 
 mod complexity;
+mod configuration;
 mod directive;
 mod permissions;
 
 use rye_resolve::{ItemId, ItemKind};
 
 pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
+pub use self::configuration::{DRAFTED_CONFIGS, draft_config, draft_hook, draft_provider};
 pub(crate) use self::directive::DirectiveDraft;
 pub(crate) use self::permissions::Permissions;
 
@@ -99,6 +101,19 @@ mod tests {
                 let checked = check(Path::new(&draft.path), kind, Some(&id), draft.text);
                 assert!(checked.findings.is_empty(), "{}: {:?}", draft.path, checked.findings);
             }
+        }
+    }
+
+    #[test]
+    fn every_draft_of_a_configuration_passes_its_check() {
+        let id: ItemId = "local".parse().unwrap();
+        let configs = DRAFTED_CONFIGS.iter().map(|name| draft_config(name).unwrap());
+        for draft in configs.chain([draft_provider(&id), draft_hook(&id)]) {
+            let path = Path::new(".ai").join(&draft.path);
+            let path = Path::new("/project").join(path);
+            let (kind, id) = crate::place(&path).unwrap();
+            let checked = check(&path, kind, Some(&id), draft.text);
+            assert!(checked.findings.is_empty(), "{}: {:?}", draft.path, checked.findings);
         }
     }
 

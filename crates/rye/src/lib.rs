@@ -8,6 +8,7 @@ mod difference;
 mod explain;
 mod first_request;
 mod hidden;
+mod host;
 mod lock;
 #[cfg(feature = "mcp")]
 mod mcp_server;
@@ -50,7 +51,8 @@ pub use rye_thread as thread;
 pub use rye_tools as tools;
 
 pub use self::authoring::{
-    ClassLimits, Complexity, Draft, UnknownComplexity, draft, draft_directive, starter,
+    ClassLimits, Complexity, DRAFTED_CONFIGS, Draft, UnknownComplexity, draft, draft_config,
+    draft_directive, draft_hook, draft_provider, starter,
 };
 pub use self::check::{
     Checked, Checker, Finding, Severity, SpacesToCheck, check, check_bytes, github, sarif,
@@ -63,6 +65,7 @@ pub use self::explain::{
 };
 pub use self::first_request::FirstRequest;
 pub use self::hidden::hidden_characters;
+pub use self::host::SystemClock;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 #[cfg(feature = "mcp")]
 pub use self::mcp_server::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};
@@ -89,8 +92,8 @@ pub use self::server_tools::{
 pub use self::session::{
     Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
     Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport,
-    RunRequest, Secrets, UnfinishedAnswer, Widening, divergence_diff, record_failure,
-    refuse_linked_threads,
+    RunRequest, Secrets, UnfinishedAnswer, Widening, directive_additions, divergence_diff,
+    record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{

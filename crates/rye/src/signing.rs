@@ -9,7 +9,9 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
 
 pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
-pub(crate) use self::file::{create, leads_out, sign_file_anew, sign_judged_file, text};
+pub(crate) use self::file::{
+    create, leads_out, preview_file, sign_file_anew, sign_judged_file, text,
+};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};

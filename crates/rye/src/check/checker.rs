@@ -10,7 +10,9 @@ use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{Checked, Finding, finished, form, grants, metadata, references, signature};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
-use crate::signing::{SignError, SignFileError, SignedFile, sign_file_anew, sign_judged_file};
+use crate::signing::{
+    SignError, SignFileError, SignedFile, preview_file, sign_file_anew, sign_judged_file,
+};
 use crate::{OpenError, Rye, Setup};
 
 /// Checks files as parts of a project, and signs those that pass.
@@ -105,6 +107,22 @@ impl Checker<'_> {
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
         sign_file_anew(path, key, at, |text| self.judge(path, text))
+    }
+
+    /// Returns what [`sign_file`](Self::sign_file) would come to, or [`sign_file_anew`](Self::sign_file_anew) with `is_anew`, and
+    /// writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`], but for those of writing.
+    pub fn preview_signature(
+        &self,
+        path: &Path,
+        key: &SigningKey,
+        at: Timestamp,
+        is_anew: bool,
+    ) -> Result<SignedFile, SignFileError> {
+        preview_file(path, key, at, is_anew, |text| self.judge(path, text))
     }
 
     /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.

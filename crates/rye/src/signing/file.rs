@@ -177,6 +177,24 @@ pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     }
 }
 
+/// Returns what signing the file at `path` would come to, and writes nothing. With `is_anew`, a signature that is there already
+/// does not count.
+pub(crate) fn preview_file(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+    is_anew: bool,
+    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
+) -> Result<SignedFile, SignFileError> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    judge(&old)?;
+    match standing(path, &old, key, at)?.filter(|_| !is_anew) {
+        Some(stated) => Ok(told(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(prepared(path, &old, key, at)?.1),
+    }
+}
+
 /// The time that the signature states, where it is the one that this key would have made of this text at that time: signatures
 /// are deterministic, so that nothing about it has to be compared one by one.
 fn standing(
@@ -196,11 +214,23 @@ fn written(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<SignedFile, SignFileError> {
-    let new = signed(path, old, key, at)?;
+    let (new, file) = prepared(path, old, key, at)?;
     replace_file(path, old, &new)?;
+    Ok(file)
+}
+
+/// The text with its new signature, and what is told of it.
+fn prepared(
+    path: &Path,
+    old: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<(String, SignedFile), SignFileError> {
+    let new = signed(path, old, key, at)?;
     let replaced = located(path, old).map(|line| line.key_id().clone());
     let replaced = replaced.filter(|before| !key.public().is_named(before));
-    Ok(SignedFile { replaced, ..told(SigningStatus::Signed, path, &new, key, at) })
+    let file = SignedFile { replaced, ..told(SigningStatus::Signed, path, &new, key, at) };
+    Ok((new, file))
 }
 
 fn told(

@@ -4,6 +4,7 @@ use rye::thread::{Registry, ThreadState};
 use serde_json::json;
 
 use crate::children::model::{Asked, Model, Says};
+use crate::session::Session;
 
 #[path = "../../examples/own_tool.rs"]
 #[expect(
@@ -11,6 +12,30 @@ use crate::children::model::{Asked, Model, Says};
     reason = "its `main` reads a command line, and what that calls is what is tested"
 )]
 mod own_tool;
+
+#[path = "../../examples/run_directive.rs"]
+#[expect(
+    dead_code,
+    reason = "its `main` reads a command line, and what that calls is what is tested"
+)]
+mod run_directive;
+
+/// The whole of a run from another program, which the guide shows: it fits on a page, and it runs.
+#[tokio::test]
+async fn a_directive_runs_from_another_program() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let (project, user) = (session.project(), session.home());
+    let run = |id| run_directive::run(project.to_str().unwrap(), user.to_str().unwrap(), id);
+    let report = run("notes/index").await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert!(session.project().join("INDEX.md").is_file());
+    assert!(session.rye("threads show").contains("state      completed"));
+    let text = include_str!("../../examples/run_directive.rs");
+    assert!(text.lines().count() <= 30, "{}", text.lines().count());
+    let refused = run("notes/indx").await;
+    assert!(refused.unwrap_err().to_string().contains("notes/indx"));
+}
 
 #[tokio::test]
 async fn a_tool_of_ones_own_answers_a_model() {

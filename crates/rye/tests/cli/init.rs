@@ -15,7 +15,7 @@ fn a_project_begins_and_its_directive_runs() {
     session.rye("keys import KEY");
     insta::assert_snapshot!(session.rye("init ../fresh/"));
     insta::assert_snapshot!(session.rye("run project/hello --provider steps --project ../fresh"));
-    assert_eq!(fs::read_to_string(fresh(&session).join("HELLO.md")).unwrap(), "Hello, world.");
+    assert_eq!(fs::read_to_string(fresh(&session).join("HELLO.md")).unwrap(), "Hello, world.\n");
     for command in ["verify", "check"] {
         let output = session.rye(&format!("{command} ../fresh/.ai"));
         assert!(output.ends_with("--- exit 0\n"), "{output}");
