@@ -229,7 +229,7 @@ fn a_call_that_was_denied_is_no_use() {
         .rye(&format!("caps explain notes/index --transcript {thread} --trust TRUST --json"));
     let json = output.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
     let value: serde_json::Value = serde_json::from_str(json).unwrap();
-    let needs = value["needs"].as_array().unwrap();
+    let needs = value["directives"][0]["needs"].as_array().unwrap();
     let write =
         needs.iter().find(|need| need["pattern"] == "rye.execute.tool.rye.file-system.write");
     let threads = write.unwrap()["threads"].as_array().unwrap();

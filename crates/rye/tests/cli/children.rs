@@ -72,12 +72,15 @@ fn a_tree_as_data() {
     let (json, _) = shown.split_once("--- standard error").unwrap();
     let (_, json) = json.split_once('\n').unwrap();
     let report: Value = serde_json::from_str(json).unwrap();
-    assert_eq!(report["cost_nanos"], 7_000_000, "its own three requests, and two for each child");
+    assert_eq!(
+        report["threads"][0]["cost_nanos"], 7_000_000,
+        "its own three requests, and two for each child"
+    );
     let shown = family.rye("threads show --json");
     let (json, _) = shown.split_once("--- standard error").unwrap();
     let (_, json) = json.split_once('\n').unwrap();
     let whole: Value = serde_json::from_str(json).unwrap();
-    let told: Vec<(&str, &str, u64)> = whole["children"]
+    let told: Vec<(&str, &str, u64)> = whole["threads"][0]["children"]
         .as_array()
         .unwrap()
         .iter()

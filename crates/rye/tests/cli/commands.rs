@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use self::table::{Row, TABLE};
 use crate::session::Session;
 
@@ -76,7 +78,7 @@ fn the_help_of_every_command_is_in_the_reference() {
 #[test]
 fn transcripts() {
     let mut wrong = String::new();
-    for (command, shown) in all_shown() {
+    for (command, shown) in of_all(transcript, |_, _| true) {
         for (shown, (_, line, exit)) in &shown {
             assert!(!shown.contains("panicked"), "{shown}");
             assert!(line.starts_with(command), "`rye {line}` stands below `{command}`");
@@ -95,11 +97,18 @@ fn transcripts() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// What one command's rows came to, each with its row.
 type Shown = Vec<(String, &'static Row)>;
 
-/// What each row shows; several at a time, because each is a program or more.
-fn all_shown() -> Vec<(&'static str, Shown)> {
-    let of_rows = |rows: &'static [Row]| rows.iter().map(|row| (transcript(row), row)).collect();
+/// What `of_row` makes of each row; several at a time, because each is a program or more.
+fn of_all(
+    of_row: impl Fn(&Row) -> String + Copy + Send,
+    is_meant: impl Fn(&[Row], &Row) -> bool + Copy + Send,
+) -> Vec<(&'static str, Shown)> {
+    let of_rows = move |rows: &'static [Row]| {
+        let meant = rows.iter().filter(|row| is_meant(rows, row));
+        meant.map(|row| (of_row(row), row)).collect()
+    };
     std::thread::scope(|scope| {
         let parts: Vec<_> = TABLE
             .chunks(12)
@@ -111,6 +120,66 @@ fn all_shown() -> Vec<(&'static str, Shown)> {
             .collect();
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     })
+}
+
+/// What prints no answer: text for people, a protocol, and lines of a thread that is followed.
+const NO_ANSWER: [&str; 3] = ["help", "mcp", "threads tail"];
+
+/// With `--json`, what every command prints is one object: a list with a name of its own, and a summary that counts it. Every
+/// failure is told in the same form.
+#[test]
+fn data_has_one_form() {
+    let mut wrong = String::new();
+    for (_, shown) in of_all(as_data, has_answer) {
+        for (data, (_, line, exit)) in &shown {
+            if let Err(problem) = answer(data, *exit) {
+                writeln!(wrong, "`rye {line}`: {problem}: {data}").unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Returns `true` for the first row of its command with its exit code, unless it prints no answer.
+fn has_answer(rows: &[Row], row: &Row) -> bool {
+    let (_, line, exit) = row;
+    let first = rows.iter().find(|(_, line, code)| code == exit && is_told_as_answer(line));
+    first.is_some_and(|(_, first, _)| first == line)
+}
+
+fn is_told_as_answer(line: &str) -> bool {
+    let is_text = NO_ANSWER.iter().any(|command| line.starts_with(command));
+    // `--deltas` asks for lines.
+    !["--help", "--deltas"].iter().any(|option| line.contains(option))
+        && (!is_text || line.starts_with("mcp discover"))
+}
+
+/// What a row prints as data; of a run, the result alone.
+fn as_data((world, line, _): &Row) -> String {
+    let is_run = line.starts_with("run ") || line.starts_with("resume ");
+    let quiet = if is_run { " --quiet" } else { "" };
+    let output = world.session().raw(&format!("{}{quiet} --json", line.replace(" --json", "")));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns what is wrong with the form of an answer.
+fn answer(data: &str, exit: u8) -> Result<(), String> {
+    let data: Value = serde_json::from_str(data).map_err(|error| error.to_string())?;
+    let object = data.as_object().ok_or("it is no object")?;
+    let (list, rows) = object.iter().next().ok_or("it is empty")?;
+    let rows = rows.as_array().ok_or(format!("`{list}` is no list"))?;
+    let summary = object.get("summary").and_then(Value::as_object).ok_or("there is no summary")?;
+    if summary.get("total") != Some(&rows.len().into()) {
+        return Err(format!("the summary does not count `{list}`"));
+    }
+    if object.iter().any(|(name, value)| name != "summary" && !value.is_array()) {
+        return Err("a member is neither a list nor the summary".to_owned());
+    }
+    let is_error = list == "errors";
+    let has_code = summary.get("exit_code") == Some(&exit.into());
+    (!is_error || (exit != 0 && has_code))
+        .then_some(())
+        .ok_or("the exit code is another".to_owned())
 }
 
 fn transcript((world, line, _): &Row) -> String {

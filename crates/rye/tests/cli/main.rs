@@ -10,6 +10,7 @@ mod checking;
 mod children;
 mod commands;
 mod doctor;
+mod drafting;
 mod embedding;
 mod guide;
 mod hooking;

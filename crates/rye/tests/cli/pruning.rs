@@ -34,11 +34,13 @@ fn the_newest_are_kept_and_the_rest_is_gone_everywhere() {
     for _ in 0..3 {
         session.rye(RUN);
     }
-    let newest = data(&session, "threads list --json")[0]["thread"].as_str().unwrap().to_owned();
+    let newest =
+        data(&session, "threads list --json")["threads"][0]["thread"].as_str().unwrap().to_owned();
     let told = data(&session, "threads prune --keep 1 --yes --json");
-    assert_eq!(told["summary"]["trees"], 2);
+    assert_eq!(told["summary"]["total"], 2);
     let left = data(&session, "threads list --json");
-    assert_eq!((left.as_array().unwrap().len(), left[0]["thread"].as_str()), (1, Some(&*newest)));
+    let threads = left["threads"].as_array().unwrap();
+    assert_eq!((threads.len(), threads[0]["thread"].as_str()), (1, Some(&*newest)));
     assert_eq!(folders(&session), 1);
     let gone = told["trees"][0]["thread"].as_str().unwrap();
     assert!(session.rye(&format!("threads show {gone}")).ends_with("--- exit 1\n"));
@@ -52,7 +54,7 @@ fn a_thread_that_has_not_ended_is_kept() {
     session.asks_before_it_writes();
     assert!(session.rye(RUN).ends_with("--- exit 4\n"));
     let told = data(&session, "threads prune --yes --json");
-    assert_eq!(told["summary"]["trees"], 0);
+    assert_eq!(told["summary"]["total"], 0);
     assert_eq!(folders(&session), 1);
 }
 
@@ -70,7 +72,7 @@ fn only_old_trees_of_the_states_that_are_named_are_chosen() {
         ("--keep 2", 0),
     ] {
         let told = data(&session, &format!("threads prune {options} --json"));
-        assert_eq!(told["summary"]["trees"], trees, "{options}");
+        assert_eq!(told["summary"]["total"], trees, "{options}");
     }
 }
 
@@ -86,5 +88,5 @@ fn what_an_earlier_process_set_aside_is_deleted() {
     session.rye("threads prune --yes");
     assert!(!threads.join(format!(".removed-{thread}")).exists());
     assert!(threads.join(".removed-notes").exists(), "no thread had this name");
-    assert_eq!(data(&session, "threads list --json"), serde_json::json!([]));
+    assert_eq!(data(&session, "threads list --json")["threads"], serde_json::json!([]));
 }

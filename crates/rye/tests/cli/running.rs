@@ -37,13 +37,13 @@ fn files_that_start_by_themselves_are_named() {
     let shown = session.rye("threads show");
     assert!(shown.contains("changed    .husky/pre-commit, which starts by itself"), "{shown}");
     let shown: Value = serde_json::from_slice(&session.raw("threads show --json").stdout).unwrap();
-    assert_eq!(shown["self_starting"], json!([".husky/pre-commit"]));
+    assert_eq!(shown["threads"][0]["self_starting"], json!([".husky/pre-commit"]));
     let told = session.raw(&format!("{run}sub/.envrc --json --quiet"));
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert_eq!(told["self_starting"], json!(["sub/.envrc"]));
+    assert_eq!(told["threads"][0]["self_starting"], json!(["sub/.envrc"]));
     let told = session.raw(&format!("{run}LIST.md --json --quiet"));
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert_eq!(told.get("self_starting"), None);
+    assert_eq!(told["threads"][0].get("self_starting"), None);
 }
 
 #[test]

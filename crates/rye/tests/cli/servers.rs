@@ -102,6 +102,7 @@ fn a_server_that_offers_something_else_is_refused_until_somebody_accepts_it() {
         .next()
         .unwrap()
         .unwrap();
+    let told = &told["servers"][0];
     assert_eq!((&told["locked"], &told["changes"][0]["change"]), (&true.into(), &new[0].into()));
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &new);
     contains(&run(&session), 0, &[]);

@@ -3,10 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::children::model::{Model, Says};
+use crate::children::model::{Gate, Model, Says};
 use crate::session::Session;
 use crate::watching::DIRECTIVE;
 
@@ -44,32 +45,93 @@ fn run_with(
     typed(session, &[&words, options].concat(), variables, answer)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn typed(
     session: &Session,
     words: &[&str],
     variables: &[(&str, &str)],
     answer: &[u8],
 ) -> (String, Output) {
+    let answering = |near: &mut File| near.write_all(answer).unwrap();
+    let (shown, output) = on_terminal(session, words, variables, ASKED, answering);
+    (without_waiting(&shown), output)
+}
+
+/// Runs on a terminal, and does `once` when `mark` stands there; all that stood on the terminal, and the rest. Standard input
+/// is the terminal too, unless nothing is waited for.
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn on_terminal(
+    session: &Session,
+    words: &[&str],
+    variables: &[(&str, &str)],
+    mark: &str,
+    once: impl FnOnce(&mut File),
+) -> (String, Output) {
     let (mut near, far) = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
     command.args(words).current_dir(session.project()).env_clear().env("HOME", session.home());
     command.envs(variables.iter().copied());
-    command.stdin(far.try_clone().unwrap()).stdout(Stdio::piped()).stderr(far);
+    let input = if mark.is_empty() { Stdio::null() } else { far.try_clone().unwrap().into() };
+    command.stdin(input).stdout(Stdio::piped()).stderr(far);
     let child = command.spawn().unwrap();
     // The program's ends are then the only ones, so that reading ends with it.
     drop(command);
-    let (mut shown, mut is_answered) = (Vec::new(), false);
+    let (mut shown, mut once) = (Vec::new(), Some(once));
     let mut piece = [0; 1024];
     while let Ok(length @ 1..) = near.read(&mut piece) {
         shown.extend_from_slice(&piece[..length]);
-        if !is_answered && String::from_utf8_lossy(&shown).contains(ASKED) {
-            near.write_all(answer).unwrap();
-            is_answered = true;
+        if String::from_utf8_lossy(&shown).contains(mark)
+            && let Some(once) = once.take()
+        {
+            once(&mut near);
         }
     }
     let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n");
-    (without_waiting(&shown), child.wait_with_output().unwrap())
+    (shown, child.wait_with_output().unwrap())
+}
+
+/// A line moves until the model answers, and is gone before the answer is shown.
+#[test]
+fn a_line_moves_until_the_model_answers() {
+    let gate = Arc::new(Gate::default());
+    let held = Arc::clone(&gate);
+    let model =
+        Model::new(move |_| Says::AfterThat(Arc::clone(&held), Box::new(Says::Text("Hi."))));
+    let session = Session::new();
+    session.put(".ai/tools/rye/agent/providers/slow.yaml", &model.provider());
+    session.put(".ai/directives/notes/talk.md", DIRECTIVE);
+    let words = ["run", "notes/talk", "--provider", "slow", "--allow-unsigned"];
+    let frame = "\r  / waiting for the model";
+    let (shown, output) = on_terminal(&session, &words, &[], frame, |_| gate.open());
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let (before, after) = shown.split_once("\r\u{1b}[2K").unwrap();
+    assert!(before.contains("\r  | waiting for the model\r  / waiting"), "{shown:?}");
+    assert!(after.contains("Hi.") && !after.contains("waiting"), "{shown:?}");
+    // What answers at once needs no such line, and what is no terminal gets none.
+    let silent = ["run", "notes/talk", "--provider", "slow", "--allow-unsigned", "--quiet"];
+    let (shown, _) = on_terminal(&session, &silent, &[], "thread", |_| {});
+    assert!(!shown.contains("waiting"), "{shown:?}");
+    let told = session.rye("run notes/talk --provider slow --allow-unsigned");
+    assert!(!told.contains("waiting"), "{told}");
+}
+
+/// A person who starts the server is told what it serves, and how a client is configured for it.
+#[test]
+fn a_server_announces_itself_on_a_terminal() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let words = ["mcp", "--allow", "rye.execute.tool.rye.file-system.read"];
+    let (shown, output) = on_terminal(&session, &words, &[], "", |_| {});
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{shown}");
+    let project = session.project().canonicalize().unwrap();
+    let served = format!("serving {}: ", project.display());
+    assert!(shown.contains(&served) && shown.contains("0 directives and 1 tool to run"), "{shown}");
+    let (_, client) = shown.split_once("{\"mcpServers\"").unwrap();
+    let client = format!("{{\"mcpServers\"{}", client.lines().next().unwrap());
+    let client: serde_json::Value = serde_json::from_str(&client).unwrap();
+    let arguments = serde_json::json!(["mcp", "--project", project]);
+    assert_eq!(client["mcpServers"]["rye"]["args"], arguments);
+    // A client, which is no terminal, gets its protocol alone.
+    assert!(!session.rye("mcp").contains("serving"));
 }
 
 /// What is left on the terminal once the line that moves while no answer comes is gone.

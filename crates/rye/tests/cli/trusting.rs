@@ -411,7 +411,7 @@ fn a_policy_that_a_program_changed_is_refused_until_it_is_accepted() {
     let policy = rye("trust policy");
     assert!(policy.contains("added    .ai/rye.lock\n") && policy.ends_with("exit 3\n"), "{policy}");
     let data = rye("trust policy --json");
-    assert!(data.contains("\"added\": [\n    \".ai/rye.lock\"\n  ]"), "{data}");
+    assert!(data.contains("\"path\": \".ai/rye.lock\",\n      \"change\": \"added\""), "{data}");
     let accepted = rye("trust policy --accept");
     assert!(accepted.ends_with("--- exit 0\n"), "{accepted}");
     assert!(rye("trust policy").contains("the policy is the pinned one\n"));

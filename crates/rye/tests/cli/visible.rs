@@ -167,6 +167,7 @@ fn an_answer_that_claims_no_tokens_counts_as_its_reservation() {
     let warning = "warning: the provider did not count the tokens of turn 1, so that all that was reserved for it, ";
     assert!(told.contains(warning) && told.ends_with("--- exit 0\n"), "{told}");
     let data: Value = serde_json::from_slice(&session.raw("threads show --json").stdout).unwrap();
+    let data = &data["threads"][0];
     let records = data["records"].as_array().unwrap().iter();
     let mut reserved = records.filter_map(|record| record["payload"]["reserved_nanos"].as_u64());
     assert_eq!(data["cost_nanos"].as_u64(), reserved.next_back(), "{data}");

@@ -48,14 +48,15 @@ impl<'a> Project<'a> {
         self.rye.call(&self.folder, &arguments)
     }
 
-    /// What the program prints as JSON, and how it exits.
-    pub(super) fn json(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
+    /// The one thread that the program tells of as JSON, and how it exits.
+    pub(super) fn thread(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
         // Of a run, the result alone.
         let is_run = matches!(arguments.first(), Some(&("run" | "resume")));
         let form: &[&str] = if is_run { &["--json", "--quiet"] } else { &["--json"] };
         let output = self.call(&[arguments, form].concat())?;
         let exit = output.status.code().ok_or("the program was killed")?;
-        serde_json::from_slice(&output.stdout).map(|value| (exit, value)).map_err(|error| {
+        let told = serde_json::from_slice(&output.stdout);
+        told.map(|mut told: Value| (exit, told["threads"][0].take())).map_err(|error| {
             let stderr = String::from_utf8_lossy(&output.stderr);
             format!("`rye {}` printed no JSON ({error}): {stderr}", arguments.join(" "))
         })

@@ -170,7 +170,7 @@ impl Row {
         let provider = self.protocol.provider(self.task.server(), self.is_streamed);
         let directive = format!("llama/{}", self.task.name());
         project.remove(WRITTEN);
-        let (exit, report) = project.json(&["run", &directive, "--provider", &provider])?;
+        let (exit, report) = project.thread(&["run", &directive, "--provider", &provider])?;
         if self.task != Task::Put {
             let ended_well = report["state"] == "completed";
             judged.expect("exit code", &json!(exit), &json!(i32::from(!ended_well)));
@@ -186,7 +186,7 @@ impl Row {
         let thread = report["thread"].as_str().unwrap_or_default();
         let approved = project.call(&["approve", thread])?;
         judged.expect("exit code of the approval", &json!(approved.status.code()), &json!(0));
-        let (exit, report) = project.json(&["resume", thread])?;
+        let (exit, report) = project.thread(&["resume", thread])?;
         judged.expect("exit code of the resumed thread", &json!(exit), &json!(0));
         judged.expect("what is written", &json!(project.read(WRITTEN)), &json!("Two notes."));
         Ok(report)
@@ -212,12 +212,12 @@ impl Judged {
             self.expect(name, &report[name], expected);
         }
         let thread = report["thread"].as_str().ok_or("the report names no thread")?.to_owned();
-        let (_, shown) = project.json(&["threads", "show", &thread])?;
+        let (_, shown) = project.thread(&["threads", "show", &thread])?;
         self.look_at_record(&shown);
-        let (_, verified) = project.json(&["threads", "verify", &thread])?;
-        self.expect("verified", &verified[0]["verified"], &json!(true));
-        self.expect("vouched for by", &verified[0]["vouched_by"], &json!("trusted_key"));
-        let (exit, replayed) = project.json(&["replay", &thread])?;
+        let (_, verified) = project.thread(&["threads", "verify", &thread])?;
+        self.expect("verified", &verified["verified"], &json!(true));
+        self.expect("vouched for by", &verified["vouched_by"], &json!("trusted_key"));
+        let (exit, replayed) = project.thread(&["replay", &thread])?;
         self.expect("exit code of the replay", &json!(exit), &json!(0));
         self.expect("divergence of the replay", &replayed["divergence"], &Value::Null);
         Ok(())

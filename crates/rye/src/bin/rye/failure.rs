@@ -11,14 +11,14 @@ use rye::primary::{PrimaryError, causes};
 use rye::prompt::{BindError, BindProblem};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
-use rye::{Class, OpenError, PrepareError, RunError};
+use rye::{Class, OpenError, PrepareError, RunError, SignFileError};
 use serde_json::json;
 
 use crate::args::Global;
 use crate::environment::Environment;
 use crate::excerpt::{self, Excerpt};
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::stream;
 
 /// A failure with the exit code that it comes to.
@@ -85,6 +85,14 @@ impl Failure {
         self
     }
 
+    /// The same with what to do, after its last sentence.
+    pub(crate) fn or_else(mut self, way: &str) -> Self {
+        if let Some(last) = self.sentences.last_mut() {
+            last.push_str(&format!("; {way}"));
+        }
+        self
+    }
+
     pub(crate) fn io(verb: &str, path: &Path, source: &io::Error) -> Self {
         Self::failed(format!("cannot {verb} `{}`: {source}", path.display()))
     }
@@ -112,7 +120,7 @@ impl Failure {
         self.exit
     }
 
-    /// Tells on standard error, with the lines of the files concerned; with `--json` also as one object on standard
+    /// Tells on standard error, with the lines of the files concerned; with `--json` also as an answer on standard
     /// output, so that programs need not read prose.
     pub(crate) fn print(&self, environment: &Environment) {
         if environment.json() {
@@ -185,7 +193,7 @@ fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {
     if is_stream {
         stream::error(&error);
     } else {
-        output::json(&json!({ "error": error }));
+        Answer::one("errors", error).with("exit_code", exit.code()).print();
     }
 }
 
@@ -220,6 +228,13 @@ impl From<ResolveError> for Failure {
     fn from(error: ResolveError) -> Self {
         let exit = if error.is_unverified() { Exit::Refused } else { Exit::Failed };
         Self::of(&error, exit).with_excerpts(excerpt::of_resolve(&error))
+    }
+}
+
+impl From<SignFileError> for Failure {
+    fn from(error: SignFileError) -> Self {
+        let excerpts = error.faulty().map(Excerpt::of_unsignable).into_iter().collect();
+        Self::of(&error, error.class().into()).with_excerpts(excerpts)
     }
 }
 

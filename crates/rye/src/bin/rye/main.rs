@@ -90,6 +90,6 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
         Command::Help(arguments) => commands::help::run(&arguments, environment),
         Command::Man(arguments) => commands::man::run(&arguments, environment),
-        Command::Completions(arguments) => Ok(commands::completions::run(&arguments)),
+        Command::Completions(arguments) => Ok(commands::completions::run(&arguments, environment)),
     }
 }

@@ -10,7 +10,10 @@ use rye::hidden_characters;
 use rye::thread::Cancel;
 use serde_json::Value;
 
+mod answer;
 mod whole;
+
+pub(crate) use self::answer::Answer;
 
 /// In place of the standard macros, which panic where the reader of a pipe has gone.
 macro_rules! print {
@@ -100,8 +103,9 @@ pub(crate) fn painted_error(text: &str) {
     drop(whole::to_stderr(text.as_bytes()));
 }
 
-/// Prints data for programs: one JSON value, indented.
-pub(crate) fn json(value: &Value) {
+/// Prints one JSON value, indented: a document whose form another standard sets, such as SARIF. What commands tell programs is
+/// an [`Answer`].
+pub(crate) fn document(value: &Value) {
     painted(&format!("{}\n", plain_json(value)));
 }
 

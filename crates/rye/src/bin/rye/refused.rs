@@ -31,7 +31,7 @@ pub(crate) fn reason(error: &ResolveError) -> String {
 }
 
 /// Data for programs.
-pub(crate) fn data(refused: &[ResolveError]) -> Value {
+pub(crate) fn data(refused: &[ResolveError]) -> Vec<Value> {
     refused.iter().map(|error| json!({ "reason": reason(error) })).collect()
 }
 

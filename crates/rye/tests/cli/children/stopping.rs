@@ -80,7 +80,7 @@ fn nobody_begins_below_a_cancelled_thread() {
     gate.reached();
     let cancelled = family.rye("cancel PARENT --json");
     assert!(
-        cancelled.contains("\"cancelled_below\": [\n    \"middle-<UUID>\"\n  ]"),
+        cancelled.contains("\"cancelled_below\": [\n        \"middle-<UUID>\"\n      ]"),
         "{cancelled}"
     );
     gate.open();

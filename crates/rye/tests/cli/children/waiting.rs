@@ -173,7 +173,7 @@ fn another_ledger_forgets_nothing_that_was_spent() {
         let shown = family.rye("threads tree --json");
         let json = shown.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
         let tree: serde_json::Value = serde_json::from_str(json).unwrap();
-        tree[0]["total_nanos"].as_u64().unwrap()
+        tree["threads"][0]["total_nanos"].as_u64().unwrap()
     };
     let before = spent(&family);
     assert_ne!(before, 0);

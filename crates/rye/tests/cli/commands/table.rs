@@ -245,6 +245,15 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "new config",
+        &[
+            (New, "new config resilience", 0),
+            (New, "new config resiliences", 2),
+            (Nowhere, "new config trust", 2),
+            (New, "new config", 2),
+        ],
+    ),
+    (
         "new directive",
         &[
             (New, "new directive notes/tidy", 0),
@@ -254,12 +263,30 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "new hook",
+        &[
+            (New, "new hook rules", 0),
+            (New, "new hook team/rules", 2),
+            (New, "new hook ../rules", 2),
+            (Nowhere, "new hook rules", 2),
+        ],
+    ),
+    (
         "new knowledge",
         &[
             (New, "new knowledge notes/habits", 0),
             (New, "new knowledge notes/index-style", 1),
             (New, "new knowledge notes/", 2),
             (Nowhere, "new knowledge notes/habits", 2),
+        ],
+    ),
+    (
+        "new provider",
+        &[
+            (New, "new provider local", 0),
+            (New, "new provider team/local", 2),
+            (New, "new provider", 2),
+            (Nowhere, "new provider local", 2),
         ],
     ),
     (
@@ -311,6 +338,8 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         &[
             (Trusting, "run notes/index --provider steps", 0),
             (Trusting, "run .ai/directives/notes/index.md --provider steps", 0),
+            (Keyed, "run notes/index --provider steps --sign", 0),
+            (New, "run notes/index --provider steps --sign", 2),
             (Trusting, "run notes/index --provider steps --input folder=@folder.txt", 1),
             (Trusting, "run notes/index folder=notes --provider steps", 2),
             (Trusting, "run notes/index --input folder=- --input title=-", 2),
@@ -348,6 +377,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         "sign",
         &[
             (Keyed, "sign .ai/knowledge/notes/new.md", 0),
+            (Keyed, "sign .ai/knowledge/notes/new.md --dry-run", 0),
             (New, "sign .ai/directives/notes/index.md", 2),
             (Broken, "sign .ai/directives/notes/twice.md", 1),
             (Keyed, "sign .ai/nowhere.md", 2),

@@ -7,8 +7,22 @@ use super::in_threads::sha256;
 use super::wire::{Era, Wire, server};
 use crate::session::Session;
 
-/// What the program prints as data.
+/// The data that the program prints for an operation: its row, or its results, or its error.
 fn printed(session: &Session, line: &str) -> Value {
+    let mut told = answered(session, line);
+    if told["errors"].is_array() {
+        return json!({ "error": told["errors"][0].take() });
+    }
+    if told["results"].is_array() {
+        let matched = told["summary"]["matched"].take();
+        return json!({ "results": told["results"].take(), "matched": matched, "refused": told["refused"].take() });
+    }
+    let list = if line.starts_with("sign") { "files" } else { "items" };
+    told[list][0].take()
+}
+
+/// What the program prints as data.
+fn answered(session: &Session, line: &str) -> Value {
     let output = session.rye(&format!("{line} --trust TRUST --json"));
     let data = output.split_once('\n').unwrap().1.split("--- standard error").next().unwrap();
     serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {output}"))
@@ -122,9 +136,8 @@ async fn what_is_signed_is_told_the_same() {
     let answer = wire.call("rye_sign", arguments(text)).await;
     let answer = steady(&session, &answer["structuredContent"]);
     let at = answer["signature"]["timestamp"].as_str().unwrap();
-    let again = |options: &str| {
-        printed(&session, &format!("sign .ai/knowledge/notes/mine.md {options}"))[0].clone()
-    };
+    let again =
+        |options: &str| printed(&session, &format!("sign .ai/knowledge/notes/mine.md {options}"));
     assert_eq!(again(&format!("--at {at} --re-sign")), answer);
     // Earlier than any clock that is asked from here on.
     again("--at 2020-01-01T00:00:00Z --re-sign");

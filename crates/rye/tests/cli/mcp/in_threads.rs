@@ -166,7 +166,7 @@ fn a_question_about_a_signature_shows_what_it_adds() {
     put_caller(&session, PERMISSIONS, &[row("", "rye_sign", arguments)]);
     let ran = session.raw("run notes/calls --trust TRUST --provider steps --json --quiet");
     let told: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let shown = &told["waits_for"]["arguments"];
+    let shown = &told["threads"][0]["waits_for"]["arguments"];
     assert_eq!((&shown["sha256"], &shown["text"]), (&sha256(&text), &json!(text)));
     let adds = &shown["adds"];
     assert_eq!(adds["capabilities"], json!(["rye.execute.tool.rye.file-system.read"]));

@@ -10,7 +10,7 @@ use crate::directive::named;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::thread_argument::{resolve, threads_folder};
 
 /// Look at what directives may do, what of it they use, and how little would do
@@ -93,12 +93,13 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
     let by = granting(privileges.authority(), capability);
     if environment.json() {
         let rows = by.iter().map(|(layer, pattern)| json!({ "layer": layer, "pattern": pattern }));
-        return output::json(&json!({
+        let row = json!({
             "capability": capability.as_str(),
             "allowed": privileges.refusal.is_none(),
             "by": rows.collect::<Value>(),
             "refusal": privileges.refusal,
-        }));
+        });
+        return Answer::one("capabilities", row).print();
     }
     match privileges.refusal {
         None => println!("allowed: `{capability}`"),
@@ -120,7 +121,7 @@ fn granting(authority: &Authority, capability: &Capability) -> Vec<(String, Stri
 fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environment) {
     if environment.json() {
         let others = denied.others.iter().map(LayerName::to_string);
-        return output::json(&json!({
+        let row = json!({
             "capability": denied.capability.as_str(),
             "allowed": false,
             "layer": denied.layer.to_string(),
@@ -128,7 +129,8 @@ fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environme
             "smallest_pattern": denied.smallest.as_str(),
             "message": denied.to_string(),
             "refusal": privileges.refusal,
-        }));
+        });
+        return Answer::one("capabilities", row).print();
     }
     println!("denied: {denied}");
 }
@@ -136,7 +138,7 @@ fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environme
 fn explain(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
     let privileges = of(arguments, environment)?;
     if environment.json() {
-        output::json(&privileges.to_json());
+        Answer::one("directives", privileges.to_json()).print();
     } else {
         print!("{}", output::for_people(&privileges.to_string()));
     }
@@ -147,7 +149,7 @@ fn tighten(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
     let privileges = of(arguments, environment)?;
     let tightened = privileges.tightened().map_err(|error| Failure::of(&error, Exit::Failed))?;
     if environment.json() {
-        output::json(&privileges.tightened_to_json(&tightened));
+        Answer::one("directives", privileges.tightened_to_json(&tightened)).print();
         return Ok(Exit::Fine);
     }
     tell_uses(&privileges, &tightened);

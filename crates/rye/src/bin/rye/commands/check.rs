@@ -12,7 +12,8 @@ use crate::environment::Environment;
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, Answer};
 
 /// Check a project and show every problem at its place: form, references, permissions, signatures, configuration
 #[derive(Debug, Args)]
@@ -82,15 +83,22 @@ fn tell(
     let base = environment.absolute(Path::new(""));
     match arguments.format {
         Some(Format::Github) => print!("{}", github(checked, &base)),
-        Some(Format::Sarif) => output::json(&sarif(checked, &base)),
+        Some(Format::Sarif) => output::document(&sarif(checked, &base)),
         None if arguments.ast || environment.json() => {
             let row = if arguments.ast { with_ast } else { row };
-            let files: Vec<Value> = checked.iter().map(row).collect();
-            let mut value = json!({ "files": files, "summary": counts(checked) });
+            let mut answer = Answer::of("files", checked.iter().map(row));
             if let Some(held) = held {
-                value["locked"] = held.to_json();
+                answer = answer.beside("locked", held.rows());
             }
-            output::json(&value);
+            let counts = [
+                ("errors", Severity::Error),
+                ("warnings", Severity::Warning),
+                ("notes", Severity::Note),
+            ];
+            let counted = counts.into_iter().fold(answer, |answer, (name, severity)| {
+                answer.with(name, count(checked, severity))
+            });
+            counted.print();
         }
         None => {
             checked.iter().for_each(|checked| print(checked, environment));
@@ -138,17 +146,6 @@ fn summary(checked: &[Checked]) -> String {
     let counted =
         SEVERITIES.map(|severity| output::counted(count(checked, severity), severity.as_str()));
     format!("{} checked: {}", checked.len(), counted.join(", "))
-}
-
-/// The summary as data for programs.
-fn counts(checked: &[Checked]) -> Value {
-    let count = |severity| count(checked, severity);
-    json!({
-        "files": checked.len(),
-        "errors": count(Severity::Error),
-        "warnings": count(Severity::Warning),
-        "notes": count(Severity::Note),
-    })
 }
 
 fn row(checked: &Checked) -> Value {

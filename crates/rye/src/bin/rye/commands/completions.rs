@@ -2,10 +2,12 @@
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::args::Cli;
+use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Print the completion script for a shell
 #[derive(Debug, Args)]
@@ -21,9 +23,15 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "rye", &mut script);
-    output::bytes(&script);
+    if environment.json() {
+        let text = String::from_utf8_lossy(&script);
+        let row = json!({ "shell": arguments.shell.to_string(), "text": text });
+        Answer::one("scripts", row).print();
+    } else {
+        output::bytes(&script);
+    }
     Exit::Fine
 }

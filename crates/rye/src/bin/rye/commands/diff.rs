@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::side::{Side, side};
 
 /// Compare directives at two times, or two directives: what they may do, what they are made of, and what a model reads
@@ -57,21 +57,21 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 /// What came of a comparison.
 #[derive(Debug, Default)]
-struct Answer {
+struct Comparison {
     differs: bool,
     widens: bool,
     /// How the command ends because something could not be compared.
     failed: Option<Exit>,
 }
 
-impl Answer {
+impl Comparison {
     fn add(&mut self, difference: &Difference) {
         self.differs |= !difference.is_empty();
         self.widens |= difference.widens();
     }
 }
 
-fn compare(arguments: &Arguments, environment: &Environment) -> Result<Answer, Failure> {
+fn compare(arguments: &Arguments, environment: &Environment) -> Result<Comparison, Failure> {
     if arguments.sides.is_empty() {
         return project::compare(&arguments.revisions, environment);
     }
@@ -79,11 +79,13 @@ fn compare(arguments: &Arguments, environment: &Environment) -> Result<Answer, F
     let (before, after) = (side(&before, environment)?, side(&after, environment)?);
     let difference = Difference::between(&explained(&before)?, &explained(&after)?);
     if environment.json() {
-        output::json(&named((&before.name, &after.name), &difference));
+        let row = named((&before.name, &after.name), &difference);
+        let answer = Answer::one("directives", row).with("differs", !difference.is_empty());
+        answer.with("widens", difference.widens()).print();
     } else {
         print!("{}", output::for_people(&difference.to_string()));
     }
-    let mut answer = Answer::default();
+    let mut answer = Comparison::default();
     answer.add(&difference);
     Ok(answer)
 }

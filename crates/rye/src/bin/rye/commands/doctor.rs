@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Look at what a run needs here, and say what to do about what is missing
 #[derive(Debug, Args)]
@@ -85,11 +85,8 @@ pub(crate) fn run(_: &Arguments, environment: &Environment) -> Result<Exit, Fail
     let findings = examine::all(environment);
     let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
     if environment.json() {
-        output::json(&json!({
-            "ok": !is_wrong,
-            "version": env!("CARGO_PKG_VERSION"),
-            "findings": findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
-        }));
+        let answer = Answer::of("findings", findings.iter().map(Finding::to_json));
+        answer.with("ok", !is_wrong).with("version", env!("CARGO_PKG_VERSION")).print();
     } else {
         findings.iter().for_each(Finding::print);
     }

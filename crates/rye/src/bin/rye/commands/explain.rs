@@ -7,7 +7,7 @@ use crate::directive::named;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Show where each part of a directive comes from, and who put it there
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let mut explained = rye.explain(&request)?;
     explained.starts = Some(rye.starts(&request)?);
     if environment.json() {
-        output::json(&explained.to_json());
+        Answer::one("directives", explained.to_json()).print();
     } else {
         print!("{}", output::for_people(&explained.to_string()));
     }

@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, signing_key_if_any, warn_of_end};
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Begin a project: a first directive that runs, what it extends and what agents should know, all signed
 #[derive(Debug, Args)]
@@ -134,14 +134,10 @@ fn tell(
     let key = public.key_id();
     let next = next(arguments, folder, environment);
     if environment.json() {
-        let made: Vec<String> = files.iter().map(|(path, _)| format!(".ai/{path}")).collect();
-        return output::json(&json!({
-            "project": output::path(folder),
-            "items": made,
-            "key_id": key.to_string(),
-            "new_key": is_new,
-            "next": next,
-        }));
+        let made = files.iter().map(|(path, _)| json!({ "path": format!(".ai/{path}") }));
+        let answer = Answer::of("items", made).with("project", output::path(folder));
+        let answer = answer.with("key_id", key.to_string()).with("new_key", is_new);
+        return answer.with("next", next).print();
     }
     println!("project  {}", folder.display());
     files.iter().for_each(|(path, _)| println!("signed   .ai/{path}"));

@@ -14,7 +14,7 @@ use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create, exists, signed_text, warn_of_end};
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Make, show and move signing keys
 #[derive(Debug, Subcommand)]
@@ -127,14 +127,14 @@ fn public_key(store: &KeyStore) -> Result<PublicKey, Failure> {
 
 fn tell(key: &PublicKey, made: Option<(&Path, &Path)>, environment: &Environment) {
     if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "key_id": key.key_id().to_string(),
             "fingerprint": key.fingerprint().to_string(),
             "public_key": key.to_pem(),
             "private_key_path": made.map(|(private, _)| output::path(private)),
             "trust_document_path": made.map(|(_, trusted)| output::path(trusted)),
-        }));
-        return;
+        });
+        return Answer::one("keys", row).print();
     }
     println!("key id       {}", key.key_id());
     println!("fingerprint  {}", key.fingerprint());

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::{self, Answer};
+use crate::refused;
 use crate::table::{aligned, is_signed, titled};
-use crate::{output, refused};
 
 /// List the items of all spaces, each verified, without those that are shadowed
 #[derive(Debug, Args)]
@@ -37,8 +38,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     }
     let is_whole = problems.is_empty();
     if environment.json() {
-        let items = items.iter().map(|(kind, described)| row(*kind, described)).collect::<Value>();
-        output::json(&json!({ "items": items, "problems": refused::data(&problems) }));
+        let items = items.iter().map(|(kind, described)| row(*kind, described));
+        let answer = Answer::of("items", items).beside("problems", refused::data(&problems));
+        answer.with("problems", problems.len()).print();
     } else {
         let rows: Vec<_> = items.iter().map(|(kind, item)| columns(*kind, item)).collect();
         aligned(&rows).for_each(|line| println!("{line}"));

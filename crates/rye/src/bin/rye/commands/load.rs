@@ -9,7 +9,7 @@ use rye::{Rye, hidden_characters};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Print an item as it is written, after its signature was verified
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     request.destination = arguments.to;
     let loaded = load(&rye, &request, &Caller::operator())?;
     if environment.json() {
-        output::json(&loaded.to_json());
+        Answer::one("items", loaded.to_json()).print();
     } else {
         print(&loaded);
     }

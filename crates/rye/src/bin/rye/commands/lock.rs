@@ -13,7 +13,8 @@ use crate::directive::named;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, Answer};
 
 /// Write down what directives are made of, so that `rye check --locked` finds every change
 #[derive(Debug, Args)]
@@ -105,13 +106,12 @@ type Refused = (Option<ItemId>, Failure);
 
 fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Environment) {
     if environment.json() {
-        let ids: Value = locked.iter().map(ItemId::as_str).collect();
-        let refused = refused.iter().map(|(id, failure)| {
-            json!({ "directive": id.as_ref().map(ItemId::as_str), "error": failure.to_string() })
+        let fine = locked.iter().map(|id| json!({ "directive": id.as_str(), "locked": true }));
+        let not = refused.iter().map(|(id, failure)| {
+            json!({ "directive": id.as_ref().map(ItemId::as_str), "locked": false, "error": failure.to_string() })
         });
-        let refused: Value = refused.collect();
-        let path = output::path(path);
-        return output::json(&json!({ "path": path, "locked": ids, "refused": refused }));
+        let answer = Answer::of("directives", fine.chain(not)).with("path", output::path(path));
+        return answer.with("locked", locked.len()).with("refused", refused.len()).print();
     }
     for (id, failure) in refused {
         let name = id.as_ref().map_or_else(|| "a file".to_owned(), ToString::to_string);
@@ -224,7 +224,7 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
         }
     }
     if environment.json() {
-        output::json(&json!({ "path": output::path(&path), "servers": rows }));
+        Answer::of("servers", rows).with("path", output::path(&path)).print();
     }
     Ok(Exit::Fine)
 }
@@ -276,7 +276,7 @@ pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> 
             let error = found.as_ref().err().map(ToString::to_string);
             json!({ "server": server, "ok": is_fine(found), "changes": changes.ok(), "error": error })
         };
-        output::json(&rows.iter().map(row).collect());
+        Answer::of("servers", rows.iter().map(row)).with("ok", all_fine).print();
     }
     Ok(if all_fine { Exit::Fine } else { Exit::Failed })
 }
@@ -328,9 +328,10 @@ impl Held {
         println!("{all} locked: {fine} as locked, {changed} changed{new}");
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    /// The reports as data for programs.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Value> {
         let rows = self.reports.iter().map(|(id, report)| row(id, report));
-        rows.chain(self.missing.iter().map(unlocked)).collect()
+        rows.chain(self.missing.iter().map(unlocked))
     }
 
     /// What differs, as findings of the lock's file.

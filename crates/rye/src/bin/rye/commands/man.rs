@@ -11,7 +11,7 @@ use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Print the program's manual page, or write the pages of all commands
 #[derive(Debug, Args)]
@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let Some(folder) = &arguments.folder else {
         let (_, page) = page(&program);
         if environment.json() {
-            output::json(&json!({ "page": String::from_utf8_lossy(&page) }));
+            let row = json!({ "name": "rye.1", "text": String::from_utf8_lossy(&page) });
+            Answer::one("pages", row).print();
         } else {
             output::bytes(&page);
         }
@@ -43,7 +44,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
     write(&program, folder, &mut names)?;
     if environment.json() {
-        output::json(&json!({ "folder": output::path(folder), "pages": names }));
+        let rows = names.iter().map(|name| json!({ "name": name }));
+        Answer::of("pages", rows).with("folder", output::path(folder)).print();
     } else {
         println!("{} in {}", output::counted(names.len(), "page"), folder.display());
     }

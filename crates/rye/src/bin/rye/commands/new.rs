@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use rye::resolve::{ItemId, ItemKind};
-use rye::{Complexity, Draft, draft, draft_directive};
+use rye::{
+    Complexity, DRAFTED_CONFIGS, Draft, draft, draft_config, draft_directive, draft_hook,
+    draft_provider, place,
+};
 use serde_json::json;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::refuse_links;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Write a new item from a template that passes its check
 #[derive(Debug, Subcommand)]
@@ -30,6 +33,33 @@ pub(crate) enum Command {
     /// A tool's manifest
     #[command(after_help = "Example:\n  rye new tool notes/word_count")]
     Tool(New),
+    /// The configuration of a provider of models: a server on this machine
+    #[command(
+        after_help = "`rye run ID --provider NAME` uses it, once it is signed.\n\nExample:\n  rye new provider local"
+    )]
+    Provider(NewNamed),
+    /// A hook, in a hooks file of the project
+    #[command(
+        after_help = "A project has one hooks file. Where it is there already, add the hook to its list.\n\n\
+                      Example:\n  rye new hook rules_of_work"
+    )]
+    Hook(NewNamed),
+    /// A configuration file of the project
+    #[command(after_help = "Examples:\n  rye new config approval\n  rye new config resilience")]
+    Config(NewConfig),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewNamed {
+    /// Its name: one word, such as `local`
+    name: ItemId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewConfig {
+    /// Which configuration, by the name of its schema
+    #[arg(value_parser = PossibleValuesParser::new(DRAFTED_CONFIGS))]
+    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -53,20 +83,15 @@ pub(crate) struct New {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    let (kind, id) = match command {
-        Command::Directive(directive) => (ItemKind::Directive, &directive.new.id),
-        Command::Knowledge(new) => (ItemKind::Knowledge, &new.id),
-        Command::Tool(new) => (ItemKind::Tool, &new.id),
-    };
-    let draft = drafted(command, kind, id, environment)?;
+    let draft = drafted(command, environment)?;
     let path = environment.project()?.join(".ai").join(&draft.path);
+    let (kind, id) = place(&path).expect("because a draft belongs into a folder of items");
     refuse_links(&path)?;
-    refuse_twins(kind, &path)?;
+    refuse_twins(kind, &path).map_err(|failure| advised(command, failure))?;
     write(&path, &draft.text)?;
     if environment.json() {
-        output::json(
-            &json!({ "kind": kind.as_str(), "id": id.as_str(), "path": output::path(&path) }),
-        );
+        let row = json!({ "kind": kind.as_str(), "id": id.as_str(), "path": output::path(&path) });
+        Answer::one("items", row).print();
         return Ok(Exit::Fine);
     }
     let path = path.display();
@@ -74,17 +99,41 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     Ok(Exit::Fine)
 }
 
-fn drafted(
-    command: &Command,
-    kind: ItemKind,
-    id: &ItemId,
-    environment: &Environment,
-) -> Result<Draft, Failure> {
-    if let Command::Directive(NewDirective { complexity: Some(class), .. }) = command {
-        let limits = environment.rye()?.class_limits(*class)?;
-        return Ok(draft_directive(id, *class, &limits));
+fn drafted(command: &Command, environment: &Environment) -> Result<Draft, Failure> {
+    let of_kind = |kind, id| draft(kind, id).expect("because the kind has a template");
+    Ok(match command {
+        Command::Directive(NewDirective { new, complexity: Some(class) }) => {
+            draft_directive(&new.id, *class, &environment.rye()?.class_limits(*class)?)
+        }
+        Command::Directive(directive) => of_kind(ItemKind::Directive, &directive.new.id),
+        Command::Knowledge(new) => of_kind(ItemKind::Knowledge, &new.id),
+        Command::Tool(new) => of_kind(ItemKind::Tool, &new.id),
+        Command::Provider(new) => draft_provider(one_word(&new.name)?),
+        Command::Hook(new) => draft_hook(one_word(&new.name)?),
+        Command::Config(new) => {
+            draft_config(&new.name).expect("because only these names are accepted")
+        }
+    })
+}
+
+/// Refuses a name with folders, which neither a provider nor a hook has.
+fn one_word(name: &ItemId) -> Result<&ItemId, Failure> {
+    match name.folder() {
+        None => Ok(name),
+        Some(_) => {
+            Err(Failure::usage(format!("`{name}` is not one word; write `{}`", name.name())))
+        }
     }
-    Ok(draft(kind, id).expect("because every kind that can be named here has a template"))
+}
+
+/// Says what to do where the file is there already and holds more than one thing.
+fn advised(command: &Command, failure: Failure) -> Failure {
+    match command {
+        Command::Hook(_) => {
+            failure.or_else("add the hook to its list, which `rye schema hooks` describes")
+        }
+        _ => failure,
+    }
 }
 
 /// Two files of one id would be ambiguous (SPEC 1.4), so a file with another extension counts too.

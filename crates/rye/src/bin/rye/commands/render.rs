@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{Given, bound};
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Print the exact prompt of a directive without running it
 #[derive(Debug, Args)]
@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         let template = rye.template(&id, arguments.returns.unwrap_or_default())?;
         output::warnings(&template.warnings);
         if environment.json() {
-            output::json(&json!({ "template": template.text, "warnings": template.warnings }))
+            let row = json!({ "template": template.text, "warnings": template.warnings });
+            Answer::one("prompts", row).print();
         } else {
             println!("{}", template.text)
         }
@@ -84,13 +85,14 @@ fn first_request(
     let first = rye.first_request(&request)?;
     output::warnings(&first.warnings);
     if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "provider": first.provider,
             "model": first.model,
             "body": first.body,
             "sha256": first.digest.to_string(),
             "warnings": first.warnings,
-        }));
+        });
+        Answer::one("prompts", row).print();
     } else {
         println!("--- request to {}, {}", first.provider, first.model);
         println!("{}\n--- sha256 {}", output::for_people(&first.body), first.digest);
@@ -101,14 +103,14 @@ fn first_request(
 fn print(rendered: &Rendered, environment: &Environment) {
     output::warnings(&rendered.warnings);
     if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "system": rendered.system,
             "prompt": rendered.prompt,
             "first_user_message": rendered.first_user_message,
             "sha256": rendered.digest.to_string(),
             "warnings": rendered.warnings,
-        }));
-        return;
+        });
+        return Answer::one("prompts", row).print();
     }
     let system = rendered.system.as_ref().map(|system| format!("--- system\n{system}\n"));
     let system = system.unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key_if_any;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::stream::Telling;
 use crate::thread_argument::ThreadArgument;
 
@@ -115,7 +115,7 @@ fn decide(
     if environment.json() && decided.resume {
         // The report of the run that follows is the one value.
     } else if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "thread": thread.as_str(),
             "decision": decision.as_str(),
             "call_id": request.call_id,
@@ -123,7 +123,8 @@ fn decide(
             "arguments": request.arguments,
             "arguments_sha256": request.sha256,
             "resume": first.as_str(),
-        }));
+        });
+        Answer::one("decisions", row).print();
     } else {
         let arguments = output::text(&in_short(&request));
         println!("{decision}: `{}` with {arguments}", request.item_id);
@@ -140,7 +141,7 @@ pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit,
     let host = host(&clock, &cancel, environment)?;
     let cancelled = environment.rye()?.cancel(thread, &host)?;
     if environment.json() {
-        output::json(&cancelled.to_json(thread));
+        Answer::one("threads", cancelled.to_json(thread)).print();
         return Ok(Exit::Fine);
     }
     let Cancelled { went_on_in, below, .. } = cancelled;

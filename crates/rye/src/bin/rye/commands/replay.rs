@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::thread_argument::ThreadArgument;
 
 /// Hold a directive against a thread that it ran: same loop, recorded answers, no request and no effect
@@ -46,13 +46,14 @@ fn tell_programs(thread: &ThreadId, replayed: &Replayed) {
         let Divergence { what, recorded, replayed, .. } = divergence;
         json!({ "what": what, "recorded": recorded, "replayed": replayed })
     });
-    output::json(&json!({
+    let row = json!({
         "thread": thread.as_str(),
         "turns": replayed.turns,
         "recorded_sha256": replayed.recorded,
         "replayed_sha256": replayed.replayed,
         "divergence": divergence,
-    }));
+    });
+    Answer::one("threads", row).print();
 }
 
 /// A replay is of one thread; what it means for those around it.

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::stream::{self, Telling, Watch};
 #[cfg(feature = "otel")]
 use crate::telemetry::exported;
@@ -77,12 +77,18 @@ pub(crate) struct Arguments {
     /// Accept only signatures that bind kind and id over the whole file, and no directive that grants more than what it extends
     #[arg(long, help_heading = "Trust")]
     strict: bool,
+    /// Sign the directive first, with your key, after what it adds was shown; `rye sign` says what is refused
+    #[arg(long, help_heading = "Trust")]
+    sign: bool,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
 
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let project = environment.project()?;
+    if arguments.sign {
+        super::sign::sign_for_run(&arguments.directive, environment)?;
+    }
     let prompt = Prompt::new(environment, arguments.telling.quiet);
     let named = arguments.directive.clone();
     let is_strict = arguments.strict;
@@ -284,7 +290,9 @@ pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment)
     if environment.streams() {
         stream::result(&report.to_json());
     } else if environment.json() {
-        output::json(&report.to_json());
+        Answer::one("threads", report.to_json())
+            .with("state", report.outcome.state.as_str())
+            .print();
     } else {
         tell_result(&report.outcome, watch);
     }

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use rye::SCHEMAS;
+use serde_json::json;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Print the JSON schema of a configuration file or of a run's lines, or all schemas' names
 #[derive(Debug, Args)]
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let Some(name) = &arguments.name else {
         let names: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
         if environment.json() {
-            output::json(&names.into());
+            Answer::of("schemas", names.iter().map(|name| json!({ "name": name }))).print();
         } else {
             names.iter().for_each(|name| println!("{name}"));
         }
@@ -33,6 +34,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             names.join("`, `")
         )));
     };
-    output::json(&schema.value);
+    if environment.json() {
+        Answer::one("schemas", json!({ "name": name, "schema": schema.value })).print();
+    } else {
+        output::document(&schema.value);
+    }
     Ok(Exit::Fine)
 }

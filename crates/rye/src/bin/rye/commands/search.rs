@@ -1,14 +1,16 @@
 //! `rye search QUERY…`.
 
 use clap::Args;
-use rye::primary::{Caller, search};
+use rye::primary::{Caller, Found, search};
 use rye::resolve::{ItemKind, SearchHit, SearchQuery, SearchResults};
+use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::{self, Answer};
+use crate::refused;
 use crate::table::{aligned, titled};
-use crate::{output, refused};
 
 /// Find items by what they say, the best first
 #[derive(Debug, Args)]
@@ -39,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let found = search(&environment.rye()?, &query, &Caller::operator())?;
     let results = &found.results;
     if environment.json() {
-        output::json(&found.to_json());
+        answer(&found).print();
     } else {
         print(results, &query);
         refused::warn(&results.refused, "searched");
@@ -48,6 +50,19 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         output::warnings(&[refused::reason(problem)]);
     }
     Ok(Exit::Fine)
+}
+
+/// The results as data for programs: the rows that MCP clients and threads get.
+fn answer(found: &Found) -> Answer {
+    let mut value = found.to_json();
+    let mut rows = |name: &str| match value[name].take() {
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
+    };
+    let (results, refused) = (rows("results"), rows("refused"));
+    let n_refused = refused.len();
+    let answer = Answer::of("results", results).beside("refused", refused);
+    answer.with("matched", found.results.n_matched).with("refused", n_refused)
 }
 
 fn query(arguments: &Arguments) -> Result<SearchQuery, Failure> {

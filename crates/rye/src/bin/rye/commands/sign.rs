@@ -3,16 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rye::resolve::{ItemKind, Space};
 use rye::sign::{Timestamp, TrustDocument};
-use rye::{SignFileError, SignedFile, SigningStatus, place};
+use rye::{SignFileError, SignedFile, SigningStatus, directive_additions, place};
 use serde_json::{Value, json};
 
+use crate::directive::named as named_directive;
 use crate::environment::{Environment, read_text};
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::files;
 use crate::key_store::{read_signing_key, signing_key, warn_of_end};
-use crate::{files, output};
+use crate::output::{self, Answer};
 
 /// Sign items, each after a check
 #[derive(Debug, Args)]
@@ -23,7 +26,7 @@ use crate::{files, output};
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
-                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'"
+                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'\n  rye sign .ai --dry-run"
 )]
 pub(crate) struct Arguments {
     /// Files, folders or patterns
@@ -38,6 +41,9 @@ pub(crate) struct Arguments {
     /// Sign files anew, too, whose signature by the same key is valid and covers them
     #[arg(long)]
     re_sign: bool,
+    /// Say what would be signed, left alone and refused, with the same exit code, and write nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
@@ -48,9 +54,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let at = arguments.at.unwrap_or_else(Environment::now);
     let spaces = environment.to_check(false)?;
     let checker = spaces.checker();
-    let sign = |path: &Path| match arguments.re_sign {
-        true => checker.sign_file_anew(path, &key, at),
-        false => checker.sign_file(path, &key, at),
+    let sign = |path: &Path| match (arguments.dry_run, arguments.re_sign) {
+        (true, is_anew) => checker.preview_signature(path, &key, at, is_anew),
+        (false, true) => checker.sign_file_anew(path, &key, at),
+        (false, false) => checker.sign_file(path, &key, at),
     };
     let files = files::named(&arguments.paths, environment)?;
     let named: Vec<PathBuf> =
@@ -66,13 +73,75 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         })
         .collect();
     if environment.json() {
-        output::json(&rows.iter().map(Row::to_json).collect());
+        answer(&rows, arguments.dry_run).print();
     } else {
-        rows.iter().for_each(|row| row.print(environment));
-        println!("{}", counted(&rows));
+        rows.iter().for_each(|row| row.print(arguments.dry_run, environment));
+        let written = if arguments.dry_run { "; nothing is written" } else { "" };
+        println!("{}{written}", counted(&rows));
     }
     warn_of_end(&key.public(), environment);
     Ok(if rows.iter().all(|row| row.outcome.is_ok()) { Exit::Fine } else { Exit::Failed })
+}
+
+/// Signs the directive that a run names with the operator's key, after what its signature lets it do was shown. What comes with
+/// the program needs no signature.
+pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<(), Failure> {
+    let rye = environment.rye()?;
+    let id = named_directive(argument, &rye, environment)?;
+    let winner = rye.library().locate(ItemKind::Directive, &id)?.winner;
+    match winner.space {
+        Space::Project | Space::User => {}
+        Space::Builtin => return Ok(()),
+        Space::System => {
+            let kind = ItemKind::Directive;
+            return Err(SignFileError::ReadOnly { kind, id, space: winner.space }.into());
+        }
+    }
+    let (key, at, path) = (signing_key(environment)?, Environment::now(), winner.path);
+    let checker = rye.checker();
+    let file = checker.preview_signature(&path, &key, at, false)?;
+    if file.status == SigningStatus::Unchanged {
+        return Ok(());
+    }
+    eprintln!("signing {}, which adds:", path.display());
+    let directive = rye::parse::directive(&read_text(&path)?);
+    let added = directive.map(|directive| directive_additions(&directive)).unwrap_or_default();
+    eprint!("{}", output::visible(&added_lines(&added)));
+    checker.sign_file(&path, &key, at)?;
+    warn_of_end(&key.public(), environment);
+    Ok(())
+}
+
+/// A line for each thing that a directive adds to the threads that run it.
+fn added_lines(added: &Value) -> String {
+    let row = |name: &str, part: &Value| -> String {
+        let text = |member: &str| part[member].as_str().unwrap_or_default();
+        let told = match name {
+            "context" if part["knowledge"].is_string() => {
+                format!("{} knowledge `{}`", text("position"), text("knowledge"))
+            }
+            "context" => format!("{} a text", text("position")),
+            "hooks" => format!("`{}` at `{}`", text("id"), text("event")),
+            _ => output::text(part),
+        };
+        format!("  {name:<12}  {}\n", output::line(&told))
+    };
+    let parts = added.as_object().into_iter().flatten();
+    let lines = parts.flat_map(|(name, part)| match part {
+        Value::Array(rows) => rows.iter().map(|part| row(name, part)).collect::<Vec<_>>(),
+        part => vec![row(name, part)],
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { "  nothing: it may call no tool\n".to_owned() } else { lines }
+}
+
+/// The rows as data for programs.
+fn answer(rows: &[Row], is_dry: bool) -> Answer {
+    let unchanged = rows.iter().filter(|row| row.is_unchanged()).count();
+    let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
+    let answer = Answer::of("files", rows.iter().map(|row| row.to_json(is_dry)));
+    let answer = answer.with("signed", rows.len() - unchanged - refused);
+    answer.with("unchanged", unchanged).with("refused", refused).with("dry_run", is_dry)
 }
 
 /// Why a file that a folder or a pattern stands for is not signed: who signs a trust document vouches for its key, which
@@ -129,13 +198,17 @@ impl Row {
         status.is_ok_and(|status| status == SigningStatus::Unchanged)
     }
 
-    fn print(&self, environment: &Environment) {
+    fn print(&self, is_dry: bool, environment: &Environment) {
         let path = self.path.display();
         match &self.outcome {
-            Ok(SignedFile { replaced: Some(key), .. }) => {
-                println!("signed     {path}\n           in place of the signature by `{key}`");
+            Ok(file) => {
+                let is_written = is_dry && file.status == SigningStatus::Signed;
+                let status = if is_written { "would sign" } else { file.status.as_str() };
+                println!("{status:<10} {path}");
+                if let Some(key) = &file.replaced {
+                    println!("           in place of the signature by `{key}`");
+                }
             }
-            Ok(file) => println!("{:<9}  {path}", file.status.as_str()),
             Err(Refusal { message, excerpt }) => {
                 println!("refused    {path}\n           {message}");
                 if let Some(excerpt) = excerpt {
@@ -145,9 +218,15 @@ impl Row {
         }
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, is_dry: bool) -> Value {
         match &self.outcome {
-            Ok(signed) => signed.to_json(),
+            Ok(signed) => {
+                let mut row = signed.to_json();
+                if is_dry && signed.status == SigningStatus::Signed {
+                    row["status"] = "would_sign".into();
+                }
+                row
+            }
             Err(refusal) => json!({
                 "path": output::path(&self.path),
                 "status": "refused",

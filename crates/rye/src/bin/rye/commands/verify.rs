@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, Answer};
 
 /// Verify the signatures of files and folders
 #[derive(Debug, Args)]
@@ -40,8 +41,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let verified = rye.verify_files(&files::named_with_linked(&paths, environment)?);
     let summary = VerificationSummary::of(&verified);
     if environment.json() {
-        let files: Vec<Value> = verified.iter().map(row).collect();
-        output::json(&json!({ "files": files, "summary": counts(&summary) }));
+        answer(&verified, &summary).print();
     } else {
         // All at once: ten thousand lines would be as many calls of the system.
         print!("{}{}", verified.iter().map(told).collect::<String>(), totals(&summary));
@@ -110,16 +110,14 @@ fn listed<K: Display>(counts: &BTreeMap<K, usize>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The summary as data for programs.
-fn counts(summary: &VerificationSummary) -> Value {
-    json!({
-        "files": summary.files,
-        "verified": summary.verified,
-        "coverage": summary.coverage,
-        "binding": summary.binding,
-        "unsigned_trust_documents": summary.unsigned_trust,
-        "refused": summary.refused,
-    })
+/// The verdicts as data for programs.
+fn answer(verified: &[Verification], summary: &VerificationSummary) -> Answer {
+    Answer::of("files", verified.iter().map(row))
+        .with("verified", summary.verified)
+        .with("coverage", json!(summary.coverage))
+        .with("binding", json!(summary.binding))
+        .with("unsigned_trust_documents", summary.unsigned_trust)
+        .with("refused", json!(summary.refused))
 }
 
 fn row(verification: &Verification) -> Value {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Show which file an id means, and the files that it shadows
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 fn print(rows: &[(ItemKind, Located)], environment: &Environment) -> Exit {
     if environment.json() {
-        output::json(&rows.iter().map(|(kind, located)| row(*kind, located)).collect());
+        Answer::of("items", rows.iter().map(|(kind, located)| row(*kind, located))).print();
         return Exit::Fine;
     }
     for (kind, located) in rows {

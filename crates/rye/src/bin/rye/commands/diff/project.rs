@@ -6,10 +6,10 @@ use rye::resolve::{ItemId, ItemKind, Space};
 use rye::{Difference, Explained, PlanRequest, Rye};
 use serde_json::{Value, json};
 
-use super::{Answer, named};
+use super::{Comparison, named};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 use crate::revision::{Checkout, checkout};
 
 /// A project at one time.
@@ -23,14 +23,17 @@ struct State {
 }
 
 /// Compares every directive of the project with how it was, and tells of those that changed.
-pub(super) fn compare(revisions: &[String], environment: &Environment) -> Result<Answer, Failure> {
+pub(super) fn compare(
+    revisions: &[String],
+    environment: &Environment,
+) -> Result<Comparison, Failure> {
     let (before, after) = match revisions {
         [] => (at("HEAD", environment)?, now(environment)?),
         [before] => (at(before, environment)?, now(environment)?),
         [before, after] => (at(before, environment)?, at(after, environment)?),
         _ => return Err(Failure::usage("--rev may be given once or twice")),
     };
-    let (mut answer, mut rows) = (Answer::default(), Vec::new());
+    let (mut answer, mut rows) = (Comparison::default(), Vec::new());
     for id in before.directives.union(&after.directives) {
         match difference(id, &before, &after) {
             Ok(difference) if difference.is_empty() && in_both(id, &before, &after) => {}
@@ -47,10 +50,10 @@ pub(super) fn compare(revisions: &[String], environment: &Environment) -> Result
         }
     }
     if environment.json() {
-        let rows: Vec<Value> =
-            rows.iter().map(|(id, row)| json(id, row, &before, &after)).collect();
-        let value = json!({ "before": before.name, "after": after.name, "directives": rows });
-        output::json(&value);
+        let rows = rows.iter().map(|(id, row)| json(id, row, &before, &after));
+        let told = Answer::of("directives", rows).with("differs", answer.differs);
+        let told = told.with("widens", answer.widens).with("before", before.name.clone());
+        told.with("after", after.name.clone()).print();
     } else {
         rows.iter().for_each(|(id, row)| print(id, row, &before, &after));
         let all = before.directives.union(&after.directives).count();

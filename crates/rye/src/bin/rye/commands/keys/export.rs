@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create_beside, signing_key};
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Write the public key as PEM, for others to trust
 #[derive(Debug, Args)]
@@ -38,13 +38,20 @@ pub(super) fn run(
         return private(arguments, environment);
     }
     let key = public_key(store)?;
+    if let Some(path) = &arguments.output {
+        create_beside(path, &key.to_pem(), 0o644)?;
+    }
     match &arguments.output {
-        Some(path) => create_beside(path, &key.to_pem(), 0o644)?,
-        None if environment.json() => output::json(&json!({
-            "key_id": key.key_id().to_string(),
-            "fingerprint": key.fingerprint().to_string(),
-            "public_key": key.to_pem(),
-        })),
+        path if environment.json() => {
+            let row = json!({
+                "key_id": key.key_id().to_string(),
+                "fingerprint": key.fingerprint().to_string(),
+                "public_key": key.to_pem(),
+                "path": path.as_deref().map(output::path),
+            });
+            Answer::one("keys", row).print();
+        }
+        Some(_) => {}
         None => print!("{}", key.to_pem()),
     }
     Ok(Exit::Fine)

@@ -12,7 +12,7 @@ use crate::commands::lock;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 /// Ask an MCP server for its tools, and write manifests that wrap them
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         value["written"] = written.new.iter().map(|path| output::path(path)).collect();
         value["kept"] = written.kept.iter().map(|path| output::path(path)).collect();
         value["problems"] = written.problems.iter().map(String::as_str).collect();
-        output::json(&value);
+        Answer::one("servers", value).print();
     } else {
         tell(&offered);
         tell_lock(server, &locked, &changes);

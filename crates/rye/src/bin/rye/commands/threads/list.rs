@@ -7,12 +7,12 @@ use super::{Known, List, NONE};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Answer;
 
 /// The list of a project in which no thread has run.
 pub(super) fn nothing(environment: &Environment) -> Exit {
     if environment.json() {
-        output::json(&json!([]));
+        Answer::of("threads", []).print();
     } else {
         eprintln!("{NONE}");
     }
@@ -32,7 +32,7 @@ pub(super) fn list(
     }
     if environment.json() {
         let rows = listed.into_iter().map(|thread| row(known, thread));
-        output::json(&rows.collect::<Result<Value, _>>()?);
+        Answer::of("threads", rows.collect::<Result<Vec<_>, _>>()?).print();
         return Ok(Exit::Fine);
     }
     for thread in listed {

@@ -14,7 +14,7 @@ use super::{Known, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 #[derive(Debug, Args)]
 pub(crate) struct Prune {
@@ -253,12 +253,10 @@ fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Enviro
                 "bytes": tree.bytes,
             })
         };
-        output::json(&json!({
-            "trees": trees.iter().map(row).collect::<Vec<_>>(),
-            "busy": busy.iter().map(|tree| tree.root.as_str()).collect::<Vec<_>>(),
-            "summary": { "trees": trees.len(), "threads": count, "bytes": bytes, "removed": arguments.yes },
-        }));
-        return;
+        let busy = busy.iter().map(|tree| tree.root.as_str().into());
+        let answer = Answer::of("trees", trees.iter().map(row)).beside("busy", busy);
+        let answer = answer.with("threads", count).with("bytes", bytes);
+        return answer.with("removed", arguments.yes).print();
     }
     for tree in trees {
         println!(

@@ -12,7 +12,7 @@ use super::{Known, Show, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 pub(super) fn show(
     arguments: &Show,
@@ -31,7 +31,7 @@ pub(super) fn show(
         let mut whole = whole(&reading);
         whole["cost_nanos"] = cost.get().into();
         whole["children"] = children.iter().map(child_json).collect();
-        output::json(&whole);
+        Answer::one("threads", whole).print();
     } else {
         print(&reading, known.standing(thread, reading.record.state)?, cost, &children);
     }

@@ -10,7 +10,7 @@ use super::{Known, Tree, no_thread, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Answer;
 
 pub(super) fn tree(
     arguments: &Tree,
@@ -22,7 +22,7 @@ pub(super) fn tree(
     let below = Below { known, goes_on: goes_on(known, environment)? };
     if environment.json() {
         let branches = tops.into_iter().map(|top| below.json(top, 0));
-        output::json(&branches.collect::<Result<Value, _>>()?);
+        Answer::of("threads", branches.collect::<Result<Vec<_>, _>>()?).print();
     } else {
         tops.into_iter().try_for_each(|top| below.print(top, 0))?;
     }

@@ -8,7 +8,7 @@ use super::{Known, Verify, no_thread};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Answer;
 
 pub(super) fn verify(
     arguments: &Verify,
@@ -33,7 +33,9 @@ pub(super) fn verify(
         rows.push((thread, verified));
     }
     if environment.json() {
-        output::json(&rows.iter().map(|(thread, verified)| verdict(thread, verified)).collect());
+        let verified = rows.iter().filter(|(_, verified)| verified.is_ok()).count();
+        let rows = rows.iter().map(|(thread, verified)| verdict(thread, verified));
+        Answer::of("threads", rows).with("verified", verified).print();
     } else {
         rows.iter().for_each(|(thread, verified)| println!("{}", sentence(thread, verified)));
     }

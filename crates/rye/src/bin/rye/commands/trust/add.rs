@@ -10,11 +10,12 @@ use serde_json::json;
 
 use super::told::{detail, extent, limits, standing};
 use super::{Known, space};
+use crate::confirm;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create, vouched_text};
-use crate::{confirm, output};
+use crate::output::{self, Answer};
 
 /// Trust a key from now on, after a look at its owner and its fingerprint
 #[derive(Debug, Args)]
@@ -64,13 +65,14 @@ pub(super) fn run(
     create(&path, &vouched_text(document, &known.store, environment)?, 0o644)?;
     let status = standing(document, &Known::read(environment)?.store);
     if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "key_id": document.key().key_id().to_string(),
             "fingerprint": document.key().fingerprint().to_string(),
             "owner": document.owner(),
             "status": status,
             "path": output::path(&path),
-        }));
+        });
+        Answer::one("documents", row).print();
     } else {
         println!("{status:<8} {}  {}", document.key().key_id(), output::line(document.owner()));
         detail("fingerprint", document.key().fingerprint().as_str());

@@ -14,7 +14,8 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create, signing_key_if_any, vouched_text};
-use crate::{confirm, files, output};
+use crate::output::{self, Answer};
+use crate::{confirm, files};
 
 /// Refuse everything that a key signed, whenever it did
 #[derive(Debug, Args)]
@@ -107,9 +108,8 @@ pub(super) fn remove(
     fs::remove_file(path).map_err(|source| Failure::io("remove", path, &source))?;
     let is_known = Known::read(environment)?.store.find(key_id).is_some();
     if environment.json() {
-        output::json(
-            &json!({ "key_id": key_id.to_string(), "removed": output::path(path), "is_trusted_still": is_known }),
-        );
+        let row = json!({ "key_id": key_id.to_string(), "removed": output::path(path), "is_trusted_still": is_known });
+        Answer::one("documents", row).print();
         return Ok(Exit::Fine);
     }
     println!("removed  {}", path.display());
@@ -134,13 +134,14 @@ fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Res
     let status = standing(document, &Known::read(environment)?.store);
     let key_id = document.key().key_id();
     if environment.json() {
-        output::json(&json!({
+        let row = json!({
             "key_id": key_id.to_string(),
             "owner": document.owner(),
             "status": status,
             "revoked": document.revoked().map(|at| at.to_string()),
             "path": output::path(path),
-        }));
+        });
+        Answer::one("documents", row).print();
         return Ok(());
     }
     println!("{status:<8} {key_id}  {}", output::line(document.owner()));

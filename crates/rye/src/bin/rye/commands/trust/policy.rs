@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Answer;
 
 /// Compare the project's policy with the pinned one, and accept what differs
 #[derive(Debug, Args)]
@@ -45,13 +45,13 @@ fn tell(change: Option<&PolicyChange>, is_accepted: bool, environment: &Environm
     let none = PolicyChange::default();
     let PolicyChange { added, changed, removed, .. } = change.unwrap_or(&none);
     if environment.json() {
-        return output::json(&json!({
-            "pinned": change.is_some() || is_accepted,
-            "accepted": is_accepted,
-            "added": added,
-            "changed": changed,
-            "removed": removed,
-        }));
+        let of = |change: &'static str, paths: &[String]| {
+            let rows = paths.iter().map(move |path| json!({ "path": path, "change": change }));
+            rows.collect::<Vec<_>>()
+        };
+        let rows = [of("added", added), of("changed", changed), of("removed", removed)].concat();
+        let answer = Answer::of("files", rows).with("accepted", is_accepted);
+        return answer.with("pinned", change.is_some() || is_accepted).print();
     }
     for (word, paths) in [("added", added), ("changed", changed), ("removed", removed)] {
         paths.iter().for_each(|path| println!("{word:<8} {path}"));

@@ -8,11 +8,13 @@ use super::{Known, space};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Answer};
 
 pub(super) fn list(known: &Known, environment: &Environment) -> Exit {
     if environment.json() {
-        output::json(&known.entries.iter().map(|entry| data(entry, &known.store)).collect());
+        let rows = known.entries.iter().map(|entry| data(entry, &known.store));
+        let counting = known.entries.iter().filter(|entry| entry.counts()).count();
+        Answer::of("documents", rows).with("counting", counting).print();
         return Exit::Fine;
     }
     known.entries.iter().for_each(|entry| print(entry, &known.store));
@@ -37,7 +39,7 @@ pub(super) fn show(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     if environment.json() {
-        output::json(&entries.iter().map(|entry| data(entry, &known.store)).collect());
+        Answer::of("documents", entries.iter().map(|entry| data(entry, &known.store))).print();
         return Ok(Exit::Fine);
     }
     for entry in entries {
