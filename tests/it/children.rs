@@ -391,7 +391,7 @@ async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
         std::fs::copy(folder(&forger).join(file), folder(&scratch).join(file)).unwrap();
     }
     let resumed = scratch.resume(&report.thread).await.unwrap();
-    check_waits(&resumed, &child, "is signed by nobody who is trusted");
+    check_waits(&resumed, &child, "is signed with a key of its own and not with yours");
     assert!(!scratch.project().join("a.txt").exists());
 }
 

@@ -259,8 +259,9 @@ impl<'a> Driver<'a> {
 
     fn begin(&mut self, run: &Run) -> Result<(), Stop> {
         let now = self.context.clock.now();
-        self.context.journal.begin(&self.info, now)?;
+        self.context.journal.begin(&self.info, now);
         self.record_opening(run);
+        self.checkpoint();
         refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)?;
         self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
         Ok(())

@@ -17,7 +17,9 @@ use crate::record::Kept;
 use crate::store::StoreError;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
-use crate::{Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState};
+use crate::{
+    Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState, TranscriptClaim,
+};
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
 /// the registry.
@@ -27,6 +29,11 @@ pub struct Journal {
     transcript: Transcript,
     record: ThreadRecord,
     key: Arc<SigningKey>,
+    /// Whether the next sync is followed by a `thread.json` that says that the thread is under way, and what a loss of power may
+    /// leave of it.
+    announces: Option<Kept>,
+    /// The same once the thread begins.
+    begins: Kept,
 }
 
 /// Where a journal is kept beside the store; a replay has no such place.
@@ -103,9 +110,17 @@ impl Journal {
     }
 
     /// Puts the transcript on disk, as must be before an effect, so that it outlives the machine's power.
+    ///
+    /// The first time after the thread began, `thread.json` claims what is on disk by then.
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.flush()?;
-        Ok(self.transcript.sync()?)
+        self.transcript.sync()?;
+        if let Some(kept) = self.announces.take() {
+            let claim = self.transcript.claim();
+            self.record.transcript = Some(TranscriptClaim { is_open: true, ..claim });
+            self.put(kept)?;
+        }
+        Ok(())
     }
 
     /// Signs the transcript, as [`Journal::append`] records events.
@@ -113,17 +128,30 @@ impl Journal {
         self.transcript.sign(&self.key, at)
     }
 
-    /// Notes that the thread is under way.
-    pub(crate) fn begin(
+    /// Notes that the thread is under way, which `thread.json` says after the next [`Journal::sync`].
+    pub(crate) fn begin(&mut self, provider: &ProviderInfo, at: Moment) {
+        self.record.state = ThreadState::Running;
+        self.record.provider = Some(provider.provider.clone());
+        self.record.model = Some(provider.model.clone());
+        self.record.updated = at;
+        self.announces = Some(self.begins);
+    }
+
+    /// Notes that a thread that was stopped is under way again.
+    pub(crate) fn begin_again(
         &mut self,
         provider: &ProviderInfo,
         at: Moment,
     ) -> Result<(), JournalError> {
-        self.record.state = ThreadState::Running;
-        self.record.provider = Some(provider.provider.clone());
-        self.record.model = Some(provider.model.clone());
-        self.record.transcript = None;
-        self.record.updated = at;
+        self.begin(provider, at);
+        self.reopen()
+    }
+
+    /// Has `thread.json` say that the transcript grows from now on; what it claims stays.
+    fn reopen(&mut self) -> Result<(), JournalError> {
+        if let Some(claim) = &mut self.record.transcript {
+            claim.is_open = true;
+        }
         self.save()
     }
 
@@ -137,7 +165,10 @@ impl Journal {
         let is_stopped = outcome.state == ThreadState::Running && outcome.failure.is_some();
         self.record.failure = outcome.failure.clone().filter(|_| !is_stopped);
         self.record.continued_by.clone_from(&outcome.continued_by);
-        self.record.transcript = (!is_stopped).then(|| self.transcript_end());
+        match is_stopped {
+            true => self.record.transcript.iter_mut().for_each(|claim| claim.is_open = true),
+            false => self.record.transcript = Some(self.transcript.claim()),
+        }
         self.record.updated = at;
         // The transcript holds it already: who finds the record before this one is led to the same end.
         self.put(Kept::Either)?;
@@ -150,10 +181,6 @@ impl Journal {
             Err(lost @ StoreError::Stale { .. }) => Err(lost),
             _ => Ok(()),
         }
-    }
-
-    fn transcript_end(&self) -> (u64, String) {
-        (self.transcript.records(), self.transcript.head().to_string())
     }
 
     fn save(&self) -> Result<(), JournalError> {

@@ -107,7 +107,7 @@ pub use self::provider::{
     Charge, Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
     ProviderTelemetry,
 };
-pub use self::record::{RecordError, ThreadRecord};
+pub use self::record::{RecordError, ThreadRecord, TranscriptClaim};
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
 pub use self::retry::Retry;

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rye_sign::{JsonError, PublicKey, SigningKey, sign_json, verify_json};
+use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
 use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, read_plain};
@@ -47,13 +47,33 @@ pub struct ThreadRecord {
     pub outputs: Option<Map<String, Value>>,
     /// Why it failed.
     pub failure: Option<Failure>,
-    /// How many records the transcript has, and the hash of them all, so that a record missing at its end is seen.
-    pub transcript: Option<(u64, String)>,
+    /// What the record claims of the transcript, so that records missing at its end are seen.
+    pub transcript: Option<TranscriptClaim>,
     /// What the caller wants on record beside, such as inputs or that unsigned items were allowed; the first record of
     /// the transcript repeats it.
     pub facts: Map<String, Value>,
     /// Members that a newer version wrote, kept for it.
     rest: Map<String, Value>,
+}
+
+/// The part of a transcript that a signed `thread.json` claims to exist: records that were on disk before it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TranscriptClaim {
+    /// How many records there are at least.
+    pub records: u64,
+    /// The hash of those records.
+    pub head: String,
+    /// Whether more records may follow: a process drives the thread, or stopped without noting where the transcript ends.
+    pub is_open: bool,
+}
+
+impl TranscriptClaim {
+    /// Claims these records.
+    #[must_use]
+    pub const fn new(records: u64, head: String, is_open: bool) -> Self {
+        Self { records, head, is_open }
+    }
 }
 
 impl ThreadRecord {
@@ -131,6 +151,15 @@ impl ThreadRecord {
     ///
     /// When it cannot be read, is not signed by one of the keys as it stands, or is of another version.
     pub fn read(folder: &Path, keys: &[PublicKey]) -> Result<Self, RecordError> {
+        Self::read_signed(folder, keys).map(|(record, _)| record)
+    }
+
+    /// The same, with the id of the key that signed it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ThreadRecord::read`].
+    pub fn read_signed(folder: &Path, keys: &[PublicKey]) -> Result<(Self, KeyId), RecordError> {
         let path = folder.join(FILE);
         let bytes = match read_plain(&path, Self::MAX_BYTES) {
             Ok(bytes) => bytes,
@@ -139,11 +168,11 @@ impl ThreadRecord {
         let malformed = |problem: String| RecordError::Malformed { path: path.clone(), problem };
         let value: Value =
             serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
-        verify_json(&value, keys).map_err(|source| RecordError::Unverified {
+        let signature = verify_json(&value, keys).map_err(|source| RecordError::Unverified {
             path: path.clone(),
             source: Box::new(source),
         })?;
-        disk::parse(value).map_err(malformed)
+        Ok((disk::parse(value).map_err(malformed)?, signature.key_id))
     }
 }
 

@@ -25,7 +25,7 @@ pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::{RecordWire, Shown};
 use crate::store::{Lease, Store, StoreError};
-use crate::{Moment, ThreadId, read_plain};
+use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
 
 /// An append-only journal of JSON lines, each of which carries the hash of all before it.
 ///
@@ -42,6 +42,8 @@ pub struct Transcript {
     newest: usize,
     /// The head and the number of the records that it has.
     kept: (Head, u64),
+    /// The same of those that are durable, as far as this process made them so.
+    synced: (Head, u64),
     /// What people thought since the last record, which the next one tells.
     thought: Duration,
     /// Why the store refused a write.
@@ -74,14 +76,14 @@ impl Transcript {
     ///
     /// # Errors
     ///
-    /// When the journal is damaged anywhere else, or does not end where `end` says, or cannot be read or cut. Nothing is
+    /// When the journal is damaged anywhere else, or lacks records that `claim` has, or cannot be read or cut. Nothing is
     /// changed then.
     pub fn open(
         store: Arc<dyn Store>,
         lease: Lease,
         directive: &str,
         keys: &[PublicKey],
-        end: Option<&(u64, String)>,
+        claim: Option<&TranscriptClaim>,
     ) -> Result<(Self, Reading), TranscriptError> {
         let held = Held { store, lease };
         let (lease, thread) = (&held.lease, held.lease.thread());
@@ -90,8 +92,7 @@ impl Transcript {
         let reading = read(&bytes, thread, keys)
             .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
         let records = u64::try_from(reading.records.len()).unwrap_or(u64::MAX);
-        let found = (records, reading.head.to_string());
-        if end.is_some_and(|end| *end != found || reading.torn.is_some()) {
+        if claim.is_some_and(|claim| !reading.fits(claim)) {
             return Err(TranscriptError::Length { thread: thread.clone() });
         }
         if let Some(torn) = &reading.torn {
@@ -102,9 +103,18 @@ impl Transcript {
     }
 
     fn after(held: Held, directive: &str, head: Head, records: u64) -> Self {
-        let (kept, directive) = ((head, records), directive.to_owned());
-        let (pending, thought) = (Vec::new(), Duration::ZERO);
-        Self { held, directive, head, records, pending, newest: 0, kept, thought, broken: None }
+        Self {
+            held,
+            directive: directive.to_owned(),
+            head,
+            records,
+            pending: Vec::new(),
+            newest: 0,
+            kept: (head, records),
+            synced: (Head::genesis(), 0),
+            thought: Duration::ZERO,
+            broken: None,
+        }
     }
 
     /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
@@ -185,7 +195,15 @@ impl Transcript {
     /// When the store refuses, and ever after.
     pub fn sync(&mut self) -> Result<(), TranscriptError> {
         self.flush()?;
-        self.guarded(|held| held.store.sync(&held.lease))
+        self.guarded(|held| held.store.sync(&held.lease))?;
+        self.synced = self.kept;
+        Ok(())
+    }
+
+    /// Claims what is durable; more may follow unless that is everything.
+    pub(crate) fn claim(&self) -> TranscriptClaim {
+        let (head, records) = self.synced;
+        TranscriptClaim::new(records, head.to_string(), records != self.records)
     }
 
     /// Signs the chain so far, appends the signature, and makes all of it durable.

@@ -149,6 +149,7 @@ const PAYLOADS: [(&str, Members); 22] = [
             ("facts", Object),
             ("cost_nanos", Count),
             ("elapsed_millis", Count),
+            ("signed_by", Text),
         ],
     ),
     (
@@ -163,6 +164,7 @@ const PAYLOADS: [(&str, Members); 22] = [
             ("tools", Many("tool")),
             ("palette", Object),
             ("facts", Object),
+            ("signed_by", Text),
         ],
     ),
     (

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rye_caps::{Grant, Pattern};
 use rye_sign::token::{Token, TokenError, verify_chain};
-use rye_sign::{KeyError, PublicKey};
+use rye_sign::{KeyError, KeyId, PublicKey};
 use rye_thread::transcript::{Damage, Reading, TranscriptError, read_file};
 use rye_thread::{RecordError, ThreadId, ThreadRecord, read_plain};
 use serde_json::Value;
 
 use crate::Rye;
-use crate::session::{TOKEN, TOKENS_ABOVE};
+use crate::session::{Host, ReopenError, TOKEN, TOKENS_ABOVE};
 
 /// A thread as its folder holds it, verified.
 #[derive(Debug)]
@@ -190,13 +190,15 @@ impl Rye {
         // An expired key vouches for what it signed before; a revoked one for nothing.
         let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
         let trusted: Vec<PublicKey> = standing.map(|key| key.key().clone()).collect();
-        let (record, keys, vouched_by) = match ThreadRecord::read(&folder, &trusted) {
-            Ok(record) => (record, trusted, Voucher::TrustedKey),
+        let (record, signer, keys, vouched_by) = match ThreadRecord::read_signed(&folder, &trusted)
+        {
+            Ok((record, signer)) => (record, signer, trusted, Voucher::TrustedKey),
             Err(error) if !is_whole(&folder, &error) => return Err(unreadable(folder, error)),
             Err(error @ RecordError::Unverified { .. }) => {
                 let keys = own_keys(&folder)?;
                 let own = keys.first().cloned().ok_or(error)?;
-                (ThreadRecord::read(&folder, &[own])?, keys, Voucher::Thread)
+                let (record, signer) = ThreadRecord::read_signed(&folder, &[own])?;
+                (record, signer, keys, Voucher::Thread)
             }
             Err(error) => return Err(error.into()),
         };
@@ -206,7 +208,7 @@ impl Rye {
         let transcript = transcript(&folder, &record, &keys)?;
         let token = token(&record, &keys)?;
         let reading = ThreadReading { folder, record, transcript, token, vouched_by };
-        Ok(Found { reading, keys })
+        Ok(Found { reading, keys, signer })
     }
 }
 
@@ -214,6 +216,44 @@ impl Rye {
 pub(crate) struct Found {
     pub(crate) reading: ThreadReading,
     pub(crate) keys: Vec<PublicKey>,
+    /// The key that signed the record.
+    signer: KeyId,
+}
+
+impl Found {
+    /// Returns `true` if the operator's key signed the record and every checkpoint, or if the operator has no key. Another
+    /// trusted key may be one that is trusted with little.
+    pub(crate) fn is_own(&self, host: &Host<'_>) -> bool {
+        host.signing_key.is_none()
+            || (self.reading.vouched_by == Voucher::TrustedKey
+                && self.foreign_signer(host).is_none())
+    }
+
+    /// The thread for a process that acts on what it says.
+    ///
+    /// # Errors
+    ///
+    /// When the operator has a key and that key did not sign all of it.
+    pub(crate) fn into_own(self, host: &Host<'_>) -> Result<ThreadReading, ReopenError> {
+        if self.is_own(host) {
+            return Ok(self.reading);
+        }
+        let thread = self.reading.record.thread.clone();
+        Err(match self.foreign_signer(host) {
+            None => ReopenError::SelfVouched { thread },
+            Some(signer) => ReopenError::OtherKey { thread, key_id: signer.to_string() },
+        })
+    }
+
+    /// A trusted key beside the operator's that signed the record or a checkpoint.
+    pub(crate) fn foreign_signer(&self, host: &Host<'_>) -> Option<&KeyId> {
+        let own = host.signing_key.as_ref().map(|key| key.public());
+        let is_own = |signer: &KeyId| own.as_ref().is_some_and(|own| own.is_named(signer));
+        let mut signers = std::iter::once(&self.signer).chain(&self.reading.transcript.signers);
+        signers
+            .find(|signer| !is_own(signer))
+            .filter(|_| self.reading.vouched_by == Voucher::TrustedKey)
+    }
 }
 
 /// Reads again while the record is replaced between it and the transcript, which whoever goes on with the thread does: only what
@@ -285,13 +325,8 @@ fn transcript(
         TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
         other => ThreadReadError::Read { path: path.clone(), source: io::Error::other(other) },
     })?;
-    let found =
-        (u64::try_from(reading.records.len()).unwrap_or(u64::MAX), reading.head.to_string());
     match &record.transcript {
-        // A program that was killed tears the last line of an open thread; after the end nobody writes.
-        Some(expected) if *expected != found || reading.torn.is_some() => {
-            Err(ThreadReadError::Length { path })
-        }
+        Some(claim) if !reading.fits(claim) => Err(ThreadReadError::Length { path }),
         _ => Ok(reading),
     }
 }

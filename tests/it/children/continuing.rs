@@ -386,7 +386,7 @@ async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     }
     scratch.decide(&report.thread, Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
-    check_waits(&resumed, &middle.thread, "is signed by nobody who is trusted");
+    check_waits(&resumed, &middle.thread, "is signed with a key of its own and not with yours");
 }
 
 /// A child whose conversation was to go on in a thread that could not be prepared.

@@ -153,6 +153,11 @@ impl Checkpoint {
         })
     }
 
+    /// The id of the key that it names.
+    pub fn key_id(&self) -> &KeyId {
+        &self.key_id
+    }
+
     /// The head that was signed.
     pub fn head(&self) -> &Head {
         &self.head

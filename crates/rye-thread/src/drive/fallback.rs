@@ -28,7 +28,7 @@ impl Driver<'_> {
         })?;
         self.context.provider = next;
         self.info = provider.clone();
-        self.context.journal.begin(&self.info, self.context.clock.now())?;
+        self.context.journal.begin(&self.info, self.context.clock.now());
         self.emit(&Event::ModelFallback { provider, reason });
         Ok(())
     }

@@ -118,7 +118,7 @@ impl Driver<'_> {
     /// Completes what the program before this one was about to record, and records that this one goes on.
     fn reopen(&mut self, run: &Run, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
         let now = self.context.clock.now();
-        self.context.journal.begin(&self.info, now)?;
+        self.context.journal.begin_again(&self.info, now)?;
         // It was known when the last record was written: the time since then is nobody's.
         let then = resumed.reading.records.last().map_or(now, |record| record.at);
         for event in missing {
@@ -132,6 +132,7 @@ impl Driver<'_> {
             facts: resumed.facts,
             cost: self.cost(run),
             elapsed: self.before,
+            signed_by: self.context.journal.signing_key().public().to_pem(),
         });
         self.checkpoint();
         Ok(())

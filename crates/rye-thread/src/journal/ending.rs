@@ -16,7 +16,7 @@ impl Journal {
     pub fn fail(mut self, message: &str, at: Moment) -> Result<(), JournalError> {
         self.record.state = ThreadState::Error;
         self.record.failure = Some(Failure::new(FailureKind::Preparation, message));
-        self.record.transcript = Some(self.transcript_end());
+        self.record.transcript = Some(self.transcript.claim());
         self.record.updated = at;
         self.save()
     }
@@ -76,15 +76,9 @@ impl Journal {
         self.leave(at)
     }
 
-    /// From now on the transcript grows beyond the end that the record may know.
-    fn reopen(&mut self) -> Result<(), JournalError> {
-        self.record.transcript = None;
-        self.save()
-    }
-
     /// Writes the record as it is now, and lets somebody else go on.
     fn leave(mut self, at: Moment) -> Result<(), JournalError> {
-        self.record.transcript = Some(self.transcript_end());
+        self.record.transcript = Some(self.transcript.claim());
         self.record.updated = at;
         self.save()?;
         Ok(self.transcript.release()?)

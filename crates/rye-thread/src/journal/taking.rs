@@ -27,9 +27,9 @@ impl Journal {
         registry: Arc<Registry>,
         store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
-        let journal = Self::create_unlisted(threads, record, key, registry, store)?;
-        // Nothing is done before the thread begins, which is waited for.
-        journal.put(Kept::Either)?;
+        let mut journal = Self::create_unlisted(threads, record, key, registry, store)?;
+        journal.put(Kept::This)?;
+        journal.begins = Kept::Either;
         Ok(journal)
     }
 
@@ -50,7 +50,7 @@ impl Journal {
         }
         let transcript = Transcript::create(store, lease, &record.directive)?;
         let place = Some(Place { readable: Readable::create(&folder), folder, registry });
-        Ok(Self { place, transcript, record, key })
+        Ok(Self { place, transcript, record, key, announces: None, begins: Kept::This })
     }
 
     /// Takes the right to drive a thread that is there, and verifies its transcript with `keys`; half a record at its end
@@ -91,11 +91,12 @@ impl Journal {
         let folder = threads.join(record.thread.as_str());
         let lease = store.acquire(&record.thread, claim)?;
         ThreadRecord::remove_unfinished(&folder);
-        let end = record.transcript.as_ref();
-        let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, end)?;
+        let claim = record.transcript.as_ref();
+        let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, claim)?;
         let readable = Readable::open(&folder, &reading);
         let place = Some(Place { folder, readable, registry });
-        Ok((Self { place, transcript, record, key }, reading))
+        let (announces, begins) = (None, Kept::Either);
+        Ok((Self { place, transcript, record, key, announces, begins }, reading))
     }
 
     /// A journal of which nothing outlives its store.
@@ -107,7 +108,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let lease = store.acquire(&record.thread, &claim(&*store, &record, now))?;
         let transcript = Transcript::create(store, lease, &record.directive)?;
-        Ok(Self { place: None, transcript, record, key })
+        Ok(Self { place: None, transcript, record, key, announces: None, begins: Kept::Either })
     }
 }
 

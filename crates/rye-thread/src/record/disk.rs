@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::ThreadRecord;
+use super::{ThreadRecord, TranscriptClaim};
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::{Moment, Nanos, ThreadId};
@@ -80,15 +80,33 @@ struct RecordDisk {
     cost_nanos: u64,
     outputs: Option<Map<String, Value>>,
     failure: Option<FailureDisk>,
-    transcript: Option<EndDisk>,
+    transcript: Option<ClaimDisk>,
     facts: Map<String, Value>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EndDisk {
+struct ClaimDisk {
     records: u64,
     head: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    open: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl ClaimDisk {
+    fn of(claim: &TranscriptClaim) -> Self {
+        let TranscriptClaim { records, head, is_open } = claim.clone();
+        Self { records, head, open: is_open }
+    }
+
+    fn into_claim(self) -> TranscriptClaim {
+        TranscriptClaim::new(self.records, self.head, self.open)
+    }
 }
 
 impl RecordDisk {
@@ -112,7 +130,7 @@ impl RecordDisk {
             cost_nanos: record.cost.get(),
             outputs: record.outputs.clone(),
             failure: record.failure.as_ref().map(FailureDisk::of),
-            transcript: record.transcript.clone().map(|(records, head)| EndDisk { records, head }),
+            transcript: record.transcript.as_ref().map(ClaimDisk::of),
             facts: record.facts.clone(),
         }
     }
@@ -138,7 +156,7 @@ impl RecordDisk {
             cost: Nanos::new(self.cost_nanos),
             outputs: self.outputs,
             failure: self.failure.map(FailureDisk::into_failure).transpose()?,
-            transcript: self.transcript.map(|end| (end.records, end.head)),
+            transcript: self.transcript.map(ClaimDisk::into_claim),
             facts: self.facts,
             rest,
         })

@@ -16,7 +16,7 @@ fn record() -> ThreadRecord {
     record.usage = Usage::new(3, 4);
     record.cost = Nanos::new(5);
     record.turns = 2;
-    record.transcript = Some((7, "00".repeat(32)));
+    record.transcript = Some(TranscriptClaim::new(7, "00".repeat(32), true));
     record.facts.insert("unverified".to_owned(), json!(true));
     let hit = LimitHit { limit: Limit::Turns, value: 2, maximum: 2 };
     record.failure = Some(Failure::new(FailureKind::Limit(hit), "limit"));

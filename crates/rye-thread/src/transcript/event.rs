@@ -185,6 +185,8 @@ pub enum Event {
         palette: BTreeMap<String, String>,
         /// The facts of the thread record.
         facts: Map<String, Value>,
+        /// The public key, as PEM, that signs the checkpoints from here on.
+        signed_by: String,
     },
     /// The thread goes on after its program was stopped or killed, or after it was suspended.
     ThreadResumed {
@@ -198,6 +200,8 @@ pub enum Event {
         cost: Nanos,
         /// The time that the thread had taken until then.
         elapsed: Duration,
+        /// The public key, as PEM, that signs the checkpoints from here on.
+        signed_by: String,
     },
     /// What a call came to: the receipt.
     ToolCallResult {

@@ -4,15 +4,15 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use rye_sign::PublicKey;
 use rye_sign::chain::{Checkpoint, CheckpointError, Head};
+use rye_sign::{KeyId, PublicKey};
 use serde_json::Value;
 
 use super::Record;
 use super::wire::{FORMAT, ReadWire, VERSION};
-use crate::ThreadId;
+use crate::{ThreadId, TranscriptClaim};
 
-/// A transcript that is whole, but for a torn last line.
+/// A transcript that is whole, but for a torn end.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reading {
@@ -22,9 +22,26 @@ pub struct Reading {
     pub head: Head,
     /// How many records a signed checkpoint covers; those after it are chained only.
     pub signed: u64,
-    /// The bytes of a last line without its end, which a killed program leaves; they are in no record.
+    /// The keys that signed the checkpoints, each once.
+    pub signers: Vec<KeyId>,
+    /// The bytes at the end that are in no record, because a killed program did not write the whole of it: half a line, and
+    /// records that count only under a checkpoint and have none.
     pub torn: Option<Range<usize>>,
 }
+
+/// The events that count only once a checkpoint covers them. Whoever records one appends a checkpoint in the same write.
+const SIGNED: [&str; 6] = [
+    "approval_decided",
+    "thread_complete",
+    "thread_continued",
+    "thread_error",
+    "thread_resumed",
+    "thread_start",
+];
+
+/// The events of which a thread may have several before its first checkpoint.
+const OPENING: [&str; 5] =
+    ["context_injected", "system_prompt", "thread_resumed", "thread_start", "user_message"];
 
 /// Verifies and reads the bytes of a transcript in one pass.
 ///
@@ -32,21 +49,21 @@ pub struct Reading {
 ///
 /// The first place that is not as it was written.
 pub fn read(bytes: &[u8], thread: &ThreadId, keys: &[PublicKey]) -> Result<Reading, Damage> {
-    let mut reading = Reading { records: Vec::new(), head: Head::genesis(), signed: 0, torn: None };
+    let mut reader = Reader::new(thread, keys);
     let mut start = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let range = start..start + line.len();
         start = range.end;
         match line.strip_suffix(b"\n") {
-            Some(line) => reading.take(line, thread, keys).map_err(|kind| Damage {
-                record: reading.count(),
+            Some(line) => reader.take(line, range.start).map_err(|kind| Damage {
+                record: reader.reading.count(),
                 bytes: range,
                 kind,
             })?,
-            None => reading.torn = Some(range),
+            None => reader.reading.torn = Some(range),
         }
     }
-    Ok(reading)
+    Ok(reader.into_reading(bytes.len()))
 }
 
 impl Reading {
@@ -54,35 +71,64 @@ impl Reading {
         u64::try_from(self.records.len()).unwrap_or(u64::MAX)
     }
 
-    fn take(
-        &mut self,
-        line: &[u8],
-        thread: &ThreadId,
-        keys: &[PublicKey],
-    ) -> Result<(), DamageKind> {
+    /// The hash of the first `records` records; `None` when there are fewer.
+    #[must_use]
+    pub fn head_after(&self, records: u64) -> Option<&Head> {
+        if records == self.count() {
+            return Some(&self.head);
+        }
+        let next = self.records.get(usize::try_from(records).ok()?)?;
+        Some(&next.prev)
+    }
+
+    /// Returns `true` if the transcript has the records that a `thread.json` claims, and no more where that says so.
+    #[must_use]
+    pub fn fits(&self, claim: &TranscriptClaim) -> bool {
+        let has_claimed =
+            self.head_after(claim.records).is_some_and(|head| head.to_string() == claim.head);
+        let is_longer = self.count() != claim.records || self.torn.is_some();
+        has_claimed && (claim.is_open || !is_longer)
+    }
+}
+
+/// A reading under way.
+struct Reader<'a> {
+    reading: Reading,
+    thread: &'a ThreadId,
+    keys: &'a [PublicKey],
+    /// The first record of [`SIGNED`] after the last checkpoint, and where its line starts.
+    unsigned: Option<(usize, usize)>,
+    /// The key that the last `thread_start` or `thread_resumed` names, until its checkpoint.
+    named: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(thread: &'a ThreadId, keys: &'a [PublicKey]) -> Self {
+        let reading = Reading {
+            records: Vec::new(),
+            head: Head::genesis(),
+            signed: 0,
+            signers: Vec::new(),
+            torn: None,
+        };
+        Self { reading, thread, keys, unsigned: None, named: None }
+    }
+
+    fn take(&mut self, line: &[u8], start: usize) -> Result<(), DamageKind> {
         let wire: ReadWire = serde_json::from_slice(line)
             .map_err(|error| DamageKind::Unreadable { message: error.to_string() })?;
-        let seq = self.count();
-        if wire.prev != self.head.to_string() {
-            return Err(DamageKind::Chain);
-        }
-        if wire.seq != seq || wire.thread_id != thread.as_str() {
-            return Err(DamageKind::OtherPlace { seq: wire.seq, thread: wire.thread_id });
-        }
-        if seq == 0 {
-            check_format(&wire)?;
-        }
-        if wire.event == "checkpoint" {
-            self.check(&wire, thread, keys)?;
-        }
-        self.head = self.head.link(line);
-        self.records.push(Record {
-            seq,
+        self.check_place(&wire)?;
+        self.check_signature(&wire, start)?;
+        let prev = self.reading.head;
+        self.reading.head = prev.link(line);
+        self.reading.records.push(Record {
+            seq: wire.seq,
+            prev,
             at: wire.ts.parse().map_err(|_| DamageKind::Unreadable {
                 message: format!("`{}` is no time", wire.ts),
             })?,
             thought: Duration::from_millis(wire.thought_millis),
-            thread: thread.clone(),
+            thread: self.thread.clone(),
             directive: wire.directive,
             event: wire.event,
             payload: wire.payload,
@@ -90,22 +136,74 @@ impl Reading {
         Ok(())
     }
 
-    fn check(
-        &mut self,
-        wire: &ReadWire,
-        thread: &ThreadId,
-        keys: &[PublicKey],
-    ) -> Result<(), DamageKind> {
-        let checkpoint = parse(wire).and_then(|value| {
-            Checkpoint::from_json(&value)
-                .map_err(|source| DamageKind::Checkpoint { source: Box::new(source) })
-        })?;
-        let seq = self.count();
-        checkpoint
-            .verify(&self.head, seq, thread.as_str(), keys)
-            .map_err(|source| DamageKind::Checkpoint { source: Box::new(source) })?;
-        self.signed = seq;
+    fn check_place(&self, wire: &ReadWire) -> Result<(), DamageKind> {
+        let seq = self.reading.count();
+        if wire.prev != self.reading.head.to_string() {
+            return Err(DamageKind::Chain);
+        }
+        if wire.seq != seq || wire.thread_id != self.thread.as_str() {
+            let thread = wire.thread_id.clone();
+            return Err(DamageKind::OtherPlace { seq: wire.seq, thread });
+        }
+        if seq == 0 { check_format(wire) } else { Ok(()) }
+    }
+
+    /// Verifies a checkpoint, and notes what needs one.
+    fn check_signature(&mut self, wire: &ReadWire, start: usize) -> Result<(), DamageKind> {
+        if wire.event == "checkpoint" {
+            return self.check_checkpoint(wire);
+        }
+        if self.reading.signed == 0 && !OPENING.contains(&wire.event.as_str()) {
+            return Err(DamageKind::Unsigned);
+        }
+        if SIGNED.contains(&wire.event.as_str()) {
+            self.unsigned = self.unsigned.or(Some((self.reading.records.len(), start)));
+        }
+        if wire.event == "thread_start" || wire.event == "thread_resumed" {
+            let named = parse(wire)?.get("signed_by").and_then(Value::as_str).map(str::to_owned);
+            self.named = Some(named.ok_or(DamageKind::Unsigned)?);
+        }
         Ok(())
+    }
+
+    fn check_checkpoint(&mut self, wire: &ReadWire) -> Result<(), DamageKind> {
+        let refused = |source| DamageKind::Checkpoint { source: Box::new(source) };
+        let checkpoint =
+            parse(wire).and_then(|value| Checkpoint::from_json(&value).map_err(refused))?;
+        let seq = self.reading.count();
+        checkpoint
+            .verify(&self.reading.head, seq, self.thread.as_str(), self.keys)
+            .map_err(refused)?;
+        self.check_named(checkpoint.key_id())?;
+        self.reading.signed = seq;
+        self.unsigned = None;
+        if !self.reading.signers.contains(checkpoint.key_id()) {
+            self.reading.signers.push(checkpoint.key_id().clone());
+        }
+        Ok(())
+    }
+
+    /// The first checkpoint after an opening is signed by the key that the opening names.
+    fn check_named(&mut self, signer: &KeyId) -> Result<(), DamageKind> {
+        let Some(pem) = self.named.take() else { return Ok(()) };
+        let named = PublicKey::from_pem(&pem).map_err(|_| DamageKind::Unsigned)?;
+        match named.is_named(signer) {
+            true => Ok(()),
+            false => Err(DamageKind::OtherSigner { named: named.key_id().clone() }),
+        }
+    }
+
+    /// Cuts off what no checkpoint covers although it needs one.
+    fn into_reading(mut self, length: usize) -> Reading {
+        let reading = &mut self.reading;
+        if let Some((first, start)) = self.unsigned
+            && let Some(record) = reading.records.get(first)
+        {
+            reading.head = record.prev;
+            reading.records.truncate(first);
+            reading.torn = Some(start..length);
+        }
+        self.reading
     }
 }
 
@@ -162,8 +260,16 @@ pub enum DamageKind {
         source: Box<CheckpointError>,
     },
     /// The first record does not name a format that this version reads.
-    #[error("it does not begin a transcript of version 1")]
+    #[error(
+        "it does not begin a transcript of version 2, so its thread is run anew instead of resumed"
+    )]
     Format,
+    /// The checkpoint is signed by another key than the opening of the thread names.
+    #[error("its checkpoint is not signed by the key `{named}`, which the thread names")]
+    OtherSigner {
+        /// The key that the thread names.
+        named: KeyId,
+    },
     /// It was written for another place.
     #[error("it is record {seq} of `{thread}`")]
     OtherPlace {
@@ -172,6 +278,9 @@ pub enum DamageKind {
         /// The thread that it names.
         thread: String,
     },
+    /// Something happened before a checkpoint covered the beginning of the thread.
+    #[error("no key has signed how the thread began")]
+    Unsigned,
     /// It is no record.
     #[error("it is no record: {message}")]
     Unreadable {

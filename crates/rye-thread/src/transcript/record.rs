@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rye_sign::chain::Head;
 use serde_json::value::RawValue;
 
 use crate::{Moment, ThreadId};
@@ -12,6 +13,8 @@ use crate::{Moment, ThreadId};
 pub struct Record {
     /// Its place, from 0.
     pub seq: u64,
+    /// The hash of all records before it.
+    pub prev: Head,
     /// When it was written.
     pub at: Moment,
     /// How much of the time since the record before it somebody thought about what the thread waited for; to the millisecond.

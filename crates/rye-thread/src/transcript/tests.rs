@@ -13,6 +13,7 @@ mod damage;
 pub(crate) mod events;
 mod opening;
 mod readable;
+mod signing;
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
@@ -20,13 +21,14 @@ fn thread() -> ThreadId {
     ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
 }
 
-fn start() -> Event {
+fn start(key: &SigningKey) -> Event {
     Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
         limits: Limits::default(),
         tools: Vec::new(),
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
         facts: serde_json::Map::new(),
+        signed_by: key.public().to_pem(),
     }
 }
 
@@ -55,7 +57,7 @@ impl Written {
         let store = Arc::new(MemoryStore::new());
         let key = SigningKey::generate().unwrap();
         let mut transcript = create(&store, &thread());
-        transcript.append(&start(), AT).unwrap();
+        transcript.append(&start(&key), AT).unwrap();
         transcript.append(&user("one\nline"), AT).unwrap();
         transcript.checkpoint(&key, AT).unwrap();
         transcript.append(&user("two"), AT).unwrap();
@@ -88,6 +90,11 @@ impl Written {
     fn offset(&self, line: usize) -> usize {
         self.text().lines().take(line).map(|line| line.len() + 1).sum()
     }
+}
+
+/// How many of so many whole records of [`Written`] count: none before the first checkpoint.
+fn begun(whole: usize) -> usize {
+    if whole < 3 { 0 } else { whole }
 }
 
 #[test]
@@ -123,8 +130,9 @@ fn the_first_record_names_the_format() {
     assert_eq!(
         first,
         format!(
-            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":1,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}}}},"prev":"{prev}"}}"#,
+            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"signed_by":{}}},"prev":"{prev}"}}"#,
             thread(),
+            json!(written.key.public().to_pem()),
         )
     );
 }

@@ -92,12 +92,13 @@ pub(super) fn value(event: &Event) -> Value {
         Event::RequestRetried { .. } => retried(event),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
-        Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed } => json!({
+        Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed, signed_by } => json!({
             "epoch": epoch,
             "cut_bytes": cut_bytes,
             "facts": facts,
             "cost_nanos": cost.get(),
             "elapsed_millis": millis(*elapsed),
+            "signed_by": signed_by,
         }),
         Event::ThreadStart { .. } => start(event),
         Event::ThreadComplete { .. }
@@ -179,7 +180,7 @@ fn hook(triggered: &Triggered) -> Value {
 }
 
 fn start(event: &Event) -> Value {
-    let Event::ThreadStart { provider, limits, tools, palette, facts } = event else {
+    let Event::ThreadStart { provider, limits, tools, palette, facts, signed_by } = event else {
         return Value::Null;
     };
     let tools: Vec<ToolDisk> = tools.iter().map(ToolDisk::of).collect();
@@ -193,6 +194,7 @@ fn start(event: &Event) -> Value {
         "tools": tools,
         "palette": palette,
         "facts": facts,
+        "signed_by": signed_by,
     })
 }
 
@@ -252,4 +254,4 @@ fn sha256(text: &str) -> String {
 }
 
 pub(super) const FORMAT: &str = "rye-transcript";
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;

@@ -64,7 +64,9 @@ fn before_the_receipt(bytes: &[u8]) -> &[u8] {
 fn up_to_the_decision(bytes: &[u8]) -> &[u8] {
     let text = std::str::from_utf8(bytes).unwrap();
     let decided = text.rfind(r#""event":"approval_decided""#).unwrap();
-    &bytes[..decided + text[decided..].find('\n').unwrap() + 1]
+    // The checkpoint that makes it count is the next record.
+    let ends = text[decided..].match_indices('\n').nth(1).unwrap().0;
+    &bytes[..=decided + ends]
 }
 
 /// Killed, approved, run again and killed again: who approved once did not approve of whatever comes.

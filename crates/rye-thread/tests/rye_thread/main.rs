@@ -10,6 +10,7 @@ mod world;
 
 mod answering;
 mod calling;
+mod claiming;
 mod failing;
 mod finishing;
 mod full;

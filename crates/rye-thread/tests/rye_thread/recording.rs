@@ -32,6 +32,7 @@ async fn events_in_order() {
             "thread_start",
             "system_prompt",
             "user_message",
+            "checkpoint",
             "step_start",
             "step_finish",
             "tool_call_start",
@@ -141,7 +142,7 @@ async fn an_edited_transcript_is_located() {
     let line = text.lines().position(|line| line.contains("assistant_text")).unwrap();
     fs::write(&path, text.replace("Hello.", "Other.")).unwrap();
     let record = driven.record();
-    let keys = [];
+    let keys = [driven.public_key()];
     let damage =
         rye_thread::transcript::read(&fs::read(&path).unwrap(), &record.thread, &keys).unwrap_err();
     assert_eq!(
@@ -196,7 +197,7 @@ fn a_thread_that_cannot_begin_leaves_a_record() {
         (failure.kind, failure.message.as_str()),
         (FailureKind::Preparation, "risk `elevated` is not acknowledged")
     );
-    assert_eq!(record.transcript.map(|(records, _)| records), Some(0));
+    assert_eq!(record.transcript.map(|claim| claim.records), Some(0));
     assert_eq!(record.facts["inputs"], json!({"name": "World"}));
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Error);
     let stranger = SigningKey::generate().unwrap();
@@ -214,7 +215,7 @@ fn a_thread_that_is_ended_before_it_begins_has_an_empty_transcript() {
     journal.cancel(Nanos::ZERO, Moment::from_unix_millis(2_000)).unwrap();
     let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
     assert_eq!(record.state, ThreadState::Cancelled);
-    assert_eq!(record.transcript.map(|(records, _)| records), Some(0));
+    assert_eq!(record.transcript.map(|claim| claim.records), Some(0));
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Cancelled);
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
 use crate::tapped::{Tap, Tapped, Use};
-use crate::world::{EVERY, World, count, line_ends, outcome, progress, visible};
+use crate::world::{EVERY, World, count, counted, line_ends, outcome, progress, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn cut_inside_a_record_it_is_cut_before_it() {
         let world = whole.cut(&bytes[..cut]);
         let store: Arc<dyn Store> = Arc::clone(&world.store) as _;
         let (journal, reading) = world.open(&store).unwrap();
-        let kept = bytes[..cut].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let kept = counted(&bytes[..cut]);
         assert_eq!(reading.torn, (kept < cut).then_some(kept..cut), "cut at {cut}");
         assert_eq!(world.bytes(), &bytes[..kept], "cut at {cut}");
         drop(journal);

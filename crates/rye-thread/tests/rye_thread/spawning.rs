@@ -24,7 +24,7 @@ use crate::doubles::{FakeClock, Thread, call, calls, returns, says, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
 use crate::tapped::{Tap, Tapped, Use};
-use crate::world::{EVERY, World, count, outcome, progress, visible};
+use crate::world::{EVERY, World, count, counted, outcome, progress, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
 fn receipts(home: &Home, threads: &[ThreadId]) -> Vec<String> {
@@ -134,8 +134,7 @@ impl Whole {
 
     #[track_caller]
     fn check_opening(&self, thread: &ThreadId, bytes: &[u8], cut: usize) {
-        let kept = bytes[..cut].iter().rposition(|byte| *byte == b'\n');
-        let kept = kept.map_or(0, |end| end + 1);
+        let kept = counted(&bytes[..cut]);
         let (opened, torn) = self.home.opened(thread, &bytes[..cut]);
         assert_eq!(opened, &bytes[..kept], "{thread} cut at {cut}");
         assert_eq!(torn, (kept < cut).then_some(kept..cut), "{thread} cut at {cut}");

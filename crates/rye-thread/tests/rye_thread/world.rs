@@ -99,6 +99,32 @@ pub(crate) fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     ends.map(|(place, _)| place + 1)
 }
 
+/// The events that count only under a checkpoint.
+const SIGNED: [&str; 6] = [
+    "approval_decided",
+    "thread_complete",
+    "thread_continued",
+    "thread_error",
+    "thread_resumed",
+    "thread_start",
+];
+
+/// How many of these bytes count: those of whole records, as far as a checkpoint covers what needs one.
+pub(crate) fn counted(bytes: &[u8]) -> usize {
+    let (mut end, mut unsigned) = (0, None);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n")) {
+        let text = std::str::from_utf8(line).unwrap();
+        let is = |event: &str| text.contains(&format!(r#""event":"{event}","#));
+        if is("checkpoint") {
+            unsigned = None;
+        } else if SIGNED.into_iter().any(is) {
+            unsigned = unsigned.or(Some(end));
+        }
+        end += line.len();
+    }
+    unsigned.unwrap_or(end)
+}
+
 /// Every run of a tool, by tool and argument.
 pub(crate) type Effects = Arc<Mutex<Vec<String>>>;
 

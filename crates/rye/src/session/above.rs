@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::{AddedItem, ThreadRecord, added_items, spawned_children};
+use rye_thread::{AddedItem, ThreadId, ThreadRecord, added_items, spawned_children};
 
 use super::ReopenError;
 use super::authority::under;
@@ -29,8 +29,9 @@ impl Rye {
         let Some(parent) = record.parent.clone() else { return Ok(None) };
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         self.refuse_circle(&threads, record)?;
-        let above = self.found(&threads, &parent)?.reading;
-        let added = self.added_before(record, &above)?;
+        let host = mint.map(|(host, _)| host);
+        let above = self.above(&threads, &parent, host)?;
+        let added = self.added_before(record, &above, host)?;
         let above = above.record;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
@@ -53,17 +54,32 @@ impl Rye {
         Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
     }
 
+    /// A thread that decides on what another one may do: a process that drives that one relies on what the operator's key signed.
+    fn above(
+        &self,
+        threads: &Path,
+        thread: &ThreadId,
+        host: Option<&Host<'_>>,
+    ) -> Result<ThreadReading, ReopenError> {
+        let found = self.found(threads, thread)?;
+        match host {
+            Some(host) => found.into_own(host),
+            None => Ok(found.reading),
+        }
+    }
+
     /// The items that calls of the parent had added to its conversation when it started the thread, or the one whose
     /// conversation that continues.
     fn added_before(
         &self,
         record: &ThreadRecord,
         above: &ThreadReading,
+        host: Option<&Host<'_>>,
     ) -> Result<Vec<AddedItem>, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let (mut first, mut seen) = (record.clone(), BTreeSet::new());
         while let Some(before) = first.continues.clone().filter(|it| seen.insert(it.clone())) {
-            first = self.found(&threads, &before)?.reading.record;
+            first = self.above(&threads, &before, host)?.record;
         }
         let unreadable = || {
             let problem = "an item that a call added cannot be read in its transcript".to_owned();

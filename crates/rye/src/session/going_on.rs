@@ -14,7 +14,7 @@ use super::recorded::recorded_request;
 use super::reopen::Again;
 use super::{Host, ReopenError, RunError, RunReport, RunRequest};
 use crate::outcome::Class;
-use crate::thread_reading::{Found, ThreadReading, Voucher};
+use crate::thread_reading::{Found, ThreadReading};
 use crate::{Rye, ThreadReadError};
 
 /// Why a thread that was continued has no next one.
@@ -138,16 +138,14 @@ impl Rye {
                 let problem = "it goes on in itself".to_owned();
                 return Err(ReopenError::Unrepeatable { thread: last, problem });
             }
-            let Found { reading, .. } = self.found(&threads, &last)?;
-            self.list_end(&reading, host)?;
-            let next = match reading.record.continued_by {
-                Some(next) if reading.record.state == ThreadState::Continued => next,
+            let found = self.found(&threads, &last)?;
+            self.list_end(&found, host)?;
+            let record = &found.reading.record;
+            let next = match record.continued_by.clone() {
+                Some(next) if record.state == ThreadState::Continued => next,
                 _ => return Ok(Latest::Thread(last)),
             };
-            let is_operators = reading.vouched_by == Voucher::TrustedKey;
-            if !is_operators && host.signing_key.is_some() {
-                return Err(ReopenError::SelfVouched { thread: last });
-            }
+            found.into_own(host)?;
             if !self.has_begun(&threads, &next, host)? {
                 let request = self.successor(&last).map_err(|source| {
                     ReopenError::Continue(RunError::Continue {
@@ -206,23 +204,24 @@ impl Rye {
         if !threads.join(thread.as_str()).join("thread.json").exists() {
             return Ok(false);
         }
-        let Found { reading, .. } = self.found(threads, thread)?;
-        let is_ours = reading.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
+        let found = self.found(threads, thread)?;
+        let reading = &found.reading;
         let failure = reading.record.failure.as_ref().map(|failure| &failure.kind);
-        let has_failed = is_ours && failure == Some(&FailureKind::Preparation);
+        let has_failed = found.is_own(host) && failure == Some(&FailureKind::Preparation);
         Ok(!(has_failed && reading.transcript.records.is_empty()))
     }
 
     /// The thread that would go on where this one ended and that nobody has begun, with the record of this one; where the operator
-    /// has a key, only if that or another trusted one vouches for this.
+    /// has a key, only if that key signed this.
     pub(super) fn unbegun(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<Option<(ThreadId, ThreadReading)>, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        let before = self.found(&threads, thread)?.reading;
-        let is_ours = before.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
+        let before = self.found(&threads, thread)?;
+        let is_ours = before.is_own(host);
+        let before = before.reading;
         let is_continued = before.record.state == ThreadState::Continued;
         let next = before.record.continued_by.clone().filter(|_| is_ours && is_continued);
         match next {

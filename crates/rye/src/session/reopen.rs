@@ -90,7 +90,7 @@ impl Rye {
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         if let Some(before) = &request.continues {
-            let before = self.found(&threads, &before.thread)?.reading.record;
+            let before = self.found(&threads, &before.thread)?.into_own(host)?.record;
             request.lineage = self.lineage(&before, Some((host, &key)))?;
         }
         let report = Box::pin(self.begin_with(&request, host.clone(), key)).await?;
@@ -129,7 +129,7 @@ impl Rye {
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
         // Its program may have ended before a child had its account below the parent's, and this ledger may be another one.
-        self.account_again(&begun, &store)?;
+        self.account_again(&begun, &store, &host)?;
         let (outcome, warnings) =
             Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
                 ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
@@ -194,9 +194,14 @@ impl Rye {
         Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
     }
 
-    fn account_again(&self, begun: &Begun, store: &Store) -> Result<(), ReopenError> {
+    fn account_again(
+        &self,
+        begun: &Begun,
+        store: &Store,
+        host: &Host<'_>,
+    ) -> Result<(), ReopenError> {
         let record = begun.journal.record();
-        let accounted = begun.before().map_or(Ok(()), |it| self.account(record, it, store));
+        let accounted = begun.before().map_or(Ok(()), |it| self.account(record, it, store, host));
         accounted.map_err(|error| match error {
             LedgerError::UnknownAccount { thread: payer } if payer != record.thread => {
                 let (thread, first) = (record.thread.clone(), self.first_above(record));
@@ -279,7 +284,7 @@ impl Rye {
 fn torn(reading: &Reading) -> Option<String> {
     let torn = reading.torn.as_ref()?;
     Some(format!(
-        "the last {} bytes of the transcript were half a record, which a program that was killed leaves; they are cut off",
+        "the last {} bytes of the transcript were not written whole, which a program that was killed leaves; they are cut off",
         torn.len()
     ))
 }

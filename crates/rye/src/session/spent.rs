@@ -10,8 +10,8 @@ use rye_thread::{
     spending,
 };
 
-use super::Store;
 use super::going_on::goes_on;
+use super::{Host, Store};
 use crate::Rye;
 use crate::thread_reading::ThreadReading;
 
@@ -25,6 +25,7 @@ impl Rye {
         record: &ThreadRecord,
         reading: &Reading,
         store: &Store,
+        host: &Host<'_>,
     ) -> Result<(), LedgerError> {
         let thread = &record.thread;
         match record.parent {
@@ -36,7 +37,7 @@ impl Rye {
         for spawn in spawned_children(reading).unwrap_or_default() {
             if store.has(&spawn.child) {
                 let is_known = store.spent(&spawn.child)?.is_some();
-                self.account_child(thread, &spawn, is_known, store)?;
+                self.account_child(thread, &spawn, is_known, store, host)?;
             }
         }
         Ok(())
@@ -50,10 +51,11 @@ impl Rye {
         spawn: &Spawn,
         is_known: bool,
         store: &Store,
+        host: &Host<'_>,
     ) -> Result<(), LedgerError> {
         let ledger = store.ledger();
         let recall = |cap, cost| ledger.recall_child(parent, &spawn.child, cap, cost);
-        let Some(line) = self.line(parent, &spawn.child, store) else {
+        let Some(line) = self.line(parent, &spawn.child, store, host) else {
             if is_known {
                 return Ok(());
             }
@@ -72,10 +74,10 @@ impl Rye {
         }
         if goes_on {
             let mut before = line.iter().filter(|it| ended(it));
-            return before.try_for_each(|it| self.account(&it.record, &it.transcript, store));
+            return before.try_for_each(|it| self.account(&it.record, &it.transcript, store, host));
         }
         let mut seen = BTreeSet::new();
-        let cost = line.iter().map(|it| self.cost_of(it, store, &mut seen));
+        let cost = line.iter().map(|it| self.cost_of(it, (store, host), &mut seen));
         let cost = cost.fold(Nanos::ZERO, Nanos::saturating_add);
         let is_worth_it = is_known || cost != Nanos::ZERO;
         let Some(first) = line.first().filter(|_| is_worth_it) else { return Ok(()) };
@@ -86,14 +88,14 @@ impl Rye {
     fn cost_of(
         &self,
         ended: &ThreadReading,
-        store: &Store,
+        place: (&Store, &Host<'_>),
         seen: &mut BTreeSet<ThreadId>,
     ) -> Nanos {
         if !seen.insert(ended.record.thread.clone()) {
             return Nanos::ZERO;
         }
         let own = spending(&ended.transcript).answered;
-        self.with_those_below(own, (&ended.record, &ended.transcript), store, seen)
+        self.with_those_below(own, (&ended.record, &ended.transcript), place, seen)
     }
 
     /// What a thread and those below it that have ended have cost, where it has no account; its record alone may say less.
@@ -102,37 +104,40 @@ impl Rye {
         record: &ThreadRecord,
         reading: &Reading,
         store: &Store,
+        host: &Host<'_>,
     ) -> Nanos {
         let mut seen = BTreeSet::from([record.thread.clone()]);
         let own = spending(reading).at_most();
-        self.with_those_below(own, (record, reading), store, &mut seen)
+        self.with_those_below(own, (record, reading), (store, host), &mut seen)
     }
 
     fn with_those_below(
         &self,
         own: Nanos,
         (record, reading): (&ThreadRecord, &Reading),
-        store: &Store,
+        place: (&Store, &Host<'_>),
         seen: &mut BTreeSet<ThreadId>,
     ) -> Nanos {
         let mut cost = own;
         for spawn in spawned_children(reading).unwrap_or_default() {
-            let line = self.line(&record.thread, &spawn.child, store).unwrap_or_default();
-            let below = line.iter().map(|it| self.cost_of(it, store, seen));
+            let line =
+                self.line(&record.thread, &spawn.child, place.0, place.1).unwrap_or_default();
+            let below = line.iter().map(|it| self.cost_of(it, place, seen));
             cost = below.fold(cost, Nanos::saturating_add);
         }
         cost.max(record.cost)
     }
 
-    /// A child and the threads that go on with its conversation; `None` where one of them cannot be read, or is not the
-    /// parent's.
+    /// A child and the threads that go on with its conversation; `None` where one of them cannot be read, is not signed
+    /// with the operator's key, or is not the parent's.
     fn line(
         &self,
         parent: &ThreadId,
         child: &ThreadId,
         store: &Store,
+        host: &Host<'_>,
     ) -> Option<Vec<ThreadReading>> {
-        let read = |thread: &ThreadId| Some(self.found(&store.folder, thread).ok()?.reading);
+        let read = |thread: &ThreadId| self.found(&store.folder, thread).ok()?.into_own(host).ok();
         let mut line = vec![read(child).filter(|it| it.record.parent.as_ref() == Some(parent))?];
         while let Some(last) = line.last()
             && let Some(next) = last.record.continued_by.clone()

@@ -49,6 +49,7 @@ mod trust;
 mod trusting;
 mod usage;
 mod visible;
+mod vouching;
 mod watching;
 mod web;
 #[cfg(target_os = "linux")]

@@ -132,7 +132,7 @@ fn a_changed_transcript_is_refused_and_located() {
     fs::write(&path, text.replacen("bread.md", "brood.md", 1)).unwrap();
     for command in ["resume", "approve", "deny", "cancel", "threads verify", "threads tail"] {
         let refused = session.rye(&format!("{command} THREAD --trust TRUST"));
-        let is_located = refused.contains("record 15 at byte ");
+        let is_located = refused.contains("record 16 at byte ");
         assert!(is_located && refused.ends_with("--- exit 3\n"), "{refused}");
     }
     insta::assert_snapshot!(

@@ -75,7 +75,11 @@ const STATES: [State; ThreadState::ALL.len()] = [
     State {
         state: ThreadState::Created,
         shown: "stopped",
-        rows: &[Row("nothing", Resume::GoesOn, Cancel::Ends)],
+        rows: &[
+            Row("nothing", Resume::GoesOn, Cancel::Ends),
+            Row("step_start", Resume::GoesOn, Cancel::Ends),
+            Row("tool_call_start", Resume::GoesOn, Cancel::Ends),
+        ],
     },
     State {
         state: ThreadState::Error,
@@ -92,14 +96,12 @@ const STATES: [State; ThreadState::ALL.len()] = [
             Row("approval_decided", Resume::GoesOn, Cancel::Ends),
             Row("approval_requested", Resume::Waits, Cancel::Ends),
             Row("hook_triggered", Resume::GoesOn, Cancel::Ends),
-            Row("nothing", Resume::GoesOn, Cancel::Ends),
             Row("spawn_child", Resume::GoesOn, Cancel::Ends),
             Row("step_finish", Resume::GoesOn, Cancel::Ends),
             Row("step_start", Resume::GoesOn, Cancel::Ends),
             Row("thread_complete", Resume::Closes, Cancel::Ended),
             Row("thread_continued", Resume::GoesOn, Cancel::EndsTheNext),
             Row("thread_error", Resume::Closes, Cancel::Ended),
-            Row("thread_resumed", Resume::GoesOn, Cancel::Ends),
             Row("tool_call_result", Resume::GoesOn, Cancel::Ends),
             Row("tool_call_start", Resume::GoesOn, Cancel::Ends),
             Row("user_message", Resume::GoesOn, Cancel::Ends),

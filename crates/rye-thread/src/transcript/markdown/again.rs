@@ -71,7 +71,8 @@ fn event(record: &Record) -> Option<Event> {
         "thread_resumed" => {
             let ResumedWire { epoch } = payload(record)?;
             let (facts, cost, elapsed) = (Map::new(), Nanos::ZERO, Duration::ZERO);
-            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed }
+            let signed_by = String::new();
+            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed, signed_by }
         }
         "tool_call_start" => payload::<CallWire>(record)?.event(),
         "tool_call_result" => payload::<ResultWire>(record)?.event(),
@@ -86,6 +87,7 @@ fn start(wire: &ModelWire) -> Event {
         tools: Vec::new(),
         palette: BTreeMap::new(),
         facts: wire.facts.clone(),
+        signed_by: String::new(),
     }
 }
 

@@ -23,7 +23,7 @@ fn a_checkpoint_that_was_made_anew_is_found() {
     let other = SigningKey::generate().unwrap();
     let store = Arc::new(MemoryStore::new());
     let mut forged = create(&store, &thread());
-    forged.append(&start(), AT).unwrap();
+    forged.append(&start(&other), AT).unwrap();
     forged.append(&user("else"), AT).unwrap();
     forged.checkpoint(&other, AT).unwrap();
     let text = String::from_utf8(store.journal(&thread()).unwrap()).unwrap();
@@ -81,8 +81,8 @@ fn a_record_of_another_thread_is_found() {
 #[test]
 fn another_format_is_refused() {
     let written = Written::new();
-    let message = "record 0 at byte 0: it does not begin a transcript of version 1";
-    written.check(|lines| lines[0] = lines[0].replace(r#""version":1"#, r#""version":2"#), message);
+    let message = "record 0 at byte 0: it does not begin a transcript of version 2, so its thread is run anew instead of resumed";
+    written.check(|lines| lines[0] = lines[0].replace(r#""version":2"#, r#""version":1"#), message);
     written.check(|lines| lines[0] = lines[0].replace("thread_start", "user_message"), message);
 }
 
@@ -94,7 +94,7 @@ fn a_cut_leaves_the_records_before_it() {
     let is_near_an_end = |cut: usize| (0..7).any(|line| written.offset(line).abs_diff(cut) < 3);
     for cut in (0..=text.len()).filter(|cut| is_near_an_end(*cut) || cut % 61 == 0) {
         let reading = written.read(&text[..cut]).unwrap();
-        let whole = text[..cut].matches('\n').count();
+        let whole = begun(text[..cut].matches('\n').count());
         assert_eq!(reading.records.len(), whole, "cut at {cut}");
         let kept = written.offset(whole);
         assert_eq!(reading.torn, (kept != cut).then_some(kept..cut), "cut at {cut}");

@@ -170,8 +170,9 @@ rows! {
             facts: serde_json::Map::new(),
             cost: Nanos::new(42),
             elapsed: std::time::Duration::from_millis(250),
+            signed_by: "K".to_owned(),
         },
-        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250}"#,
+        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250,"signed_by":"K"}"#,
         "*Resumed 2026-11-20T18:00:00.250Z, opening 3*\n\n";
     ThreadStart: Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
@@ -179,8 +180,9 @@ rows! {
             tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
             palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
             facts: serde_json::Map::new(),
+            signed_by: "K".to_owned(),
         },
-        r#"{"format":"rye-transcript","version":1,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{}}"#,
+        r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"signed_by":"K"}"#,
         "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n";
     ToolCallResult: Event::ToolCallResult {
             result: ToolResult::error(&call(), json!({"error": "no"})),
@@ -245,15 +247,19 @@ fn reply() -> Reply {
 pub(crate) fn recorded() -> Vec<Record> {
     let store = Arc::new(MemoryStore::new());
     let mut transcript = create(&store, &thread());
-    // A transcript begins with its start, and a checkpoint is made of what is before it.
     let (key, rows) = (SigningKey::generate().unwrap(), rows());
-    transcript.append(&start(), AT).unwrap();
+    transcript.append(&start(&key), AT).unwrap();
+    transcript.checkpoint(&key, AT).unwrap();
     for row in rows.iter().filter(|row| row.event.name() != "checkpoint") {
         transcript.append(&row.event, AT).unwrap();
     }
+    // The rows name another key, and a checkpoint is by the one that was named last.
+    transcript.append(&start(&key), AT).unwrap();
     transcript.checkpoint(&key, AT).unwrap();
     let bytes = store.journal(&thread()).unwrap();
-    read(&bytes, &thread(), &[key.public()]).unwrap().records.split_off(1)
+    let mut records = read(&bytes, &thread(), &[key.public()]).unwrap().records.split_off(2);
+    records.remove(records.len() - 2);
+    records
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn half_a_record_at_the_end_is_cut_off() {
     cuts.extend((0..7).flat_map(|line| [written.offset(line), written.offset(line) + 1]));
     for cut in cuts.into_iter().filter(|cut| *cut <= text.len()) {
         let (store, reading) = opened(&text.as_bytes()[..cut], &written.key);
-        let (reading, whole) = (reading.unwrap(), text[..cut].matches('\n').count());
+        let (reading, whole) = (reading.unwrap(), begun(text[..cut].matches('\n').count()));
         assert_eq!(reading.torn.is_some(), written.offset(whole) != cut, "cut at {cut}");
         let after = String::from_utf8(store.journal(&thread()).unwrap()).unwrap();
         if 0 < whole {
@@ -59,9 +59,10 @@ fn half_a_record_at_the_end_is_cut_off() {
 #[test]
 fn a_transcript_ends_where_it_is_said() {
     let written = Written::new();
-    let end = (written.transcript.records(), written.transcript.head().to_string());
+    let (records, head) = (written.transcript.records(), written.transcript.head().to_string());
+    let end = TranscriptClaim::new(records, head.clone(), false);
     let text = written.text();
-    let longer = (end.0 + 1, end.1.clone());
+    let longer = TranscriptClaim::new(records + 1, head, false);
     for (bytes, end, is_fine) in [
         (text.clone(), &end, true),
         (text.clone(), &longer, false),
@@ -86,7 +87,7 @@ fn nothing_is_appended_after_damage() {
     let foreign = {
         let store = Arc::new(MemoryStore::new());
         let mut transcript = create(&store, &thread());
-        transcript.append(&start(), AT).unwrap();
+        transcript.append(&start(&other), AT).unwrap();
         transcript.append(&user("one\nline"), AT).unwrap();
         transcript.checkpoint(&other, AT).unwrap();
         String::from_utf8(store.journal(&thread()).unwrap()).unwrap()
@@ -121,20 +122,20 @@ fn nothing_is_appended_after_damage() {
 #[test]
 fn a_failed_write_ends_the_transcript() {
     let store = Arc::new(MemoryStore::new());
-    let mut transcript = create(&store, &thread());
+    let (mut transcript, key) = (create(&store, &thread()), SigningKey::generate().unwrap());
     let taken_over = Claim::new("b", AT, AT);
     drop(
         store.acquire(&thread(), &Claim { now: Moment::from_unix_millis(i64::MAX), ..taken_over }),
     );
     assert_eq!(
-        transcript.append(&start(), AT).unwrap_err().to_string(),
+        transcript.append(&start(&key), AT).unwrap_err().to_string(),
         format!("the transcript of `{}` cannot be kept", thread())
     );
     let broken = format!(
         "the transcript of `{}` is not continued after a write that failed; resume the thread",
         thread()
     );
-    assert_eq!(transcript.append(&start(), AT).unwrap_err().to_string(), broken);
+    assert_eq!(transcript.append(&start(&key), AT).unwrap_err().to_string(), broken);
     assert_eq!(transcript.sync().unwrap_err().to_string(), broken);
     assert_eq!((transcript.records(), transcript.head()), (0, &Head::genesis()));
 }

@@ -9,7 +9,10 @@ fn check_markdown(event: &Event, expected: &str) {
 
 #[test]
 fn markdown_is_for_reading() {
-    check_markdown(&start(), "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n");
+    check_markdown(
+        &start(&SigningKey::generate().unwrap()),
+        "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n",
+    );
     check_markdown(&Event::AssistantText { text: "Hi.\n".to_owned() }, "## Assistant\n\nHi.\n\n");
     check_markdown(
         &Event::AssistantReasoning { text: "a\nb".to_owned() },

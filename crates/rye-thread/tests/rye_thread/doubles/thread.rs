@@ -170,6 +170,10 @@ impl Driven {
         self.place.path().join("threads").join(thread_id().as_str())
     }
 
+    pub(crate) fn public_key(&self) -> rye_sign::PublicKey {
+        self.key.public()
+    }
+
     pub(crate) fn record(&self) -> ThreadRecord {
         ThreadRecord::read(&self.folder(), &[self.key.public()]).unwrap()
     }
@@ -223,7 +227,8 @@ impl Driven {
         assert_eq!((record.turns, record.usage), (self.outcome.turns, self.outcome.usage));
         assert_eq!(record.cost, self.outcome.cost);
         let records = u64::try_from(transcript.records.len()).unwrap();
-        assert_eq!(record.transcript, Some((records, transcript.head.to_string())));
+        let claim = rye_thread::TranscriptClaim::new(records, transcript.head.to_string(), false);
+        assert_eq!(record.transcript, Some(claim));
         assert_eq!(
             transcript.signed,
             records - 1,

@@ -10,7 +10,7 @@ use rye_thread::{
 use super::ReopenError;
 use crate::Rye;
 use crate::session::{Host, Store};
-use crate::thread_reading::{Found, ThreadReading, Voucher};
+use crate::thread_reading::Found;
 
 impl Rye {
     /// All threads that stand below these in the registry, each after the one that started it.
@@ -87,15 +87,15 @@ impl Rye {
     }
 
     /// Lists how a thread has ended by its record, where its line says otherwise: that is not waited for, and a loss of power may
-    /// undo it. Where the operator has a key, only what a trusted key vouches for is listed.
+    /// undo it. Where the operator has a key, only what that key signed is listed.
     pub(in crate::session) fn list_end(
         &self,
-        reading: &ThreadReading,
+        found: &Found,
         host: &Host<'_>,
     ) -> Result<(), ReopenError> {
-        let record = &reading.record;
-        let is_ours = reading.vouched_by == Voucher::TrustedKey || host.signing_key.is_none();
-        let Some(threads) = self.threads().filter(|_| is_ours && record.state.is_final()) else {
+        let record = &found.reading.record;
+        let is_listed = found.is_own(host) && record.state.is_final();
+        let Some(threads) = self.threads().filter(|_| is_listed) else {
             return Ok(());
         };
         let store = self.opened(&threads)?;

@@ -261,7 +261,7 @@ impl Rye {
         let is_ending = driver.is_some_and(|driver| driver == ENDING) && !again.is_last();
         let record = reopened.record.clone();
         let (journal, reading) = reopened.journal_to_end(store, &claim(now, is_ending))?;
-        let cost = self.settled_cost(&record, &reading, store)?;
+        let cost = self.settled_cost(&record, &reading, store, host)?;
         let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
         // Its program was stopped while it wrote down its end, which is what it comes to.
         let (thread, state) = (thread.clone(), end.state());
@@ -278,12 +278,13 @@ impl Rye {
         record: &ThreadRecord,
         reading: &Reading,
         store: &Store,
+        host: &Host<'_>,
     ) -> Result<Nanos, ReopenError> {
-        let told = self.told_cost(record, reading, store);
+        let told = self.told_cost(record, reading, store, host);
         if told == Nanos::ZERO {
             settle_left(&record.thread, reading, store.ledger())?;
         } else {
-            match self.account(record, reading, store) {
+            match self.account(record, reading, store, host) {
                 // Whoever goes on with what stands above it reads its record.
                 Ok(())
                 | Err(LedgerError::UnknownAccount { .. } | LedgerError::Exhausted { .. }) => {}

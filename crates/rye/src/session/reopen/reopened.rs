@@ -115,18 +115,19 @@ impl Rye {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let file = record_file(&threads, thread);
-        let Found { reading, keys } = self.found(&threads, thread)?;
-        self.list_end(&reading, host)?;
-        let record = reading.record;
-        if record.state.is_final() {
-            return Err(ReopenError::Ended { thread: thread.clone(), state: record.state });
+        let found = self.found(&threads, thread)?;
+        self.list_end(&found, host)?;
+        let state = found.reading.record.state;
+        if state.is_final() {
+            return Err(ReopenError::Ended { thread: thread.clone(), state });
         }
-        let key = match reading.vouched_by {
+        let key = match found.reading.vouched_by {
             Voucher::Thread => Arc::new(
                 SigningKey::generate().map_err(|error| ReopenError::Store(Box::new(error)))?,
             ),
-            Voucher::TrustedKey => operators_key(&record, host)?,
+            Voucher::TrustedKey => operators_key(&found, host)?,
         };
+        let Found { reading, keys, .. } = found;
         let is_operators = reading.vouched_by == Voucher::TrustedKey;
         let unreadable = || {
             let problem = "an item that a call added cannot be read in its transcript".to_owned();
@@ -134,7 +135,8 @@ impl Rye {
         };
         let added = added_items(&reading.transcript).ok_or_else(unreadable)?;
         let asked = pending_approval(&reading.transcript);
-        let (token, decided) = (reading.token, decided_approval(&reading.transcript));
+        let decided = decided_approval(&reading.transcript);
+        let (record, token) = (reading.record, reading.token);
         Ok(Reopened {
             threads,
             file,
@@ -213,15 +215,13 @@ fn record_file(threads: &Path, thread: &ThreadId) -> Option<Vec<u8>> {
     read_plain(&path, ThreadRecord::MAX_BYTES).ok()
 }
 
-fn operators_key(record: &ThreadRecord, host: &Host<'_>) -> Result<Arc<SigningKey>, ReopenError> {
-    let signed_by =
-        record.facts.get(SIGNED_BY).and_then(|it| it.get("key_id")).and_then(Value::as_str);
-    let own = host.signing_key.as_ref();
-    match own.filter(|key| Some(key.public().key_id().as_str()) == signed_by) {
-        Some(key) => Ok(Arc::clone(key)),
-        None => Err(ReopenError::OtherKey {
-            thread: record.thread.clone(),
-            key_id: signed_by.unwrap_or("of another operator").to_owned(),
+/// The operator's key, if it signed all of the thread.
+fn operators_key(found: &Found, host: &Host<'_>) -> Result<Arc<SigningKey>, ReopenError> {
+    match (found.foreign_signer(host), &host.signing_key) {
+        (None, Some(key)) => Ok(Arc::clone(key)),
+        (signer, _) => Err(ReopenError::OtherKey {
+            thread: found.reading.record.thread.clone(),
+            key_id: signer.map_or_else(|| "of another operator".to_owned(), ToString::to_string),
         }),
     }
 }

@@ -87,12 +87,19 @@ impl Shot {
         self.threads().iter().map(state).collect()
     }
 
-    /// The records of its transcript that are whole.
+    /// The records of its transcript that count: whole ones, without an end or a decision that no checkpoint covers.
     pub(super) fn records(&self, thread: &str) -> Vec<Value> {
         let text = self.files.get(&Path::new(thread).join("transcript.jsonl"));
         let lines = text.map(|text| text.split_inclusive(|byte| *byte == b'\n'));
         let whole = lines.into_iter().flatten().filter(|line| line.ends_with(b"\n"));
-        whole.map(|line| serde_json::from_slice(line).unwrap()).collect()
+        let mut records: Vec<Value> =
+            whole.map(|line| serde_json::from_slice(line).unwrap()).collect();
+        let signed =
+            records.iter().rposition(|it| it["event"] == "checkpoint").map_or(0, |it| it + 1);
+        let needs_one = |it: &Value| SIGNED.contains(&it["event"].as_str().unwrap());
+        let unsigned = records.iter().skip(signed).position(needs_one);
+        records.truncate(unsigned.map_or(records.len(), |it| signed + it));
+        records
     }
 
     /// The end that its transcript holds.
@@ -163,11 +170,21 @@ impl Shot {
         let file = folder.path().join("thread.json");
         fs::write(&file, self.files.get(record)?).unwrap();
         let mut record = ThreadRecord::read(folder.path(), &[key.public()]).unwrap();
-        record.transcript.take()?;
+        record.transcript.iter_mut().for_each(|claim| claim.is_open = true);
         record.write(folder.path(), key).unwrap();
         Some(fs::read(&file).unwrap())
     }
 }
+
+/// The events that count only under a checkpoint.
+const SIGNED: [&str; 6] = [
+    "approval_decided",
+    "thread_complete",
+    "thread_continued",
+    "thread_error",
+    "thread_resumed",
+    "thread_start",
+];
 
 /// So many bytes are missing of a record that was written by half; every record is longer.
 const HALF: usize = 20;

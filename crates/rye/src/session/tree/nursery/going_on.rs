@@ -9,7 +9,7 @@ use super::line::Line;
 use super::{Nursery, came_to, lineage};
 use crate::session::tree::{Report, Standing};
 use crate::session::with_causes;
-use crate::thread_reading::{Found, ThreadReading, Voucher};
+use crate::thread_reading::ThreadReading;
 
 /// Threads with what happened in them.
 type Transcripts = Vec<(ThreadId, Reading)>;
@@ -72,7 +72,7 @@ impl<'a> Nursery<'a> {
         let begun = begun.map_err(|error| with_causes(&error))?;
         let (record, before) = (begun.journal.record(), begun.before());
         let before = before.unwrap_or(&reading.transcript);
-        let accounted = self.rye.account(record, before, &self.store);
+        let accounted = self.rye.account(record, before, &self.store, &self.host);
         accounted.map_err(|error| with_causes(&error))?;
         // The last one takes over its own.
         for (thread, transcript) in learned.iter().rev().skip(1) {
@@ -124,15 +124,12 @@ impl<'a> Nursery<'a> {
         Ok(())
     }
 
-    /// The record of a thread, which for an operator with a key counts only where a trusted key vouches for it: what a child
-    /// came to is what its parent's model is told.
+    /// The record of a thread, which for an operator with a key counts only if that key signed it: what a child came to is what
+    /// its parent's model is told.
     pub(super) fn vouched(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
         let found = self.rye.found(&self.store.folder, thread);
-        let Found { reading, .. } = found.map_err(|error| with_causes(&error))?;
-        if self.host.signing_key.is_some() && reading.vouched_by != Voucher::TrustedKey {
-            return Err(format!("thread `{thread}` is signed by nobody who is trusted"));
-        }
-        Ok(reading)
+        let found = found.map_err(|error| with_causes(&error))?;
+        found.into_own(&self.host).map_err(|error| with_causes(&error))
     }
 
     /// Enters what an ended thread has started, all of which ended before it.

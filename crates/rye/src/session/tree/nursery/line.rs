@@ -16,7 +16,6 @@ use crate::session::tree::thinking::Thinking;
 use crate::session::tree::watching::Below;
 use crate::session::tree::{Report, Standing, Tree};
 use crate::session::{Store, with_causes};
-use crate::thread_reading::{Found, Voucher};
 
 /// The threads of one conversation below the same parent. Who waits for the first waits for the last, and the money of each is
 /// set aside in the account of the one before it, so that nobody can take it in between.
@@ -86,10 +85,7 @@ impl Line<'_> {
     /// The end of a conversation that somebody else ended, or went on with to its end, before the next thread could begin here.
     fn ended_elsewhere(&mut self, outcome: &Outcome) -> Option<Standing> {
         let found = |thread: &ThreadId| {
-            let Found { reading, .. } = self.rye.found(&self.store.folder, thread).ok()?;
-            // For an operator with a key a record counts only where a trusted key vouches for it.
-            let is_vouched = reading.vouched_by == Voucher::TrustedKey;
-            (is_vouched || self.host.signing_key.is_none()).then_some(reading)
+            self.rye.found(&self.store.folder, thread).ok()?.into_own(&self.host).ok()
         };
         let (mut line, mut before) = (vec![Report::of_outcome(outcome)], found(self.last())?);
         let mut threads = Vec::new();

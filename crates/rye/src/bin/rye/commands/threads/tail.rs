@@ -34,8 +34,7 @@ pub(super) fn tail(
             }
         }
         told = reading.transcript.records.len();
-        // A thread that is under way has no last record yet.
-        if reading.record.transcript.is_some() {
+        if reading.record.transcript.as_ref().is_some_and(|claim| !claim.is_open) {
             return Ok(Exit::Fine);
         }
         if !is_driven {

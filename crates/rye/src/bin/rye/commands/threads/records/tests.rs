@@ -13,15 +13,17 @@ fn record(event: &str, payload: &Value) -> Record {
     let (store, at) = (Arc::new(MemoryStore::new()), Moment::from_unix_millis(0));
     let lease = store.acquire(&thread, &Claim::new("test", at, at)).unwrap();
     let mut transcript = Transcript::create(Arc::clone(&store) as _, lease, "a").unwrap();
+    let key = SigningKey::generate().unwrap();
     let start = Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
         limits: Limits::default(),
         tools: Vec::new(),
         palette: std::collections::BTreeMap::new(),
         facts: serde_json::Map::new(),
+        signed_by: key.public().to_pem(),
     };
     transcript.append(&start, at).unwrap();
-    let key = SigningKey::generate().unwrap();
+    transcript.checkpoint(&key, at).unwrap();
     let reading = read(&store.journal(&thread).unwrap(), &thread, &[key.public()]).unwrap();
     let mut record = reading.records.into_iter().next().unwrap();
     event.clone_into(&mut record.event);

@@ -1,0 +1,114 @@
+//! What `thread.json` claims of a transcript, and when.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rye_sign::PublicKey;
+use rye_thread::budget::Ledger;
+use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::transcript::read;
+use rye_thread::{Cancel, ThreadId, ThreadRecord, TranscriptClaim};
+
+use crate::doubles::thread_id;
+use crate::world::World;
+
+/// A store that looks at each `thread.json` as it gets its name.
+struct Watching {
+    store: MemoryStore,
+    folder: PathBuf,
+    key: PublicKey,
+    /// How many records are on disk.
+    synced: AtomicU64,
+    claims: Mutex<Vec<TranscriptClaim>>,
+}
+
+impl Watching {
+    fn records(&self) -> u64 {
+        let bytes = self.store.journal(&thread_id()).unwrap();
+        u64::try_from(bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap()
+    }
+
+    fn look(&self) {
+        let keys = [self.key.clone()];
+        let record = ThreadRecord::read(&self.folder, &keys).unwrap();
+        let Some(claim) = record.transcript else { return };
+        let synced = self.synced.load(Ordering::Relaxed);
+        assert!(claim.records <= synced, "{} of {synced} records", claim.records);
+        let bytes = self.store.journal(&thread_id()).unwrap();
+        assert!(read(&bytes, &thread_id(), &keys).unwrap().fits(&claim), "{claim:?}");
+        self.claims.lock().unwrap().push(claim);
+    }
+}
+
+impl Store for Watching {
+    fn ledger(&self) -> &dyn Ledger {
+        self.store.ledger()
+    }
+    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+        self.store.acquire(thread, claim)
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.release(lease)
+    }
+    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+        let text = String::from_utf8_lossy(lines);
+        let has = |event: &str| text.contains(&format!(r#""event":"{event}""#));
+        assert!(!has("thread_start") || has("checkpoint"), "{text}");
+        self.store.append(lease, lines)
+    }
+    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
+        self.store.holding(lease, action)?;
+        self.look();
+        Ok(())
+    }
+    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store.sync(lease)?;
+        self.synced.store(self.records(), Ordering::Relaxed);
+        Ok(())
+    }
+    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+        self.store.cut(lease, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.store.journal(thread)
+    }
+}
+
+fn watched() -> (World, Arc<Watching>) {
+    let world = World::new();
+    let store = Watching {
+        store: MemoryStore::new(),
+        folder: world.place.path().join(thread_id().as_str()),
+        key: world.key.public(),
+        synced: AtomicU64::new(0),
+        claims: Mutex::default(),
+    };
+    (world, Arc::new(store))
+}
+
+#[tokio::test]
+async fn rule_02_a_record_claims_only_what_is_on_disk() {
+    let (world, store) = watched();
+    world.begin(Arc::clone(&store) as _, &Cancel::new()).await.unwrap();
+    let claims = store.claims.lock().unwrap();
+    let open: Vec<bool> = claims.iter().map(|claim| claim.is_open).collect();
+    assert_eq!(open, [true, false], "one as it begins and one at its end");
+    assert_eq!(claims[1].records, store.records());
+    assert!(4 < claims[0].records, "{:?}", claims[0]);
+}
+
+/// [`Watching`] sees that both reach the store as one piece.
+#[tokio::test]
+async fn rule_01_a_checkpoint_is_in_the_same_write_as_the_beginning() {
+    let (world, store) = watched();
+    world.begin(Arc::clone(&store) as _, &Cancel::new()).await.unwrap();
+    let bytes = store.journal(&thread_id()).unwrap();
+    let reading = read(&bytes, &thread_id(), &[world.key.public()]).unwrap();
+    assert_eq!(reading.signers, [world.key.public().key_id().clone()]);
+    let events: Vec<String> = reading.records.into_iter().map(|record| record.event).collect();
+    assert_eq!(
+        events[..5],
+        ["thread_start", "system_prompt", "user_message", "checkpoint", "step_start"]
+    );
+}
