@@ -4,6 +4,7 @@
 
 mod examples;
 mod forms;
+#[cfg(unix)]
 mod runs;
 mod signatures;
 

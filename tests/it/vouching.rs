@@ -1,7 +1,7 @@
 //! What nobody signed, where the operator allows that: the record says so, whatever way it comes before the model.
 
-use rye::ProviderChoice;
-use rye::sign::Policy;
+use rye::sign::{Policy, SigningKey};
+use rye::{ProviderChoice, SignFileError, SigningStatus};
 use rye_tests::{Scratch, writing};
 use serde_json::{Value, json};
 
@@ -106,4 +106,19 @@ async fn the_continuation_directive_is_counted_where_it_is_followed() {
         let item = if is_signed { "" } else { "directive `test/warn`" };
         check("continued", &record(&report.thread).facts, &report.warnings, item);
     }
+}
+
+/// What somebody was shown is what is signed: a file that holds another text by then is left as it is.
+#[test]
+fn a_text_is_signed_only_as_it_was_shown() {
+    let scratch = Scratch::new();
+    let path = scratch.put(".ai/knowledge/test/warn.md", KNOWLEDGE);
+    let (rye, key) = (scratch.rye(), SigningKey::generate().unwrap());
+    let sign = |text: &str| {
+        rye.checker().sign_text(&path, text, &key, "2026-11-20T18:00:00Z".parse().unwrap())
+    };
+    let error = sign(&KNOWLEDGE.replace("kind", "cruel")).unwrap_err();
+    assert!(matches!(error, SignFileError::Changed { .. }), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), KNOWLEDGE);
+    assert_eq!(sign(KNOWLEDGE).unwrap().status, SigningStatus::Signed);
 }

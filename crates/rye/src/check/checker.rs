@@ -109,6 +109,25 @@ impl Checker<'_> {
         sign_file_anew(path, key, at, |text| self.judge(path, text))
     }
 
+    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what
+    /// is signed.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`], and [`SignFileError::Changed`] if the file holds another text.
+    pub fn sign_text(
+        &self,
+        path: &Path,
+        text: &str,
+        key: &SigningKey,
+        at: Timestamp,
+    ) -> Result<SignedFile, SignFileError> {
+        sign_judged_file(path, key, at, |found| match found == text {
+            true => self.judge(path, found),
+            false => Err(SignFileError::Changed { path: path.to_owned() }),
+        })
+    }
+
     /// Returns what [`sign_file`](Self::sign_file) would come to, or [`sign_file_anew`](Self::sign_file_anew) with `is_anew`, and
     /// writes nothing.
     ///

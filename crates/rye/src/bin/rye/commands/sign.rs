@@ -104,10 +104,11 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
         return Ok(());
     }
     eprintln!("signing {}, which adds:", path.display());
-    let directive = rye::parse::directive(&read_text(&path)?);
+    let text = read_text(&path)?;
+    let directive = rye::parse::directive(&text);
     let added = directive.map(|directive| directive_additions(&directive)).unwrap_or_default();
     eprint!("{}", output::visible(&added_lines(&added)));
-    checker.sign_file(&path, &key, at)?;
+    checker.sign_text(&path, &text, &key, at)?;
     warn_of_end(&key.public(), environment);
     Ok(())
 }
