@@ -6,7 +6,8 @@
 //!
 //! Some areas are kept whatever the path is spelled like, at any depth, through links and on file systems that ignore
 //! case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/threads`, `.ai/tools/rye/agent/providers` and `.git`, nor to
-//! `.ai/rye.lock`. Nothing below `.ai/config/keys/signing` is read. A bare repository is neither made nor changed.
+//! `.ai/rye.lock`. Nothing below `.ai/config/keys/signing` is read. A bare repository is neither made nor changed, and no `.ai` is made
+//! below another folder than the root.
 //!
 //! Whole trees are walked the same way, by open folders and without following links, in the order of the names' bytes:
 //! what [`glob()`] and [`grep()`] find is what [`read()`] of the same path reads.

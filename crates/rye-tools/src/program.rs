@@ -15,6 +15,7 @@ use crate::process::{
     Ended, Job, Processes, Script, Template, TemplateError, command_line, failure, limit_of,
     with_account,
 };
+use crate::self_starting::foreign;
 
 /// A program with the arguments that a manifest gives it.
 #[derive(Debug, Clone)]
@@ -187,7 +188,7 @@ async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutp
 fn result(ended: &Ended) -> Value {
     let text = ended.output.text();
     let result = match serde_json::from_str::<Map<String, Value>>(&text) {
-        Ok(object) if ended.output.omitted() == 0 => object.into(),
+        Ok(object) if ended.output.omitted() == 0 => foreign(object.into()),
         _ => text.into(),
     };
     with_account(result, &ended.account)

@@ -54,11 +54,11 @@ mod system_calls;
 #[cfg(target_os = "linux")]
 mod usage;
 
-pub(crate) use self::account::{Account, Moved};
+pub(crate) use self::account::{Account, Changed};
 pub use self::bounds::Bounds;
 pub use self::launch::launch;
 pub(crate) use self::launch::{LAUNCH, PROBE, SUPERVISE};
-pub(crate) use self::layout::{Layout, POLICY};
+pub(crate) use self::layout::{Layout, PINNED, POLICY};
 pub(crate) use self::plan::{GRACE, Home, Link, Plan};
 pub(crate) use self::report::Finding;
 pub use self::report::{Mode, Policy, PolicyError, Report};

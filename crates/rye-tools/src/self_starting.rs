@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use serde_json::{Value, json};
 
 use crate::fs::fold;
+use crate::process::{QUARANTINED, UNCHECKED};
 
 /// The member of a tool's result that lists the self-starting files which the call changed, by their paths in the project.
 pub const SELF_STARTING: &str = "self_starting";
@@ -22,6 +23,24 @@ const FILES: &[&[&str]] = &[
 pub(crate) fn is_self_starting<'a>(parts: impl Iterator<Item = &'a OsStr>) -> bool {
     let folded: Vec<String> = parts.map(fold).collect();
     FILES.iter().any(|file| folded.windows(file.len()).any(|window| window == *file))
+}
+
+/// Returns `true` for a path that leads to self-starting files if it is a link: one of them, or a folder that holds them.
+#[cfg(target_os = "linux")]
+pub(crate) fn leads_to_self_starting<'a>(parts: impl Iterator<Item = &'a OsStr> + Clone) -> bool {
+    let last = parts.clone().last().map(fold).unwrap_or_default();
+    let is_folder = FILES.iter().any(|file| file.len() > 1 && file.first() == Some(&&*last));
+    is_folder || is_self_starting(parts)
+}
+
+/// The members of a result that only Rye sets.
+const OWN: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];
+
+/// The result of a program or a server, which cannot speak for Rye: an object with a member of that name becomes the member `output` of
+/// another one.
+pub(crate) fn foreign(result: Value) -> Value {
+    let speaks = OWN.iter().any(|name| result.get(name).is_some());
+    if speaks { json!({ "output": result }) } else { result }
 }
 
 /// Returns the result of a call with the self-starting files that it changed, if there are any.
@@ -62,6 +81,22 @@ mod tests {
         check("tasks.json", false);
         check("envrc", false);
         check("docs/.envrc.md", false);
+    }
+
+    #[test]
+    fn no_program_speaks_for_rye() {
+        for (result, expected) in [
+            (json!("unchecked"), json!("unchecked")),
+            (json!({ "a": { "unchecked": 1 } }), json!({ "a": { "unchecked": 1 } })),
+            (json!({ "unchecked": 1 }), json!({ "output": { "unchecked": 1 } })),
+            (json!({ "quarantined": [] }), json!({ "output": { "quarantined": [] } })),
+            (
+                json!({ "a": 1, "self_starting": 0 }),
+                json!({ "output": { "a": 1, "self_starting": 0 } }),
+            ),
+        ] {
+            assert_eq!(foreign(result), expected);
+        }
     }
 
     #[test]

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -53,6 +53,40 @@ impl TemporaryFolder {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let path = self.folder.path();
+        let Some((parent, name)) = path.parent().zip(path.file_name()) else { return };
+        // What cannot be removed is left to the next program.
+        let parent = Dir::open_ambient_dir(parent, ambient_authority());
+        let _left = parent.and_then(|parent| remove_folder(&parent, name));
+    }
+}
+
+/// Removes a folder with all that is in it. Folders that their owner closed, as programs can do with theirs, are opened first.
+fn remove_folder(parent: &Dir, name: &OsStr) -> io::Result<()> {
+    if parent.remove_dir_all(name).is_ok() {
+        return Ok(());
+    }
+    open_all(&parent.open_dir_nofollow(name)?)?;
+    parent.remove_dir_all(name)
+}
+
+fn open_all(folder: &Dir) -> io::Result<()> {
+    for entry in folder.entries()? {
+        let name = entry?.file_name();
+        let found = folder.symlink_metadata(&name)?;
+        if !found.is_dir() {
+            continue;
+        }
+        if found.permissions().mode() & 0o700 != 0o700 {
+            folder.set_permissions(&name, cap_std::fs::Permissions::from_mode(0o700))?;
+        }
+        open_all(&folder.open_dir_nofollow(&name)?)?;
+    }
+    Ok(())
 }
 
 /// Makes a file of this mode in a folder, after what killed programs left there is removed.
@@ -154,7 +188,7 @@ fn remove_unused(folder: &Dir, name: &OsStr) -> io::Result<()> {
         return Ok(());
     }
     flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
-    if found.is_dir() { folder.remove_dir_all(name) } else { folder.remove_file(name) }
+    if found.is_dir() { remove_folder(folder, name) } else { folder.remove_file(name) }
 }
 
 #[cfg(test)]
@@ -202,6 +236,22 @@ mod tests {
         drop(held);
         sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
         assert_eq!(names(outer.path()).len(), 2);
+    }
+
+    /// For root nothing is closed; the tests of programs do the same as an ordinary user.
+    #[test]
+    fn what_was_closed_is_removed() {
+        let outer = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap();
+        fs::create_dir_all(outer.path().join("a/b/c")).unwrap();
+        for closed in ["a/b/c", "a/b", "a"] {
+            let permissions = fs::Permissions::from_mode(0o000);
+            fs::set_permissions(outer.path().join(closed), permissions).unwrap();
+        }
+        // As the folder of a call, the first one can be opened.
+        fs::set_permissions(outer.path().join("a"), Permissions::from_mode(0o700)).unwrap();
+        remove_folder(&parent, OsStr::new("a")).unwrap();
+        assert_eq!(names(outer.path()), [""; 0]);
     }
 
     #[test]

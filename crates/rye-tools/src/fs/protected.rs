@@ -32,6 +32,8 @@ pub enum Area {
     Lock,
     /// `.ai/tools/rye/agent/providers`: not written.
     Providers,
+    /// `.ai` below another folder than the project's own: not made.
+    NestedProject,
     /// `.git`, a folder or a file: not written.
     Git,
     /// A file `HEAD` in any folder: not written.
@@ -75,6 +77,9 @@ impl fmt::Display for Area {
             Self::Lock => "`.ai/rye.lock` says what somebody accepted, so tools do not write it",
             Self::Providers => {
                 "`.ai/tools/rye/agent/providers` decides to which servers prompts go, so tools do not write there"
+            }
+            Self::NestedProject => {
+                "`.ai` makes a project of the folder that holds it, with rules of its own, so tools make none below the project's"
             }
             // The next `git` of the operator runs hooks and settings from there, outside of any sandbox.
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
@@ -163,6 +168,16 @@ impl Guard {
     /// The area of a file with this name, in whatever folder.
     pub(super) fn by_file_name(&self, name: &OsStr) -> Option<Area> {
         (self.access == Access::Write && repository::is_head(name)).then_some(Area::Head)
+    }
+
+    /// The area of names that are to be made within each other, none of them directly in the root.
+    pub(super) fn by_new_names<'a>(
+        &self,
+        mut names: impl Iterator<Item = &'a OsStr>,
+    ) -> Option<Area> {
+        let is_closed =
+            self.access == Access::Write && names.any(|name| stands_for(&fold(name), ".ai"));
+        is_closed.then_some(Area::NestedProject)
     }
 
     /// The area of a name that is to be made in an open folder.

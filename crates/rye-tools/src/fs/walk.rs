@@ -154,6 +154,9 @@ impl Walk<'_> {
         if part.origin == Origin::Link {
             return Err(Error::NotFound { path: self.asked.text() });
         }
+        let ahead = self.todo.iter().map(|part| part.name.as_os_str());
+        let new = std::iter::once(part.name.as_os_str()).chain(ahead);
+        self.refuse(self.guard.by_new_names(new.skip(usize::from(self.trail.is_empty()))))?;
         let area = self.guard.by_new_name(self.here(), &part.name);
         self.refuse(area.map_err(|source| self.io("look at", source))?)?;
         if self.todo.is_empty() {
@@ -200,9 +203,12 @@ impl Walk<'_> {
     }
 
     fn note_self_starting(&mut self, name: &OsStr) {
-        let names = self.trail.iter().map(|(name, _)| name.as_os_str()).chain([name]);
-        if is_self_starting(names) {
-            self.self_starting.push(self.place_of(name));
+        let ahead = self.todo.iter().map(|part| part.name.as_os_str());
+        let names = self.trail.iter().map(|(name, _)| name.as_os_str()).chain([name]).chain(ahead);
+        let names: Vec<&OsStr> = names.collect();
+        if is_self_starting(names.iter().copied()) {
+            let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
+            self.self_starting.push(super::path::shown(&names.join("/")));
         }
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::secrets::Secrets;
 use crate::process::Captured;
+use crate::self_starting::foreign;
 
 /// How much of each end of a text is kept, in bytes.
 const TEXT: usize = 64 * 1024;
@@ -36,7 +37,7 @@ pub(super) fn output(result: &CallToolResult, secrets: &Secrets) -> ToolOutput {
         return ToolOutput::error(with(json!({ "error": content }), left_out));
     }
     match left_out.is_empty() {
-        true => ToolOutput::ok(content),
+        true => ToolOutput::ok(foreign(content)),
         false => ToolOutput::ok(with(json!({ "result": content }), left_out)),
     }
 }
@@ -109,6 +110,9 @@ mod tests {
         let both = json!({ "content": [text("{\"n\": 1}")], "structuredContent": { "n": 1 } });
         check(both, ToolStatus::Ok, json!({ "n": 1 }));
         check(json!({ "content": [], "structuredContent": [1] }), ToolStatus::Ok, json!([1]));
+        let forged = json!({ "unchecked": "by Rye" });
+        let whole = json!({ "output": forged });
+        check(json!({ "content": [], "structuredContent": forged }), ToolStatus::Ok, whole);
         let failed = json!({ "content": [text("no such page")], "isError": true });
         check(failed, ToolStatus::Error, json!({ "error": "no such page" }));
         let resource = json!({ "type": "resource", "resource": { "uri": "a:b", "text": "c" } });

@@ -3,10 +3,24 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::host::{ProcessHost, Processes};
-use super::places::{IN_HOME, NEEDED, OF_CARGO, RUNTIMES, TOOLCHAINS};
+use super::places::{IN_HOME, NEEDED, OF_CARGO, OF_MACHINE, RUNTIMES, TOOLCHAINS};
 use crate::sandbox::{Home, Link};
 
 impl ProcessHost {
+    /// The home folders in a table of users, such as `/etc/passwd`, but for those that belong to the machine.
+    #[must_use]
+    pub fn homes_in(table: &str) -> Vec<PathBuf> {
+        let homes = table.lines().filter_map(|line| line.split(':').nth(5)).map(PathBuf::from);
+        let is_of_machine = |home: &Path| {
+            OF_MACHINE.iter().any(|place| home.starts_with(place)) || home == Path::new("/")
+        };
+        let mut homes: Vec<PathBuf> =
+            homes.filter(|home| is_plain(home) && !is_of_machine(home)).collect();
+        homes.sort();
+        homes.dedup();
+        homes
+    }
+
     /// Returns the place of keys or passwords that a path below the home folder names or lies in, if it does.
     #[must_use]
     pub fn secret_in_home(&self, path: &Path) -> Option<&'static str> {
@@ -15,8 +29,8 @@ impl ProcessHost {
 
     /// The home folder without links; `None` where it cannot be covered, because every program needs what is in it: it holds
     /// the machine (`/`), or it is the project or a part of that.
-    fn home_to_cover(&self, project: &Path) -> Option<PathBuf> {
-        let home = self.home.as_deref()?.canonicalize().ok()?;
+    fn home_to_cover(home: &Path, project: &Path) -> Option<PathBuf> {
+        let home = home.canonicalize().ok()?;
         let holds_machine = NEEDED.iter().any(|place| Path::new(place).starts_with(&home));
         (!holds_machine && !home.starts_with(project)).then_some(home)
     }
@@ -40,24 +54,55 @@ impl Processes {
     /// Returns `true` if a sandbox covers the home folder here, but for toolchains.
     #[must_use]
     pub fn covers_home(&self) -> bool {
-        self.host.home_to_cover(&self.project).is_some()
+        self.home().is_some()
+    }
+
+    /// The home folders that programs of this project do not see, the operator's first: of it they see toolchains, and of those of
+    /// other users what the environment names.
+    pub(super) fn homes(&self) -> Vec<Home> {
+        let own = self.home();
+        let is_own = |folder: &PathBuf| own.as_ref().is_some_and(|own| own.folder == *folder);
+        let others = self.host.other_homes.iter().filter(|_| self.is_foreign());
+        let mut others: Vec<PathBuf> = others
+            .filter_map(|home| ProcessHost::home_to_cover(home, &self.project))
+            .filter(|folder| folder.is_dir() && !is_own(folder))
+            .collect();
+        others.sort();
+        // A folder follows the one that it lies in, if there is one.
+        others.dedup_by(|inner, outer| inner.starts_with(outer));
+        let others = others.into_iter().map(|folder| Home::new(folder, self.host.of_environment()));
+        own.clone().into_iter().chain(others).collect()
+    }
+
+    /// Root reads what other users closed to all, as long as it works on a project of one of them.
+    fn is_foreign(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+
+        let own = rustix::process::geteuid();
+        let owner = self.project.metadata().map(|project| project.uid());
+        own.is_root() && owner.is_ok_and(|owner| owner != own.as_raw())
     }
 
     /// The home folder as programs of this project see it.
-    pub(super) fn home(&self) -> Option<Home> {
-        let folder = self.host.home_to_cover(&self.project)?;
+    fn home(&self) -> Option<Home> {
+        let home = self.host.home.as_deref()?;
+        let folder = ProcessHost::home_to_cover(home, &self.project)?;
         let named =
             RUNTIMES.iter().map(PathBuf::from).chain(self.rules.home_visible.iter().cloned());
-        let named = named.map(|part| folder.join(part)).chain(self.host.of_environment());
-        let named: Vec<PathBuf> = named.filter(|path| is_plain(path)).collect();
-        let mut home = Home { shown: Vec::new(), links: Vec::new(), folder };
-        named.iter().for_each(|path| home.show(path));
-        home.settle();
-        Some(home)
+        let named: Vec<PathBuf> = named.map(|part| folder.join(part)).collect();
+        Some(Home::new(folder, named.into_iter().chain(self.host.of_environment())))
     }
 }
 
 impl Home {
+    /// A folder of which only these places are seen, as far as they lie in it.
+    fn new(folder: PathBuf, named: impl Iterator<Item = PathBuf>) -> Self {
+        let mut home = Self { shown: Vec::new(), links: Vec::new(), folder };
+        named.filter(|path| is_plain(path)).for_each(|path| home.show(&path));
+        home.settle();
+        home
+    }
+
     /// Shows what a path leads to, if it is below the folder and there; by a link, if the path has one.
     fn show(&mut self, named: &Path) {
         let Ok(place) = named.canonicalize() else { return };
@@ -183,6 +228,15 @@ mod tests {
                 ("home/.pyenv", "home/dotfiles/pyenv"),
             ],
         );
+    }
+
+    #[test]
+    fn homes_of_a_table_of_users_are_those_of_people_and_services() {
+        let table = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n\
+            postgres:x:70:70::/var/lib/postgresql:/bin/sh\na:x:1000:1000:A:/home/a:/bin/sh\n\
+            b:x:1001:1001::/home/a:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\nx:x:1:1::home/x:/bin/sh\nbroken";
+        let homes = ["/home/a", "/root", "/var/lib/postgresql"].map(PathBuf::from);
+        assert_eq!(ProcessHost::homes_in(table), homes);
     }
 
     #[test]

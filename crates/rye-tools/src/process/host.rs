@@ -8,6 +8,10 @@ use std::sync::{Arc, OnceLock};
 use super::places::{IN_HOME, NEEDED, ON_MACHINE};
 use crate::sandbox::{Bounds, Finding, Mode, Policy, Report};
 
+/// The files of a project that Rye locks while it writes.
+const LOCKED: [&str; 3] =
+    [".ai/threads/registry.db", ".ai/threads/registry.db-shm", ".ai/threads/registry.db-wal"];
+
 /// The variables of the caller's environment that programs get, where they are set. Keys of providers are in none of them.
 pub const ENVIRONMENT: [&str; 18] = [
     "CARGO_HOME",
@@ -50,6 +54,9 @@ pub struct ProcessHost {
     pub journal: PathBuf,
     /// The operator's home folder, which is hidden but for toolchains; in the sandbox `none` nothing is.
     pub home: Option<PathBuf>,
+    /// The home folders of other users, which are hidden where programs have the powers to read them all: for root, in a project
+    /// of another user.
+    pub other_homes: Vec<PathBuf>,
     /// Further files and folders that no program reads, such as keys of the user space.
     pub hidden: Vec<PathBuf>,
     /// What was found out, which all copies of this value share.
@@ -72,6 +79,7 @@ impl ProcessHost {
             journal: temporary
                 .join(format!("rye-programs-{}", rustix::process::geteuid().as_raw())),
             home: None,
+            other_homes: Vec::new(),
             hidden: Vec::new(),
             found: Arc::default(),
         }
@@ -183,9 +191,12 @@ impl Processes {
     }
 
     /// What is hidden, as far as it is there, free of links.
-    pub(super) fn hidden(&self) -> Vec<PathBuf> {
-        let own = self.project.join(".ai/config/keys/signing");
-        let own = (self.link_in(".ai/config/keys/signing").is_none()).then_some(own);
+    pub(super) fn hidden(&self, mode: Mode) -> Vec<PathBuf> {
+        // Who reads a file can lock it, also where it cannot be written. Landlock cannot take one file out of a folder.
+        let locked = LOCKED.iter().filter(|_| mode.is_whole());
+        let own = [".ai/config/keys/signing"].iter().chain(locked);
+        let own = own.filter(|path| self.link_in(path).is_none());
+        let own: Vec<PathBuf> = own.map(|path| self.project.join(path)).collect();
         let told = self.rules.hidden.iter().cloned();
         outermost(self.of_operator().chain(told).chain(own))
     }

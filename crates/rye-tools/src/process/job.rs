@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
 use super::capture::Captured;
-use crate::sandbox::{Account, Bounds, Mode, Moved};
-use crate::self_starting::with_self_starting;
+use crate::sandbox::{Account, Bounds, Changed, Mode};
+use crate::self_starting::SELF_STARTING;
 
 /// How long a program may take when nobody says.
 const USUAL: Duration = Duration::from_secs(120);
@@ -73,7 +73,12 @@ pub(crate) enum StartError {
     #[error(
         "the program was not started, because the sandbox `{mode}` could not be made: {problem}; mend that and call again (`rye doctor` tries the sandbox out)"
     )]
-    Sandbox { mode: Mode, problem: String },
+    Sandbox {
+        mode: Mode,
+        problem: String,
+        /// Whether something was moved in that moment, so that another start may succeed.
+        is_raced: bool,
+    },
     #[error("the folder `{path}` is refused: {problem}")]
     Folder { path: String, problem: &'static str },
     #[error("cannot {action}")]
@@ -96,24 +101,34 @@ impl StartError {
     }
 }
 
-/// The member of a tool's result that lists the repositories that a program made and that were renamed.
+/// The member of a tool's result that lists what a program made and Rye renamed: repositories, and folders that `rye` takes orders
+/// from.
 pub const QUARANTINED: &str = "quarantined";
 
-/// The member of a tool's result that says why the project was not looked at after a program.
+/// The member of a tool's result that says why the project, or a part of it, was not looked at after a program.
 pub const UNCHECKED: &str = "unchecked";
 
-/// A result with what became of the project: files that start by themselves, and repositories that were renamed.
+/// The most bytes of one list in a result.
+const LISTED: usize = 8 * 1024;
+
+/// A result with what became of the project: files that start by themselves, and what was renamed. A list that is too long ends with
+/// how many more there are.
 ///
 /// A result that is no object becomes the member `output` of one, if there is anything to say.
 pub(crate) fn with_account(result: Value, account: &Account) -> Value {
-    let paths = |path: &std::path::PathBuf| path.display().to_string();
-    let changed: Vec<String> = account.changed.iter().map(paths).collect();
-    let mut result = with_self_starting(result, &changed);
+    let text = |path: &Path| path.display().to_string();
+    let changed = account.changed.first().iter().map(|Changed(path)| json!(text(path)));
+    let moved = account.moved.first().iter();
     let moved =
-        |moved: &Moved| json!({ "path": paths(&moved.from), "renamed_to": paths(&moved.to) });
-    let moved: Vec<Value> = account.moved.iter().map(moved).collect();
-    let unchecked = account.unchecked.as_ref().map(|reason| json!(reason));
-    let added = [(QUARANTINED, (!moved.is_empty()).then(|| moved.into())), (UNCHECKED, unchecked)];
+        moved.map(|moved| json!({ "path": text(&moved.from), "renamed_to": text(&moved.to) }));
+    let more_changed = |more: u64| json!(format!("… and {more} more"));
+    let more_moved = |more: u64| json!({ "more": more });
+    let added = [
+        (SELF_STARTING, listed(changed, account.changed.more(), more_changed)),
+        (QUARANTINED, listed(moved, account.moved.more(), more_moved)),
+        (UNCHECKED, account.unchecked.as_ref().map(|reason| json!(reason))),
+    ];
+    let mut result = result;
     for (name, value) in added {
         let Some(value) = value else { continue };
         if !result.is_object() {
@@ -122,6 +137,26 @@ pub(crate) fn with_account(result: Value, account: &Account) -> Value {
         result[name] = value;
     }
     result
+}
+
+/// The items that fit into a list, and how many more there are; `None` without any.
+fn listed(
+    items: impl Iterator<Item = Value>,
+    more: u64,
+    count: impl Fn(u64) -> Value,
+) -> Option<Value> {
+    let (mut list, mut length, mut more) = (Vec::new(), 0, more);
+    for item in items {
+        length += item.to_string().len();
+        match length <= LISTED {
+            true => list.push(item),
+            false => more += 1,
+        }
+    }
+    if more > 0 {
+        list.push(count(more));
+    }
+    (!list.is_empty()).then(|| list.into())
 }
 
 /// The most of an error output that a failure quotes.

@@ -43,7 +43,7 @@ impl Processes {
     /// Starts a program in the same sandbox as those of calls; its `input` is not used, its `limit` is how long it may last.
     pub(crate) async fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
         let mode = self.mode()?;
-        self.refuse_links()?;
+        self.prepare_project(mode)?;
         let scratch = self.scratch()?;
         let plan = self.plan_of(mode, &scratch, job)?;
         let plan = Plan { is_awaited: false, reads_input: true, ..plan };

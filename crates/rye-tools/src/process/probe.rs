@@ -101,7 +101,7 @@ impl Processes {
             network: false,
         };
         let plan = self.plan(mode, scratch, &job, project.clone());
-        Ok(Plan { project, home: None, hidden: vec![secret], journal: None, ..plan })
+        Ok(Plan { project, homes: Vec::new(), hidden: vec![secret], journal: None, ..plan })
     }
 
     fn output(&self, plan: &Plan, words: &[OsString]) -> io::Result<Output> {

@@ -26,6 +26,9 @@ const ERROR: usize = 16 * 1024;
 /// How much of what the launcher said is told when the program was not started.
 const SAID: usize = 1024;
 
+/// How often a program is started, should what its sandbox keeps be moved in that moment.
+const STARTS: usize = 10;
+
 /// The largest file that a program writes, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -47,15 +50,34 @@ impl Processes {
     /// When the future is dropped, the program and what it started are ended.
     pub(crate) async fn run(&self, job: Job, told: &dyn OutputSink) -> Result<Ended, StartError> {
         let mode = self.mode()?;
-        self.refuse_links()?;
+        self.prepare_project(mode)?;
         let scratch = self.scratch()?;
         let plan = self.plan_of(mode, &scratch, &job)?;
         let mut words = job.words;
         if let Some(script) = &job.script {
             words.push(written(script, &plan.scratch)?.into());
         }
-        let mut command = self.command(&plan, &words)?;
         let input = self.input(&plan, job.input)?;
+        let mut starts = 0;
+        loop {
+            starts += 1;
+            match self.start(&plan, &words, input.clone(), job.limit, told).await {
+                Err(StartError::Sandbox { is_raced: true, .. }) if starts < STARTS => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Starts it once, and waits for its end.
+    async fn start(
+        &self,
+        plan: &Plan,
+        words: &[OsString],
+        input: Option<Vec<u8>>,
+        limit: Duration,
+        told: &dyn OutputSink,
+    ) -> Result<Ended, StartError> {
+        let mut command = self.command(plan, words)?;
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
         let note = plan.awaited();
         std::fs::write(&note, "").map_err(io("note that the call is awaited"))?;
@@ -73,10 +95,9 @@ impl Processes {
                 drain(stderr, &mut error, OutputStream::Error, told),
             )
         };
-        let (is_late, status) = conversation(&mut child, &guard, talk, job.limit).await?;
+        let (is_late, status) = conversation(&mut child, &guard, talk, limit).await?;
         guard.is_done = true;
-        let account = self.account(&plan, &error)?;
-        drop(scratch);
+        let account = self.account(plan, &error)?;
         let bounds = self.rules.bounds;
         Ok(Ended { code: code(status), is_late, output, error, account, bounds })
     }
@@ -101,10 +122,10 @@ impl Processes {
         }
         match Account::read(&plan.scratch) {
             Some(account) if account.is_started => Ok(account),
-            Some(_) => {
+            Some(Account { is_raced, .. }) => {
                 let said = error.end(SAID);
                 let problem = said.strip_prefix("rye: ").unwrap_or(&said).to_owned();
-                Err(StartError::Sandbox { mode: plan.mode, problem })
+                Err(StartError::Sandbox { mode: plan.mode, problem, is_raced })
             }
             None => Ok(Account {
                 unchecked: Some("the launcher was killed before it had looked at it".to_owned()),
@@ -160,8 +181,8 @@ impl Processes {
             cwd,
             temporary: scratch.join("tmp"),
             scratch: scratch.to_owned(),
-            home: self.home(),
-            hidden: self.hidden(),
+            homes: self.homes(),
+            hidden: self.hidden(mode),
             layout: Layout::default(),
             journal: Some(self.host.journal.clone()),
             is_awaited: true,

@@ -13,7 +13,62 @@ const NAME: &str = "account.json";
 /// The longest account that is read, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// A repository that was renamed because a program had made it, by paths in the project.
+/// The most items of a list that a program can make as long as it likes.
+const MOST: usize = 100;
+
+/// The first items of a list, and how many more it had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Excerpt<T> {
+    first: Vec<T>,
+    more: u64,
+}
+
+impl<T> Default for Excerpt<T> {
+    fn default() -> Self {
+        Self { first: Vec::new(), more: 0 }
+    }
+}
+
+impl<T> Excerpt<T> {
+    pub(crate) fn first(&self) -> &[T] {
+        &self.first
+    }
+
+    /// How many items are left out.
+    pub(crate) fn more(&self) -> u64 {
+        self.more
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl<T> Excerpt<T> {
+    pub(super) fn push(&mut self, item: T) {
+        match self.first.len() < MOST {
+            true => self.first.push(item),
+            false => self.more += 1,
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        other.first.into_iter().for_each(|item| self.push(item));
+        self.more += other.more;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl<T> FromIterator<T> for Excerpt<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut list = Self::default();
+        items.into_iter().for_each(|item| list.push(item));
+        list
+    }
+}
+
+/// Something that was renamed because a program had made it, by paths in the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Moved {
     #[serde(with = "encoded::one")]
@@ -29,17 +84,23 @@ impl Moved {
     }
 }
 
+/// A file that runs by itself and was changed, by its path in the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Changed(#[serde(with = "encoded::one")] pub(crate) PathBuf);
+
 /// What happened to a program and to its project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// Whether the sandbox stood, so that the program was started.
     pub(crate) is_started: bool,
-    /// The repositories that were renamed.
-    pub(crate) moved: Vec<Moved>,
+    /// Whether it did not stand because something was moved in that moment, so that it may stand the next time.
+    pub(crate) is_raced: bool,
+    /// What was renamed.
+    pub(crate) moved: Excerpt<Moved>,
     /// The files that run by themselves and were changed meanwhile.
-    #[serde(with = "encoded::many")]
-    pub(crate) changed: Vec<PathBuf>,
-    /// Why the project was not looked at, if so.
+    pub(crate) changed: Excerpt<Changed>,
+    /// Why the project, or a part of it, was not looked at, if so.
     pub(crate) unchecked: Option<String>,
 }
 

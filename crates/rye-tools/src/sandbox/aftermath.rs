@@ -1,24 +1,24 @@
 //! The looks at a project before and after a program, and what follows from them.
 
-use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::Plan;
-use super::account::{Account, Moved};
+use super::account::{Account, Changed, Excerpt, Moved};
 use super::fault::Fault;
 use super::journal::Journal;
-use super::layout::{Guarded, Identity};
+use super::layout::Guarded;
 use super::survey::Survey;
 
 /// A program's stay in a project.
 #[derive(Debug)]
 pub(super) struct Aftermath {
-    project: std::path::PathBuf,
+    project: PathBuf,
     /// Whether repositories that a program makes are renamed. A weaker sandbox does not keep it from the others either.
     is_whole: bool,
     journal: Option<Journal>,
     before: Result<Survey, String>,
     /// What supervisors that were killed had left to do.
-    moved: Vec<Moved>,
+    moved: Excerpt<Moved>,
 }
 
 impl Aftermath {
@@ -28,69 +28,65 @@ impl Aftermath {
         let begun = plan.journal.as_deref().filter(|_| is_whole);
         let begun = begun.map(|folder| Journal::begin(folder, &plan.project)).transpose()?;
         let (journal, moved) =
-            begun.map_or((None, Vec::new()), |(journal, moved)| (Some(journal), moved));
+            begun.map_or((None, Excerpt::default()), |(journal, moved)| (Some(journal), moved));
         let (project, before) = (plan.project.clone(), Ok(Survey::default()));
         Ok(Self { project, is_whole, journal, before, moved })
     }
 
-    /// Looks at the project and notes what is there. Returns the repositories to guard.
+    /// Looks at the project and notes what is there. Returns what is to be guarded.
+    ///
+    /// What a program under way may have made does not count as being there. Of two programs at once, one could otherwise hide
+    /// from the look after the other what that one made, and would be taken for having found it.
     pub(super) fn survey(&mut self) -> Result<Vec<Guarded>, Fault> {
-        let before = match Survey::before(&self.project) {
+        self.before = match Survey::before(&self.project) {
             Err(fault) if self.is_whole => return Err(fault),
             looked => looked.map_err(|fault| fault.to_string()),
         };
-        if let (Some(journal), Ok(before)) = (&mut self.journal, &before) {
-            journal.write(&before.known)?;
+        let Ok(before) = &mut self.before else { return Ok(Vec::new()) };
+        if let Some(journal) = &mut self.journal {
+            journal.others(|known| before.restrict(known))?;
+            journal.write(&before.known, &Excerpt::default())?;
         }
-        self.before = before;
-        let before = self.before.as_ref();
-        Ok(before.map(|before| before.repositories.clone()).unwrap_or_default())
+        Ok(before.guarded.clone())
     }
 
     /// Looks again once nothing of the program is left, and says in the account what was found. If that fails, the note stays,
     /// and no program starts in the project until its cause is gone.
-    pub(super) fn end(
-        self,
-        missed: &[usize],
-        is_heard: bool,
-        account: &mut Account,
-    ) -> Result<(), Fault> {
-        account.moved = self.moved;
-        let looked = self.before.and_then(|before| {
-            let known = match self.is_whole {
-                true => Some(guarded(&before, missed)),
-                false => None,
-            };
-            let after = match &known {
-                Some(known) => Survey::after(&self.project, known, Some(&before)),
-                None => Survey::before(&self.project),
-            };
-            let after = after.map_err(|fault| fault.to_string())?;
-            Ok((after.changed_since(&before), after.moved))
-        });
-        match looked {
-            Ok((changed, moved)) => {
-                account.changed = changed;
-                account.moved.extend(moved);
+    pub(super) fn end(mut self, is_heard: bool, account: &mut Account) -> Result<(), Fault> {
+        account.moved = std::mem::take(&mut self.moved);
+        let before = match (account.is_started, &self.before) {
+            (true, Ok(before)) => Some(before),
+            (true, Err(problem)) => {
+                account.unchecked = Some(problem.clone());
+                None
             }
-            Err(problem) => {
-                account.unchecked = Some(problem);
-                return Ok(());
-            }
+            (false, _) => None,
+        };
+        let known = before.map(|before| before.known.clone()).unwrap_or_default();
+        if let Some(before) = before {
+            self.look_again(before, account);
         }
-        let unread: &[Moved] = if is_heard { &[] } else { &account.moved };
-        let ended = self.journal.map_or(Ok(()), |journal| journal.end(unread));
-        ended.map_err(Fault::at("take a note away"))
+        let Some(journal) = self.journal else { return Ok(()) };
+        let is_heard = is_heard && account.is_started;
+        let unread = if is_heard { Excerpt::default() } else { account.moved.clone() };
+        match account.unchecked.is_some() {
+            true => journal.leave(&known, &unread),
+            false => journal.end(&unread).map_err(Fault::at("take a note away")),
+        }
     }
-}
 
-/// The repositories that were read-only for the program, all but those that no guard stood over.
-fn guarded(before: &Survey, missed: &[usize]) -> BTreeSet<Identity> {
-    let mut known = before.known.clone();
-    // The layout begins with them.
-    let missed = missed.iter().filter_map(|index| before.repositories.get(*index));
-    for identity in missed.filter_map(|guard| guard.identity.as_ref()) {
-        let _was_there = known.remove(identity);
+    fn look_again(&self, before: &Survey, account: &mut Account) {
+        let looked = match self.is_whole {
+            true => Survey::after(&self.project, &before.known),
+            false => Survey::before(&self.project),
+        };
+        match looked {
+            Ok(after) => {
+                account.changed = after.changed_since(before).into_iter().map(Changed).collect();
+                account.unchecked = after.problem();
+                account.moved.append(after.moved);
+            }
+            Err(fault) => account.unchecked = Some(fault.to_string()),
+        }
     }
-    known
 }

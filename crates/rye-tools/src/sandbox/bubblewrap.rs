@@ -26,13 +26,12 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>),
     // The memory for shared files would not be bounded.
     words.bind("--bind", &plan.scratch.join("shm"), Path::new("/dev/shm"));
     words.bind("--bind", &plan.temporary, Path::new(TEMPORARY));
-    let home = plan.home_to_cover();
-    if let Some(home) = home {
+    for home in plan.homes_to_cover() {
         words.one("--tmpfs", &home.folder);
         home.shown.iter().for_each(|path| words.same("--ro-bind-try", path));
         home.links.iter().for_each(|link| words.bind("--symlink", &link.place, &link.path));
     }
-    if launcher.starts_with(TEMPORARY) || home.is_some_and(|home| home.covers(launcher)) {
+    if launcher.starts_with(TEMPORARY) || plan.homes_to_cover().any(|home| home.covers(launcher)) {
         words.same("--ro-bind", launcher);
     }
     words.same("--bind", &plan.project);
@@ -53,9 +52,7 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>),
             words.one("--remount-ro", path);
         }
     }
-    if let Some(home) = home {
-        words.one("--remount-ro", &home.folder);
-    }
+    plan.homes_to_cover().for_each(|home| words.one("--remount-ro", &home.folder));
     words.flags(&["--remount-ro", "/proc", "--chdir", "/"]);
     Ok((program.into(), words.0))
 }

@@ -13,11 +13,11 @@ use landlock::{
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::geteuid;
+use nix::unistd::{Pid, geteuid, setpgid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
-use super::handover::Below;
+use super::handover::{Below, Standing};
 use super::{Mode, Plan, guards, hierarchy, system_calls};
 
 /// The devices that every program may use.
@@ -31,7 +31,12 @@ pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<E
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     confine(&below.plan)?;
     let mut command = command(&below.plan, program)?;
-    below.stands(Vec::new())?;
+    if below.plan.mode.is_whole() {
+        // Who signals or slows down its own group does not meet the launcher.
+        let own = Pid::from_raw(0);
+        setpgid(own, own).map_err(Fault::at("make a group of processes"))?;
+    }
+    below.tell(Standing::Stands)?;
     let error = command.exec();
     Err(Fault::new(&format!("start `{}`", command.get_program().display()), error))
 }
@@ -131,12 +136,12 @@ fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
     rows.push((plan.temporary.clone(), all));
     if plan.mode == Mode::Landlock {
         let mut hidden = plan.hidden.clone();
-        let shown = plan.home.iter().flat_map(|home| &home.shown);
+        let shown = plan.homes.iter().flat_map(|home| &home.shown);
         rows.extend(
             shown.flat_map(|path| hierarchy::without(path, &plan.hidden)).map(|path| (path, read)),
         );
         rows.push((plan.scratch.clone(), read));
-        hidden.extend(plan.home.iter().map(|home| home.folder.clone()));
+        hidden.extend(plan.homes.iter().map(|home| home.folder.clone()));
         hidden.push(PathBuf::from("/dev"));
         let seen = hierarchy::without(&PathBuf::from("/"), &hidden);
         rows.push((PathBuf::from("/"), AccessFs::ReadDir.into()));

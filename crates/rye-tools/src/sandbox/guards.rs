@@ -13,10 +13,8 @@ use super::fault::Fault;
 use super::identity::identity;
 use super::layout::{Guarded, Layout};
 
-/// Mounts the layout and returns the guards that found nothing any more, or something else, in their place.
-///
-/// What such a guard stood for was moved in this moment; it is looked at once the program has ended.
-pub(super) fn make(layout: &Layout) -> Result<Vec<usize>, Fault> {
+/// Mounts the layout. Returns the place of a guard that found nothing any more, or something else, if there is one.
+pub(super) fn make(layout: &Layout) -> Result<Option<PathBuf>, Fault> {
     for folder in layout.pinned.iter().chain(&layout.open) {
         if let Some(file) = open(folder)? {
             bind(&file, folder)?;
@@ -26,13 +24,12 @@ pub(super) fn make(layout: &Layout) -> Result<Vec<usize>, Fault> {
         .pinned
         .iter()
         .try_for_each(|folder| open(folder)?.map_or(Ok(()), |top| close(&top, folder)))?;
-    let mut missed = Vec::new();
-    for (index, guard) in layout.guarded.iter().enumerate() {
+    for guard in &layout.guarded {
         if !stand(guard)? {
-            missed.push(index);
+            return Ok(Some(guard.path.clone()));
         }
     }
-    Ok(missed)
+    Ok(None)
 }
 
 /// Mounts one guard. Returns `false` if what it stands for was moved.
@@ -41,7 +38,8 @@ fn stand(guard: &Guarded) -> Result<bool, Fault> {
         let is_there = fs::symlink_metadata(&guard.path).is_ok();
         return match guard.identity.is_none() && is_there {
             true => Err(Fault::new(&guarding(&guard.path), "it is a link")),
-            false => Ok(false),
+            // Policy that is gone needs no guard, because nothing is made in its place.
+            false => Ok(guard.identity.is_none()),
         };
     };
     let bound = bind(&file, &guard.path);
@@ -50,6 +48,11 @@ fn stand(guard: &Guarded) -> Result<bool, Fault> {
         (None, _) => Ok(false),
         (Some(_), Err(fault)) => Err(fault),
     }
+}
+
+/// The fault of a guard that found nothing any more.
+pub(super) fn moved(path: &Path) -> Fault {
+    Fault::new(&guarding(path), "it was moved meanwhile")
 }
 
 /// Fails unless everything that the layout guards is read-only in the files that this process sees: bubblewrap makes its mounts by
@@ -61,7 +64,7 @@ pub(super) fn check(layout: &Layout) -> Result<(), Fault> {
         match opened(&guard)? {
             Some(file) if is_read_only(&file)? => {}
             None if guard.identity.is_none() && !is_there => {}
-            _ => return Err(Fault::new(&guarding(&guard.path), "it was moved meanwhile")),
+            _ => return Err(moved(&guard.path)),
         }
     }
     Ok(())

@@ -53,14 +53,16 @@ impl Start {
     }
 }
 
-/// What the process that made the sandbox says of it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Standing {
-    /// The guards that found nothing in their place.
-    pub(super) missed: Vec<usize>,
+/// The word of the process that makes the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Standing {
+    /// It stands, and the program starts.
+    Stands,
+    /// What was to be guarded was moved in that moment, so that no program starts.
+    Raced,
 }
 
-/// Reads that the sandbox stood; `None` if it did not, so that no program was started.
+/// Reads whether the sandbox stood. `None` is said by a process that could not make it.
 pub(super) fn heard(from: OwnedFd) -> Option<Standing> {
     let mut text = Vec::new();
     let mut byte = [0];
@@ -97,9 +99,9 @@ impl Below {
         Ok(Self { plan, standing: pipe })
     }
 
-    /// Says that the sandbox stands.
-    pub(super) fn stands(&mut self, missed: Vec<usize>) -> Result<(), Fault> {
-        let text = serde_json::to_string(&Standing { missed });
+    /// Says whether the sandbox stands.
+    pub(super) fn tell(&mut self, standing: Standing) -> Result<(), Fault> {
+        let text = serde_json::to_string(&standing);
         let text = text.map_err(Fault::at("answer the launcher"))? + "\n";
         self.standing.write_all(text.as_bytes()).map_err(Fault::at("answer the launcher"))
     }

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, FileType, Stat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags, makedev, readlinkat, statat, statx};
 use rustix::io::{Errno, Result};
 use rustix::path::Arg;
 
@@ -10,8 +10,9 @@ use super::layout::Identity;
 
 /// The identity of what `name` is in the folder, or of the folder itself for an empty name. A link is not followed.
 pub(super) fn identity(folder: impl AsFd, name: impl Arg + Copy) -> Result<Identity> {
-    let stat = state(&folder, name)?;
-    let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+    let found = statx(&folder, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)?;
+    let is_link = FileType::from_raw_mode(found.stx_mode.into()) == FileType::Symlink;
     let target = match is_link {
         false => None,
         true => {
@@ -19,7 +20,14 @@ pub(super) fn identity(folder: impl AsFd, name: impl Arg + Copy) -> Result<Ident
             Some(target.to_bytes().iter().copied().map(char::from).collect())
         }
     };
-    Ok(Identity { device: stat.st_dev, inode: stat.st_ino, target })
+    let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+    Ok(Identity { device, inode: found.stx_ino, born: birth(&found), target })
+}
+
+/// The time when a file was made, where the file system keeps it. Without it, a new file can have the number of one that is gone.
+fn birth(found: &Statx) -> Option<(i64, u32)> {
+    let is_kept = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+    is_kept.then_some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec))
 }
 
 pub(super) fn state(folder: impl AsFd, name: impl Arg) -> Result<Stat> {
@@ -32,5 +40,25 @@ pub(super) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
         Ok(found) => Ok(Some(found)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file system gives the number of a file that is gone to a new one.
+    #[test]
+    fn a_new_file_is_not_taken_for_one_that_is_gone() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("file");
+        let make = || {
+            std::fs::write(&path, "").unwrap();
+            let found = identity(rustix::fs::CWD, &*path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            found
+        };
+        let first = make();
+        assert_ne!(first, make(), "{first:?}");
     }
 }

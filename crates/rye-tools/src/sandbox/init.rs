@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use nix::sched::{CloneFlags, unshare};
@@ -15,8 +16,8 @@ use rustix::thread::{
 };
 
 use super::fault::Fault;
-use super::handover::Below;
-use super::{Plan, confine, mounts};
+use super::handover::{Below, Standing};
+use super::{Plan, confine, guards, mounts};
 
 /// Enters namespaces for what is started next. This process keeps its own files and its own view of processes.
 pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
@@ -61,10 +62,15 @@ fn hand_on(powers: CapabilitySet) -> Result<(), Fault> {
 /// Is the first process: makes the files, confines itself, starts the program, and collects orphans until it ends.
 pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<ExitCode, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
-    let missed = mounts::make(&below.plan)?;
+    if let Some(place) = mounts::make(&below.plan)? {
+        below.tell(Standing::Raced)?;
+        return Err(guards::moved(&place));
+    }
     confine::confine(&below.plan)?;
-    below.stands(missed)?;
+    below.tell(Standing::Stands)?;
     let mut command = confine::command(&below.plan, program)?;
+    // Who signals or slows down its own group does not meet the launcher.
+    command.process_group(0);
     let name = command.get_program().display().to_string();
     let child = command.spawn().map_err(Fault::at(&format!("start `{name}`")))?;
     let own = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));

@@ -11,13 +11,19 @@ pub(crate) const POLICY: [&str; 4] =
     [".ai/config", ".ai/rye.lock", ".ai/threads", ".ai/tools/rye/agent/providers"];
 
 /// The folder that leads to it: nothing is made or replaced directly in it.
-pub(super) const PINNED: &str = ".ai";
+pub(crate) const PINNED: &str = ".ai";
+
+/// The folders on the way to policy that are not directly in it, in their order: a mount of its own keeps each in its place.
+#[cfg(target_os = "linux")]
+const HELD: [&str; 2] = [".ai/tools/rye", ".ai/tools/rye/agent"];
 
 /// One file or folder, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
+    /// When it was made, where the file system keeps that.
+    pub(super) born: Option<(i64, u32)>,
     /// The target of a link, because a link that is made anew may get the number of the old one.
     pub(super) target: Option<String>,
 }
@@ -37,7 +43,7 @@ pub(crate) struct Layout {
     /// Folders in which nothing is made or replaced. A guard over a file alone would be gone once that is replaced.
     #[serde(with = "encoded::many")]
     pub(super) pinned: Vec<PathBuf>,
-    /// The folders in those that programs may change.
+    /// The folders in those that programs may change, and not move.
     #[serde(with = "encoded::many")]
     pub(super) open: Vec<PathBuf>,
     /// Files and whole folders that stay as they are.
@@ -59,10 +65,8 @@ impl Layout {
         let is_plain = |path: &PathBuf| {
             std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_symlink())
         };
-        let notes = plan.journal.iter().filter_map(|notes| notes.canonicalize().ok());
-        let notes = notes.filter(|notes| notes.starts_with(project));
         let policy: Vec<PathBuf> =
-            POLICY.iter().map(|path| project.join(path)).filter(is_plain).chain(notes).collect();
+            POLICY.iter().map(|path| project.join(path)).filter(is_plain).collect();
         let pinned: Vec<PathBuf> =
             Some(project.join(PINNED)).into_iter().filter(is_plain).collect();
         let entries = pinned.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
@@ -70,7 +74,8 @@ impl Layout {
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .map(|entry| entry.path());
-        let open = folders.filter(|path| !policy.contains(path)).collect();
+        let held = HELD.iter().map(|path| project.join(path)).filter(is_plain);
+        let open = folders.filter(|path| !policy.contains(path)).chain(held).collect();
         let fixed = policy.into_iter().map(|path| Guarded { path, identity: None });
         Self { pinned, open, guarded: repositories.into_iter().chain(fixed).collect() }
     }

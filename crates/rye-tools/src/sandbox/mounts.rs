@@ -15,7 +15,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use super::confine::DEVICES;
 use super::fault::Fault;
 use super::mount_table::{Mounted, mounted};
-use super::{Plan, guards};
+use super::{Home, Plan, guards};
 
 /// Where programs expect a folder for temporary files.
 pub(super) const TEMPORARY: &str = "/tmp";
@@ -23,8 +23,8 @@ pub(super) const TEMPORARY: &str = "/tmp";
 /// How many numbers of processes the system keeps for itself in each namespace.
 const RESERVED: u64 = 300;
 
-/// Makes them, and returns the guards of the layout that found nothing in their place.
-pub(super) fn make(plan: &Plan) -> Result<Vec<usize>, Fault> {
+/// Makes them. Returns the place of a guard that found nothing there any more, if there is one.
+pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
     if plan.project.parent().is_none() {
         return Err(Fault::new("keep the rest read-only", "the project is the whole machine"));
     }
@@ -36,7 +36,9 @@ pub(super) fn make(plan: &Plan) -> Result<Vec<usize>, Fault> {
     let sources = Sources::open(plan)?;
     temporary(&sources)?;
     devices(&sources)?;
-    home(plan, &sources)?;
+    plan.homes_to_cover().try_for_each(cover_home)?;
+    sources.shown.iter().try_for_each(|(path, source)| place(source, path))?;
+    plan.homes_to_cover().try_for_each(link_in_home)?;
     if let Some((path, source)) = &sources.launcher {
         place(source, path)?;
     }
@@ -44,10 +46,12 @@ pub(super) fn make(plan: &Plan) -> Result<Vec<usize>, Fault> {
     place(&sources.scratch, &plan.scratch)?;
     place(&sources.temporary, &plan.temporary)?;
     processes(plan)?;
-    let missed = guards::make(&plan.layout)?;
+    if let Some(place) = guards::make(&plan.layout)? {
+        return Ok(Some(place));
+    }
     plan.hidden.iter().try_for_each(|path| cover(path, &sources.null))?;
     read_only(plan)?;
-    Ok(missed)
+    Ok(None)
 }
 
 /// What is mounted elsewhere, opened while it can still be reached.
@@ -68,7 +72,7 @@ impl Sources {
         let device = |name: &'static str| Ok((name, handle(&Path::new("/dev").join(name))?));
         let launcher = std::env::current_exe().ok().filter(|path| path.starts_with(TEMPORARY));
         let opened = |path: PathBuf| Ok((path.clone(), handle(&path)?));
-        let shown = plan.home_to_cover().into_iter().flat_map(|home| home.shown.clone());
+        let shown = plan.homes_to_cover().flat_map(|home| home.shown.clone());
         Ok(Self {
             // What is gone by now is not shown.
             shown: shown.filter_map(|path| Some((path.clone(), handle(&path).ok()?))).collect(),
@@ -124,21 +128,21 @@ fn temporary(sources: &Sources) -> Result<(), Fault> {
     if usual.is_dir() { place(&sources.temporary, usual) } else { Ok(()) }
 }
 
-/// Puts an empty folder over the home folder, and in it what is shown.
-fn home(plan: &Plan, sources: &Sources) -> Result<(), Fault> {
-    let Some(home) = plan.home_to_cover() else { return Ok(()) };
+/// Puts an empty folder over a home folder.
+fn cover_home(home: &Home) -> Result<(), Fault> {
     // A home folder among temporary files or shared memory was covered with them.
     fs::create_dir_all(&home.folder)
         .map_err(Fault::at(&format!("make `{}`", home.folder.display())))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    call(None, &home.folder, Some("tmpfs"), flags, Some("mode=755,size=1m"))?;
-    sources.shown.iter().try_for_each(|(path, source)| place(source, path))?;
-    for link in &home.links {
+    call(None, &home.folder, Some("tmpfs"), flags, Some("mode=755,size=1m"))
+}
+
+fn link_in_home(home: &Home) -> Result<(), Fault> {
+    home.links.iter().try_for_each(|link| {
         let made = link.path.parent().map_or(Ok(()), fs::create_dir_all);
         made.and_then(|()| symlink(&link.place, &link.path))
-            .map_err(Fault::at(&format!("make `{}`", link.path.display())))?;
-    }
-    Ok(())
+            .map_err(Fault::at(&format!("make `{}`", link.path.display())))
+    })
 }
 
 /// Only devices that give nothing of the machine away.

@@ -40,8 +40,8 @@ pub(crate) struct Plan {
     /// The folder for temporary files, in `scratch`, which the program may change.
     #[serde(with = "encoded::one")]
     pub(crate) temporary: PathBuf,
-    /// The home folder, which is covered; not set where there is none, or it cannot be.
-    pub(crate) home: Option<Home>,
+    /// The home folders that are covered, the operator's first.
+    pub(crate) homes: Vec<Home>,
     /// What nobody is to read.
     #[serde(with = "encoded::many")]
     pub(crate) hidden: Vec<PathBuf>,
@@ -129,14 +129,14 @@ pub(crate) struct Link {
 
 #[cfg(target_os = "linux")]
 impl Plan {
-    /// The home folder, unless it lies where another folder for temporary files is put anyway.
-    pub(super) fn home_to_cover(&self) -> Option<&Home> {
-        self.home.as_ref().filter(|home| !home.folder.starts_with(super::mounts::TEMPORARY))
+    /// The home folders, but for those that lie where another folder for temporary files is put anyway.
+    pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
+        self.homes.iter().filter(|home| !home.folder.starts_with(super::mounts::TEMPORARY))
     }
 
-    /// Returns `true` for a place that cannot be seen, because the home folder is covered.
+    /// Returns `true` for a place that cannot be seen, because a home folder is covered.
     pub(super) fn is_covered(&self, place: &Path) -> bool {
-        let is_covered = self.home_to_cover().is_some_and(|home| home.covers(place));
+        let is_covered = self.homes_to_cover().any(|home| home.covers(place));
         is_covered && !place.starts_with(&self.project)
     }
 }

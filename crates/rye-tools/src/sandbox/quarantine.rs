@@ -1,7 +1,8 @@
-//! Renaming what `git` would run to names that it does not look for. Nothing is deleted.
+//! Renaming what `git` or `rye` would take orders from to names that they do not look for. Nothing is deleted.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, OpenOptions, Permissions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,8 +16,11 @@ use rustix::io::Errno;
 
 use super::identity::if_there;
 
-/// How many names are tried.
-const NAMES: usize = 1_000;
+/// How many names are tried. Nobody can take the second and later ones beforehand, because they are random.
+const NAMES: usize = 8;
+
+/// The most bytes of an old name that a new one begins with.
+const LONGEST_NAME: usize = 200;
 
 /// The longest file that names a folder, in bytes.
 const LONGEST: u64 = 64 * 1024;
@@ -24,23 +28,18 @@ const LONGEST: u64 = 64 * 1024;
 /// Renames an entry, say `.git` to `.git.quarantined`, and returns its new name; `None` if it is gone.
 ///
 /// A folder that was closed against writing is opened for this moment.
-pub(super) fn rename(
-    folder: impl AsFd,
-    name: &CStr,
-    base: &OsStr,
-) -> Result<Option<CString>, Errno> {
+pub(super) fn rename(folder: impl AsFd, name: &CStr) -> Result<Option<CString>, Errno> {
     let before = Mode::from_raw_mode(fstat(&folder)?.st_mode);
     let mut is_opened = false;
-    for number in 1..=NAMES {
-        let ending = if number == 1 { String::new() } else { format!("-{number}") };
-        let new = [base.as_bytes(), b".quarantined", ending.as_bytes()].concat();
-        let new = CString::new(new).map_err(|_| Errno::INVAL)?;
-        let mut done = renameat_with(&folder, name, &folder, &*new, RenameFlags::NOREPLACE);
+    for number in 0..NAMES {
+        let new = new_name(name, number)?;
+        let rename = || renameat_with(&folder, name, &folder, &*new, RenameFlags::NOREPLACE);
+        let mut done = rename();
         if matches!(done, Err(Errno::ACCESS | Errno::PERM)) && !is_opened {
             is_opened = fchmod(&folder, before | Mode::RWXU).is_ok();
-            done = renameat_with(&folder, name, &folder, &*new, RenameFlags::NOREPLACE);
+            done = rename();
         }
-        if matches!(done, Err(Errno::EXIST)) {
+        if matches!(done, Err(Errno::EXIST)) && number + 1 < NAMES {
             continue;
         }
         if is_opened {
@@ -49,6 +48,18 @@ pub(super) fn rename(
         return if_there(done).map(|done| done.map(|()| new));
     }
     Err(Errno::EXIST)
+}
+
+/// The plain name first, which is the easiest to find.
+fn new_name(name: &CStr, number: usize) -> Result<CString, Errno> {
+    let base = name.to_bytes();
+    let base = base.get(..LONGEST_NAME).unwrap_or(base);
+    let ending = match number {
+        0 => String::new(),
+        // Keyed by random numbers of the system.
+        _ => format!("-{:016x}", RandomState::new().hash_one(number)),
+    };
+    CString::new([base, b".quarantined", ending.as_bytes()].concat()).map_err(|_| Errno::INVAL)
 }
 
 /// Opens a folder that its owner closed, and leaves it open to its owner.

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, close, getpgrp, getppid};
+use nix::unistd::{Pid, close, getppid};
 
 use super::account::Account;
 use super::aftermath::Aftermath;
@@ -29,9 +29,6 @@ use crate::temporary;
 
 /// How often it looks whether its caller is still there.
 const LOOK: u16 = 50;
-
-/// How often bubblewrap is started anew, should what it was to mount be gone when it came to it.
-const STARTS: usize = 10;
 
 /// Reads the plan, runs the program to its end, looks after the project, and leaves an account for the caller.
 pub(super) fn supervise(program: &[OsString]) -> Result<ExitCode, Fault> {
@@ -63,41 +60,39 @@ fn watched(
     let group = ControlGroup::make(plan.bounds).and_then(|group| group.enter().ok());
     let mut usage = UsageWatch::new(plan.bounds, group);
     let begun = Instant::now();
-    let mut starts = 0;
-    let (status, standing) = loop {
-        starts += 1;
-        let repositories = aftermath.survey()?;
-        plan.layout = match plan.mode.is_whole() {
-            true => Layout::new(plan, repositories),
-            false => Layout::default(),
-        };
-        let start = Start::new(plan)?;
-        let child = self::start(plan, &start, program)?;
-        drop((start.plan, start.standing));
-        let mut watch = Watch {
-            plan,
-            caller,
-            child,
-            ended: None,
-            left: None,
-            asked: None,
-            begun,
-            usage: &mut usage,
-        };
-        let status = watch.until_end(signals);
-        watch.kill_all();
-        let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
-        let is_ended = is_ended || usage.exceeded_bound().is_some();
-        let standing = handover::heard(start.heard);
-        let is_raced = plan.mode == Mode::Bubblewrap && standing.is_none() && !is_ended;
-        if !is_raced || starts == STARTS {
-            break (status, standing);
-        }
+    let repositories = aftermath.survey()?;
+    if plan.mode.is_whole() {
+        plan.layout = Layout::new(plan, repositories);
+    }
+    // Locks that a program holds on notes would keep others from starting.
+    plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
+    let start = Start::new(plan)?;
+    let child = self::start(plan, &start, program)?;
+    drop((start.plan, start.standing));
+    let mut watch = Watch {
+        plan,
+        caller,
+        child,
+        ended: None,
+        left: None,
+        asked: None,
+        begun,
+        usage: &mut usage,
     };
-    account.is_started = standing.is_some();
-    let missed = standing.map(|Standing { missed }| missed).unwrap_or_default();
+    let status = watch.until_end(signals);
+    watch.kill_all();
+    let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
+    let is_ended = is_ended || usage.exceeded_bound().is_some();
+    let standing = handover::heard(start.heard);
+    account.is_started = standing == Some(Standing::Stands);
+    // bubblewrap, which mounts by paths, cannot tell a race from another problem.
+    account.is_raced = match standing {
+        Some(Standing::Stands) => false,
+        Some(Standing::Raced) => true,
+        None => plan.mode == Mode::Bubblewrap && !is_ended,
+    };
     let is_heard = plan.is_awaited && getppid() == caller && plan.awaited().is_file();
-    aftermath.end(&missed, is_heard, account)?;
+    aftermath.end(is_heard, account)?;
     match usage.exceeded_bound() {
         None => Ok(exit_code(status?)),
         Some(bound) => Err(Fault::new("go on with the program", bound.describe(plan.bounds))),
@@ -241,10 +236,13 @@ impl Watch<'_> {
         }
     }
 
-    /// Asks the whole group; this process is of it, and holds the signal back.
+    /// Asks all processes of the program. The first process of a whole sandbox is the sandbox's own, and ends with them.
     fn ask(&mut self) {
         self.asked = Some(Instant::now());
-        let _gone = killpg(getpgrp(), Signal::SIGTERM);
+        let own = i32::try_from(self.child.id()).ok().filter(|_| self.plan.mode.is_whole());
+        for id in descendants::living().into_iter().filter(|id| Some(*id) != own) {
+            let _gone = kill(Pid::from_raw(id), Signal::SIGTERM);
+        }
     }
 
     fn is_over(&self) -> bool {

@@ -1,81 +1,112 @@
-//! The places of a project that `git` takes orders from, and the files that run by themselves, found by one walk that follows no
-//! link.
+//! The places of a project that `git` and `rye` take orders from, and the files that run by themselves, found by one walk that
+//! follows no link.
 //!
-//! The walk before a program starts only looks. The walk after it has ended renames every repository that the first walk did not
+//! The walk before a program starts only looks. The walk after it has ended renames every such place that the first walk did not
 //! find. Both go by open folders, so that a program that swaps folders meanwhile leads them nowhere else.
+
+mod stamps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, OsStr};
+use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
+use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, accessat, openat, statat};
 use rustix::io::Errno;
 
-use super::account::Moved;
+use self::stamps::Stamp;
+use super::account::{Excerpt, Moved};
 use super::fault::Fault;
 use super::identity::{identity, if_there, state};
-use super::layout::{Guarded, Identity};
+use super::layout::{Guarded, Identity, PINNED};
 use super::quarantine;
-use crate::self_starting::is_self_starting;
 
 /// The most files and folders of a project in which programs are started.
 const ENTRIES: u64 = 2_000_000;
 
-/// The most repositories of a project, each of which takes a mount.
-const REPOSITORIES: usize = 1_000;
+/// The most guarded places of a project, each of which takes a mount.
+const GUARDED: usize = 1_000;
 
 /// The most folders within each other.
 const DEPTH: usize = 256;
 
+/// The most problems that are told one by one.
+const TOLD: usize = 3;
+
 /// The policy that a walk cannot guard where it is not there yet: providers of a project.
 const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
-
-/// A folder that could not be listed, which is looked at again if that changes.
-type Closed = (Identity, i128, i128);
-
-/// A state of a file by which a change is seen: its number, its length, and its times, of which a program sets only one.
-type Stamp = (u64, i128, [i128; 4]);
 
 /// What one walk found.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// The repositories, with their paths, links left out.
-    pub(super) repositories: Vec<Guarded>,
-    /// The identity of each repository.
+    /// What is to stay as it is: repositories, `.ai` folders below the project's own, folders that cannot be looked into. Links are
+    /// left out.
+    pub(super) guarded: Vec<Guarded>,
+    /// The identity of each.
     pub(super) known: BTreeSet<Identity>,
     /// The files that run by themselves.
-    pub(super) self_starting: BTreeMap<PathBuf, Stamp>,
-    closed: BTreeSet<Closed>,
+    self_starting: BTreeMap<PathBuf, Stamp>,
     /// What the second walk renamed.
-    pub(super) moved: Vec<Moved>,
+    pub(super) moved: Excerpt<Moved>,
+    /// What could not be looked at.
+    problems: Excerpt<String>,
 }
 
 impl Survey {
     /// Looks at a project. Only policy is left out, which programs do not change.
     pub(super) fn before(project: &Path) -> Result<Self, Fault> {
-        Self::walk(project, None)
+        let found = Self::walk(project, None)?;
+        match found.problem() {
+            Some(problem) => Err(Fault::new("look at the project", problem)),
+            None => Ok(found),
+        }
     }
 
-    /// Looks again, and renames each repository whose identity is not among the known ones.
-    pub(super) fn after(
-        project: &Path,
-        known: &BTreeSet<Identity>,
-        before: Option<&Self>,
-    ) -> Result<Self, Fault> {
-        let closed = before.map(|before| &before.closed);
-        Self::walk(project, Some(Known { identities: known, closed }))
+    /// Looks again, and renames each place whose identity is not among the known ones. A part that cannot be looked at is a
+    /// [`Survey::problem`], and the walk goes on.
+    pub(super) fn after(project: &Path, known: &BTreeSet<Identity>) -> Result<Self, Fault> {
+        Self::walk(project, Some(known))
     }
 
-    fn walk(project: &Path, known: Option<Known<'_>>) -> Result<Self, Fault> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, project, flags, Mode::empty())
-            .map_err(Fault::at(&format!("open `{}`", project.display())))?;
+    fn walk(project: &Path, known: Option<&BTreeSet<Identity>>) -> Result<Self, Fault> {
         let mut walk = Walk { project, known, entries: 0, found: Self::default() };
-        walk.folder(root, Path::new(""), 0)?;
-        walk.common_folders()?;
+        let opened = match open(CWD, project) {
+            Err(Errno::ACCESS) if known.is_some() => {
+                let path = CString::new(project.as_os_str().as_bytes()).map_err(|_| Errno::INVAL);
+                path.and_then(|path| quarantine::open_closed(CWD, &path))
+            }
+            opened => opened.map(Some),
+        };
+        let root = opened.and_then(|root| root.ok_or(Errno::NOENT));
+        let root = root.map_err(Fault::at(&format!("open `{}`", project.display())))?;
+        walk.folder(root, Path::new(""), 0);
+        walk.common_folders();
         Ok(walk.found)
+    }
+
+    /// Leaves out what is not among those.
+    pub(super) fn restrict(&mut self, known: &BTreeSet<Identity>) {
+        self.known.retain(|identity| known.contains(identity));
+        let known = &self.known;
+        let is_known = |one: &Guarded| one.identity.as_ref().is_some_and(|it| known.contains(it));
+        self.guarded.retain(is_known);
+    }
+
+    /// What could not be looked at, if there is anything.
+    pub(super) fn problem(&self) -> Option<String> {
+        let first: Vec<&str> =
+            self.problems.first().iter().take(TOLD).map(String::as_str).collect();
+        let told = u64::try_from(first.len()).unwrap_or(u64::MAX);
+        let all = u64::try_from(self.problems.first().len()).unwrap_or(u64::MAX);
+        let more = all.saturating_add(self.problems.more()).saturating_sub(told);
+        let text = first.join("; ");
+        match (told, more) {
+            (0, _) => None,
+            (_, 0) => Some(text),
+            _ => Some(format!("{text}; and {more} more")),
+        }
     }
 
     /// The files that run by themselves and are not as they were.
@@ -89,52 +120,61 @@ impl Survey {
     }
 }
 
-/// What the first walk of two found.
-struct Known<'a> {
-    identities: &'a BTreeSet<Identity>,
-    closed: Option<&'a BTreeSet<Closed>>,
-}
-
 struct Walk<'a> {
     project: &'a Path,
-    known: Option<Known<'a>>,
+    /// What the first walk of two found.
+    known: Option<&'a BTreeSet<Identity>>,
     entries: u64,
     found: Survey,
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, folder: OwnedFd, path: &Path, depth: usize) -> Result<(), Fault> {
-        let at = || format!("look for repositories in `{}`", self.project.join(path).display());
-        let mut folder = Dir::new(folder).map_err(Fault::at(&at()))?;
-        let entries = self.list(&mut folder, path)?;
-        let folder = folder.fd().map_err(Fault::at(&at()))?;
+    fn trouble(&mut self, path: &Path, cause: impl fmt::Display) {
+        let place: String = self.project.join(path).display().to_string();
+        let place: String = place.chars().take(300).collect();
+        self.found.problems.push(format!("cannot look for repositories in `{place}`: {cause}"));
+    }
+
+    fn folder(&mut self, folder: OwnedFd, path: &Path, depth: usize) {
+        if let Err(error) = self.look_into(folder, path, depth) {
+            self.trouble(path, error);
+        }
+    }
+
+    fn look_into(&mut self, folder: OwnedFd, path: &Path, depth: usize) -> Result<(), Errno> {
+        let mut folder = Dir::new(folder)?;
+        let entries = self.list(&mut folder)?;
+        let folder = folder.fd()?;
         if is_repository(folder, &entries) && self.bare(folder, path)? {
             return Ok(());
         }
         if depth >= DEPTH {
-            return Err(Fault::new(&at(), format!("it lies more than {DEPTH} folders deep")));
+            self.trouble(path, format!("it lies more than {DEPTH} folders deep"));
+            return Ok(());
         }
         for (name, kind) in entries {
-            self.entry(folder, path, (&name, kind), depth).map_err(|error| match error {
-                Trouble::System(error) => Fault::new(&at(), error),
-                Trouble::Fault(fault) => fault,
-            })?;
+            let place = path.join(OsStr::from_bytes(name.to_bytes()));
+            if let Err(error) = self.entry(folder, &name, kind, &place, depth) {
+                self.trouble(&place, error);
+            }
         }
         Ok(())
     }
 
-    fn list(&mut self, folder: &mut Dir, path: &Path) -> Result<Vec<(CString, FileType)>, Fault> {
+    fn list(&mut self, folder: &mut Dir) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
         while let Some(entry) = folder.read() {
-            let place = || format!("list `{}`", self.project.join(path).display());
-            let entry = entry.map_err(|error| Fault::new(&place(), error))?;
+            let entry = entry?;
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 continue;
             }
             self.entries += 1;
             if self.entries > ENTRIES {
-                let problem = format!("it has more than {ENTRIES} files and folders");
-                return Err(Fault::new("look for repositories in the project", problem));
+                if self.entries == ENTRIES + 1 {
+                    let problem = format!("it has more than {ENTRIES} files and folders");
+                    self.trouble(Path::new(""), problem);
+                }
+                return Ok(Vec::new());
             }
             entries.push((entry.file_name().to_owned(), entry.file_type()));
         }
@@ -144,16 +184,21 @@ impl Walk<'_> {
     fn entry(
         &mut self,
         folder: BorrowedFd<'_>,
-        path: &Path,
-        (name, kind): (&CStr, FileType),
+        name: &CStr,
+        kind: FileType,
+        place: &Path,
         depth: usize,
-    ) -> Result<(), Trouble> {
-        let place = path.join(OsStr::from_bytes(name.to_bytes()));
+    ) -> Result<(), Errno> {
         if place == Path::new(".ai/threads") || place == Path::new(".ai/config") {
             return Ok(());
         }
-        if is_git(folder, name)? || place == Path::new(PROVIDERS) {
-            return self.named(folder, name, &place, depth);
+        // The project's own `.ai` is guarded in its parts.
+        let is_nested = depth > 0 && place != Path::new(PINNED);
+        let counts = is_spelled(folder, name, c".git")?
+            || (is_nested && is_spelled(folder, name, c".ai")?)
+            || place == Path::new(PROVIDERS);
+        if counts {
+            return self.named(folder, name, place, depth);
         }
         let kind = match kind {
             FileType::Unknown => match if_there(state(folder, name))? {
@@ -162,22 +207,10 @@ impl Walk<'_> {
             },
             kind => kind,
         };
-        if kind == FileType::Directory {
-            return self.descend(folder, name, &place, depth);
+        match kind {
+            FileType::Directory => self.descend(folder, name, place, depth),
+            kind => self.stamp(folder, name, kind, place),
         }
-        if starts_by_itself(&place)
-            && let Some(stat) = if_there(state(folder, name))?
-        {
-            let times = [
-                i128::from(stat.st_mtime),
-                i128::from(stat.st_mtime_nsec),
-                i128::from(stat.st_ctime),
-                i128::from(stat.st_ctime_nsec),
-            ];
-            let stamp = (stat.st_ino, i128::from(stat.st_size), times);
-            let _first = self.found.self_starting.insert(place, stamp);
-        }
-        Ok(())
     }
 
     /// A place that counts by its name.
@@ -187,15 +220,13 @@ impl Walk<'_> {
         name: &CStr,
         place: &Path,
         depth: usize,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Errno> {
         let Some(found) = if_there(identity(folder, name))? else { return Ok(()) };
         if self.is_known(&found) {
-            return self.record(place, found).map_err(Trouble::Fault);
-        }
-        let Some(new) = quarantine::rename(folder, name, OsStr::from_bytes(name.to_bytes()))?
-        else {
+            self.record(place, found);
             return Ok(());
-        };
+        }
+        let Some(new) = quarantine::rename(folder, name)? else { return Ok(()) };
         let now = place.with_file_name(OsStr::from_bytes(new.to_bytes()));
         self.found.moved.push(Moved::new(place, &now));
         let is_folder = if_there(state(folder, &*new))?
@@ -204,15 +235,13 @@ impl Walk<'_> {
     }
 
     /// A folder that is a repository by what is in it. Returns `true` if it is one that was there before.
-    fn bare(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<bool, Fault> {
-        let action = format!("look for repositories in `{}`", self.project.join(path).display());
-        let found = identity(folder, "").map_err(Fault::at(&action))?;
+    fn bare(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<bool, Errno> {
+        let found = identity(folder, "")?;
         if self.is_known(&found) {
-            self.record(path, found)?;
+            self.record(path, found);
             return Ok(true);
         }
-        let renamed = quarantine::rename(folder, c"HEAD", OsStr::new("HEAD"));
-        if let Some(new) = renamed.map_err(Fault::at(&action))? {
+        if let Some(new) = quarantine::rename(folder, c"HEAD")? {
             let new = path.join(OsStr::from_bytes(new.to_bytes()));
             self.found.moved.push(Moved::new(&path.join("HEAD"), &new));
         }
@@ -220,24 +249,27 @@ impl Walk<'_> {
     }
 
     fn is_known(&self, found: &Identity) -> bool {
-        self.known.as_ref().is_none_or(|known| known.identities.contains(found))
+        self.known.is_none_or(|known| known.contains(found))
     }
 
-    fn record(&mut self, path: &Path, found: Identity) -> Result<(), Fault> {
-        let action = "keep the project's repositories read-only";
+    fn record(&mut self, path: &Path, found: Identity) {
         if path.as_os_str().is_empty() {
             let problem = "the project itself is a bare repository; work in a clone of it";
-            return Err(Fault::new(action, problem));
+            return self.trouble(path, problem);
         }
-        if self.found.repositories.len() >= REPOSITORIES {
-            return Err(Fault::new(action, format!("there are more than {REPOSITORIES}")));
+        if self.found.known.len() >= GUARDED {
+            if self.found.known.len() == GUARDED {
+                let _told = self.found.known.insert(found);
+                let problem = format!("there are more than {GUARDED} repositories");
+                self.trouble(Path::new(""), problem);
+            }
+            return;
         }
         let is_link = found.target.is_some();
         if self.found.known.insert(found.clone()) && !is_link && path != Path::new(PROVIDERS) {
             let path = self.project.join(path);
-            self.found.repositories.push(Guarded { path, identity: Some(found) });
+            self.found.guarded.push(Guarded { path, identity: Some(found) });
         }
-        Ok(())
     }
 
     fn descend(
@@ -246,93 +278,103 @@ impl Walk<'_> {
         name: &CStr,
         place: &Path,
         depth: usize,
-    ) -> Result<(), Trouble> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = match openat(folder, name, flags, Mode::empty()) {
-            Err(Errno::ACCESS) => self.closed(folder, name)?,
-            other => if_there(other)?,
+    ) -> Result<(), Errno> {
+        let opened = match open(folder, name) {
+            Err(Errno::ACCESS) => self.closed(folder, name, place)?,
+            opened => if_there(opened)?,
         };
-        opened.map_or(Ok(()), |inner| self.folder(inner, place, depth + 1).map_err(Trouble::Fault))
-    }
-
-    /// A folder that cannot be listed. One that was like this before, and was not touched, is left alone.
-    fn closed(&mut self, folder: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
-        let Some(stat) = if_there(state(folder, name))? else { return Ok(None) };
-        let Some(found) = if_there(identity(folder, name))? else { return Ok(None) };
-        let seen = (found, i128::from(stat.st_ctime), i128::from(stat.st_ctime_nsec));
-        let is_own = stat.st_uid == rustix::process::geteuid().as_raw();
-        let is_new = match &self.known {
-            None => false,
-            Some(known) => known.closed.is_some_and(|closed| !closed.contains(&seen)),
-        };
-        let _first = self.found.closed.insert(seen);
-        if is_new && is_own { quarantine::open_closed(folder, name) } else { Ok(None) }
-    }
-
-    /// Folders that a repository's `commondir` names: `git` reads its settings there, and they need no `HEAD`.
-    fn common_folders(&mut self) -> Result<(), Fault> {
-        let mut index = 0;
-        while let Some(repository) = self.found.repositories.get(index).cloned() {
-            index += 1;
-            let Some(place) = quarantine::common_folder(&repository.path) else { continue };
-            let Ok(path) = place.strip_prefix(self.project) else { continue };
-            if self.found.repositories.iter().any(|known| place.starts_with(&known.path)) {
-                continue;
-            }
-            self.common_folder(path)?;
+        if let Some(inner) = opened {
+            self.folder(inner, place, depth + 1);
         }
         Ok(())
     }
 
-    fn common_folder(&mut self, path: &Path) -> Result<(), Fault> {
-        let action = format!("look for repositories in `{}`", self.project.join(path).display());
+    /// A folder that cannot be looked into. One that was there before the program stays as it is, so that nothing is made in it. A
+    /// new one of this user is opened.
+    fn closed(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        name: &CStr,
+        place: &Path,
+    ) -> Result<Option<OwnedFd>, Errno> {
+        let Some(found) = if_there(identity(folder, name))? else { return Ok(None) };
+        let Some(stat) = if_there(state(folder, name))? else { return Ok(None) };
+        let is_own = stat.st_uid == rustix::process::geteuid().as_raw();
+        let is_entered = || accessat(folder, name, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+        if !is_own && !is_entered() {
+            // No program of this user gets into it either.
+            return Ok(None);
+        }
+        match self.known {
+            Some(known) if !known.contains(&found) => quarantine::open_closed(folder, name),
+            Some(_) => Ok(None),
+            None => {
+                self.record(place, found);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Folders that a repository's `commondir` names: `git` reads its settings there, and they need no `HEAD`.
+    fn common_folders(&mut self) {
+        let mut index = 0;
+        while let Some(repository) = self.found.guarded.get(index).cloned() {
+            index += 1;
+            let Some(place) = quarantine::common_folder(&repository.path) else { continue };
+            let Ok(path) = place.strip_prefix(self.project) else { continue };
+            if self.found.guarded.iter().any(|known| place.starts_with(&known.path)) {
+                continue;
+            }
+            if let Err(error) = self.common_folder(path) {
+                self.trouble(path, error);
+            }
+        }
+    }
+
+    fn common_folder(&mut self, path: &Path) -> Result<(), Errno> {
         let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-            return self.record(path, Identity { device: 0, inode: 0, target: None });
+            let nothing = Identity { device: 0, inode: 0, born: None, target: None };
+            self.record(path, nothing);
+            return Ok(());
         };
-        let parent = quarantine::open_below(self.project, parent).map_err(Fault::at(&action))?;
+        let parent = quarantine::open_below(self.project, parent)?;
         let Some(parent) = parent else { return Ok(()) };
-        let found = if_there(identity(&parent, name)).map_err(Fault::at(&action))?;
-        match found {
+        match if_there(identity(&parent, name))? {
             None => Ok(()),
-            Some(found) if self.is_known(&found) => self.record(path, found),
+            Some(found) if self.is_known(&found) => {
+                self.record(path, found);
+                Ok(())
+            }
             Some(_) => {
-                let text = CString::new(name.as_bytes()).map_err(Fault::at(&action))?;
-                let new = quarantine::rename(&parent, &text, name).map_err(Fault::at(&action))?;
+                let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
+                let new = quarantine::rename(&parent, &name)?;
                 let new = new.map(|new| path.with_file_name(OsStr::from_bytes(new.to_bytes())));
-                self.found.moved.extend(new.map(|new| Moved::new(path, &new)));
+                if let Some(new) = new {
+                    self.found.moved.push(Moved::new(path, &new));
+                }
                 Ok(())
             }
         }
     }
 }
 
-/// Why an entry could not be looked at.
-enum Trouble {
-    System(Errno),
-    Fault(Fault),
+/// Opens a folder that can be listed, and whose entries can be looked at.
+fn open(folder: impl std::os::fd::AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(folder, name, flags, Mode::empty())?;
+    let _searched = statat(&opened, c".", AtFlags::empty())?;
+    Ok(opened)
 }
 
-impl From<Errno> for Trouble {
-    fn from(error: Errno) -> Self {
-        Self::System(error)
-    }
-}
-
-/// The names are compared only where one of them is hidden or unusual, which few are.
-fn starts_by_itself(path: &Path) -> bool {
-    let is_usual = |name: &OsStr| name.as_bytes().is_ascii() && !name.as_bytes().starts_with(b".");
-    !path.iter().all(is_usual) && is_self_starting(path.iter())
-}
-
-/// Returns `true` if `git` finds this entry when it looks for `.git`, which on some file systems has other spellings.
-fn is_git(folder: BorrowedFd<'_>, name: &CStr) -> Result<bool, Errno> {
-    if name.to_bytes() == b".git" {
+/// Returns `true` if this entry is found by a name, which on some file systems has other spellings.
+fn is_spelled(folder: BorrowedFd<'_>, entry: &CStr, name: &CStr) -> Result<bool, Errno> {
+    if entry == name {
         return Ok(true);
     }
-    if !name.to_bytes().eq_ignore_ascii_case(b".git") {
+    if !entry.to_bytes().eq_ignore_ascii_case(name.to_bytes()) {
         return Ok(false);
     }
-    let (spelled, found) = (if_there(state(folder, name))?, if_there(state(folder, c".git"))?);
+    let (spelled, found) = (if_there(state(folder, entry))?, if_there(state(folder, name))?);
     Ok(spelled.zip(found).is_some_and(|(one, other)| one.st_ino == other.st_ino))
 }
 

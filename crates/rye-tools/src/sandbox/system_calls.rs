@@ -50,6 +50,11 @@ fn refused(plan: &Plan) -> Rules {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
         rules.extend(OF_OTHERS.iter().map(|(call, argument)| (*call, another_process(*argument))));
     }
+    for (call, argument, own) in OF_GROUPS {
+        let rule =
+            rule(vec![condition(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *own)]);
+        rules.entry(*call).or_default().push(rule);
+    }
     rules.insert(nix::libc::SYS_socket, sockets(plan.network));
     rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
     rules.insert(nix::libc::SYS_clone, new_namespaces());
@@ -147,6 +152,11 @@ const OF_OTHERS: &[(i64, u8)] = &[
     (nix::libc::SYS_setpriority, 1),
 ];
 
+/// Calls that change a whole group of processes, or all of a user: the argument by which they choose, and the choice of one process.
+/// The launcher may be in the group.
+const OF_GROUPS: &[(i64, u8, u64)] =
+    &[(nix::libc::SYS_ioprio_set, 0, 1), (nix::libc::SYS_setpriority, 0, 0)];
+
 /// What programs share by numbers and names, where they have none of their own: it stays when they end, and no limit counts it.
 const SHARED: &[i64] = &[
     nix::libc::SYS_mq_open,
@@ -206,6 +216,9 @@ const ALWAYS: &[i64] = &[
     nix::libc::SYS_swapoff,
     nix::libc::SYS_swapon,
     nix::libc::SYS_syslog,
+    // Memory that nobody counts.
+    #[cfg(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64"))]
+    nix::libc::SYS_memfd_secret,
     nix::libc::SYS_userfaultfd,
     nix::libc::SYS_vhangup,
     #[cfg(target_arch = "x86_64")]

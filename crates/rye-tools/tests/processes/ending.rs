@@ -176,7 +176,7 @@ fn a_caller_that_dies_takes_its_programs_along() {
     for mode in ["none", "landlock", "namespaces"] {
         let plan = json!({
             "mode": mode, "network": false, "project": project, "cwd": project,
-            "scratch": calls, "temporary": calls.join("tmp"), "home": null, "hidden": [], "environment": {},
+            "scratch": calls, "temporary": calls.join("tmp"), "homes": [], "hidden": [], "environment": {},
             "journal": null, "is_awaited": false, "reads_input": false, "bubblewrap": null,
             "deadline_ms": 60_000, "grace_ms": 100, "bounds": { "memory_mib": 4096, "processes": 1024 }, "file_bytes": 1_000_000,
         })
@@ -277,6 +277,51 @@ fn processes_without_end_are_an_error_that_names_the_bound() {
         let result = run("for i in $(seq 20); do sleep 0.2 & done; wait; echo done");
         assert_eq!(result.content["stdout"], "done\n", "{mode}: {}", result.content);
     });
+}
+
+/// The launcher is in no group that a program can name.
+#[test]
+fn a_program_that_ends_its_group_ends_itself_alone() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let result = shell(&processes, "perl -e 'kill KILL, 0'");
+        assert_eq!(result.content["exit_code"], 137, "{mode}: {}", result.content);
+        assert!(result.content.get("unchecked").is_none(), "{mode}: {}", result.content);
+    }
+}
+
+/// Programs close folders of theirs to everybody, their owner included.
+#[test]
+pub(crate) fn closed_temporary_folders_are_removed() {
+    in_each(|arena, processes, mode| {
+        let command = "mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b $TMPDIR/a; chmod 0 $TMPDIR";
+        let result = shell(processes, command);
+        assert_eq!(result.content["exit_code"], 0, "{mode}: {}", result.content);
+        let left = std::fs::read_dir(arena.root.join("calls")).unwrap().count();
+        assert_eq!(left, 0, "{mode}");
+    });
+}
+
+/// Reading a file is enough to lock it, and a lock keeps others waiting.
+#[test]
+fn no_program_locks_what_rye_writes() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        for name in ["registry.db", "registry.db-shm", "registry.db-wal"] {
+            std::fs::write(arena.root.join("project/.ai/threads").join(name), "text").unwrap();
+        }
+        let command = format!(
+            "cat .ai/threads/registry.db*; cat {0}/notes/* {0}/notes/.[a-z]*; ls {0}/notes; true",
+            arena.root.display()
+        );
+        // The folder of the notes is there from the second program on, too.
+        for _ in 0..2 {
+            let result = shell(&processes, &command);
+            assert_eq!(result.content["stdout"], "", "{mode}: {}", result.content);
+        }
+    }
 }
 
 /// A caller that is killed removes nothing itself.

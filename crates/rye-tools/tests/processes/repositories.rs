@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_tools::sandbox::Mode;
-use rye_tools::{Processes, QUARANTINED, Rules, SELF_STARTING};
+use rye_tools::{Processes, QUARANTINED, Rules, SELF_STARTING, UNCHECKED};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, exists, launcher, living, shell};
@@ -44,6 +44,10 @@ fn project(arena: &Arena) {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
     std::os::unix::fs::symlink("../mirror.git", root.join("fifo/.git")).unwrap();
+    for folder in ["config", "directives"] {
+        fs::create_dir_all(root.join("nested/.ai").join(folder)).unwrap();
+    }
+    fs::write(root.join("nested/.ai/config/trust.yaml"), "{}\n").unwrap();
 }
 
 /// What was there before stays as it is.
@@ -61,6 +65,11 @@ const KEPT: &[(&str, &str)] = &[
     ("a common folder without a head", "echo x >> common/config"),
     ("a common folder's hook", "mkdir common/hooks"),
     ("a common folder elsewhere", "mv common common2"),
+    ("the policy of a nested project", "echo x >> nested/.ai/config/trust.yaml"),
+    ("an item of a nested project", "echo x > nested/.ai/directives/x.md"),
+    ("a new folder of a nested project", "mkdir nested/.ai/threads"),
+    ("a nested project elsewhere", "mv nested/.ai nested/ai"),
+    ("a nested project away", "rm -r nested/.ai"),
 ];
 
 #[test]
@@ -142,9 +151,27 @@ const MADE: &[Made] = &[
         &[("a/.git", "a/.git.quarantined")],
     ),
     (
-        "where the name is taken",
-        "mkdir -p a/.git a/.git.quarantined",
-        &[("a/.git", "a/.git.quarantined-2")],
+        "in a folder that nobody may search",
+        "mkdir -p a/b; bare a/b/.git; chmod 600 a/b a",
+        &[
+            ("a/b/.git", "a/b/.git.quarantined"),
+            ("a/b/.git.quarantined/HEAD", "a/b/.git.quarantined/HEAD.quarantined"),
+        ],
+    ),
+    (
+        "in a project that nobody may enter",
+        "mkdir -p a/.git; chmod 0 .",
+        &[("a/.git", "a/.git.quarantined")],
+    ),
+    (
+        "a project in the project",
+        "mkdir -p src/.ai/config; echo x > src/.ai/config/trust.yaml",
+        &[("src/.ai", "src/.ai.quarantined")],
+    ),
+    (
+        "a project in the project by a link",
+        "ln -s ../nested/.ai src/.ai",
+        &[("src/.ai", "src/.ai.quarantined")],
     ),
     (
         "in the place of a nested one",
@@ -206,10 +233,166 @@ fn a_repository_that_a_program_made_is_renamed_and_told() {
     }
 }
 
-/// Both tables.
+/// A program has every name but random ones taken.
+#[test]
+fn names_that_are_taken_beforehand_keep_nothing_in_its_place() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let command = "mkdir -p a/.git a/.git.quarantined; for i in $(seq 1100); do mkdir a/.git.quarantined-$i; done";
+        let result = shell(&processes, command);
+        let moved = &result.content[QUARANTINED][0];
+        let now = moved["renamed_to"].as_str().unwrap_or_default();
+        assert!(now.starts_with("a/.git.quarantined-"), "{mode}: {result:?}");
+        assert!(result.content.get(UNCHECKED).is_none(), "{mode}: {result:?}");
+        assert!(!arena.root.join("project/a/.git").exists(), "{mode}");
+    }
+}
+
+/// What cannot be looked at is told, and everything else is looked at.
+#[test]
+fn a_part_that_cannot_be_looked_at_hides_nothing_else() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let command = "mkdir -p a/.git z/.git m/$(printf 'd/%.0s' $(seq 300))";
+        let result = shell(&processes, command);
+        assert_eq!(
+            result.content[QUARANTINED].as_array().map(Vec::len),
+            Some(2),
+            "{mode}: {result:?}"
+        );
+        let told = result.content[UNCHECKED].as_str().unwrap_or_default().to_owned();
+        assert!(told.contains("it lies more than 256 folders deep"), "{mode}: {result:?}");
+        let next = shell(&processes, "echo began");
+        let told = next.content["error"].as_str().unwrap_or_default().to_owned();
+        assert!(told.contains("look at what an earlier program left"), "{mode}: {next:?}");
+        fs::remove_dir_all(arena.root.join("project/m")).unwrap();
+        assert_eq!(shell(&processes, "echo began").content["stdout"], "began\n", "{mode}");
+    }
+}
+
+/// The operator closed a folder, so that no walk sees what is in it.
+#[test]
+fn nothing_is_made_in_a_folder_that_was_closed_before() {
+    use std::os::unix::fs::PermissionsExt;
+
+    for (mode, closed) in WHOLE.into_iter().flat_map(|mode| [0o311, 0o600, 0].map(|it| (mode, it)))
+    {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let folder = arena.root.join("project/closed");
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        set(closed);
+        let command = "chmod 700 closed; mkdir -p closed/sub/.git/hooks closed/.git; chmod 311 closed; mv closed other; mkdir -p other/sub/.git; true";
+        let result = shell(&processes, command);
+        for folder in ["closed", "other"].map(|name| arena.root.join("project").join(name)) {
+            if exists(&folder) {
+                fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+            }
+            for place in [".git", "sub/.git"] {
+                assert!(!exists(&folder.join(place)), "{mode} {closed:o} {place}: {result:?}");
+            }
+        }
+    }
+}
+
+/// Without `.ai`, a program could make one, and the next `rye` would take orders from it.
+#[test]
+fn no_program_makes_the_project_s_own_ai() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        fs::remove_dir_all(arena.root.join("project/.ai")).unwrap();
+        let command =
+            "(mkdir -p .ai/config; mv .ai ai; echo x > .ai/rye.lock) 2>/dev/null; ls -A .ai";
+        let result = shell(&processes, command);
+        assert_eq!(result.content["stdout"], "", "{mode}: {result:?}");
+        let listed = fs::read_dir(arena.root.join("project/.ai")).unwrap();
+        assert_eq!(listed.count(), 0, "{mode}: {result:?}");
+    }
+}
+
+/// The tables, and what an ordinary user can close.
 pub(crate) fn check_all() {
     no_repository_that_was_there_is_changed();
     a_repository_that_a_program_made_is_renamed_and_told();
+    nothing_is_made_in_a_folder_that_was_closed_before();
+    crate::ending::closed_temporary_folders_are_removed();
+}
+
+/// Waits for what another program does at once.
+#[track_caller]
+fn soon(what: &str, is_so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A second program takes nothing for granted that the first one made, and renames it as well.
+#[test]
+fn what_a_program_under_way_made_is_new_to_every_other() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let project = arena.root.join("project");
+        let (second, first) = std::thread::scope(|scope| {
+            let command = "mkdir -p a/.git src/.ai; : > made; until [ -e go ]; do sleep 0.01; done";
+            let running = scope.spawn(|| shell(&processes, command));
+            soon("the first makes it", || project.join("made").exists());
+            let second = shell(&processes, "true");
+            fs::write(project.join("go"), "").unwrap();
+            (second, running.join().unwrap())
+        });
+        let mut told: Vec<String> = second.content[QUARANTINED]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|moved| moved["path"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        told.sort();
+        assert_eq!(told, ["a/.git", "src/.ai"], "{mode}: {second:?}");
+        assert_eq!(first.content["exit_code"], 0, "{mode}: {first:?}");
+    }
+}
+
+/// One makes a repository, and the other moves it to and fro while the first is looked after.
+#[test]
+fn programs_at_once_hide_no_repository_from_each_other() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let project = arena.root.join("project");
+        for folder in 0..400 {
+            fs::create_dir_all(project.join(format!("many/{folder}"))).unwrap();
+        }
+        for round in 0..8 {
+            let at = |name: &str| project.join(format!("{name}{round}"));
+            std::thread::scope(|scope| {
+                let make = format!(
+                    "mkdir -p a z a/x{round}/.git/hooks; : > made{round}; until [ -e go{round} ]; do sleep 0.01; done"
+                );
+                let hide = format!(
+                    ": > began{round}; perl -e 'until (-e \"stop{round}\") {{ rename \"a/x{round}\", \"z/x{round}\"; rename \"z/x{round}\", \"a/x{round}\" }}'"
+                );
+                let processes = &processes;
+                let first = scope.spawn(move || shell(processes, &make));
+                soon("the first makes it", || at("made").exists());
+                let second = scope.spawn(move || shell(processes, &hide));
+                soon("the second begins", || at("began").exists());
+                fs::write(at("go"), "").unwrap();
+                let first = first.join().unwrap();
+                fs::write(at("stop"), "").unwrap();
+                let second = second.join().unwrap();
+                for place in [format!("a/x{round}/.git"), format!("z/x{round}/.git")] {
+                    assert!(!exists(&project.join(&place)), "{mode}: {first:?} {second:?}");
+                }
+            });
+        }
+    }
 }
 
 /// A shell that runs for long, with the launcher above it.
@@ -302,6 +485,57 @@ fn changed_files_that_start_by_themselves_are_named() {
         assert_eq!(result.content[SELF_STARTING], json!(expected), "{mode}: {result:?}");
         let quiet = shell(&processes, "cat .envrc");
         assert!(quiet.content.get(SELF_STARTING).is_none(), "{mode}: {quiet:?}");
+    }
+}
+
+/// The files that run by themselves may lie elsewhere, where a link leads.
+#[test]
+fn changed_files_behind_links_are_named_by_the_links() {
+    for mode in Mode::ALL {
+        let arena = Arena::new();
+        let root = arena.root.join("project");
+        for folder in ["settings", "hooks/sub", "env"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("env/dev"), "a").unwrap();
+        for (link, target) in
+            [(".vscode", "settings"), (".husky", "hooks"), (".envrc", "env/dev"), ("app", "src")]
+        {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let command = "echo b > settings/tasks.json; echo b > settings/other.json; echo b > hooks/sub/run; echo b > env/dev; ln -s ../settings src/.vscode";
+        let result = shell(&processes, command);
+        let expected = [
+            ".envrc",
+            ".husky/sub/run",
+            ".vscode/tasks.json",
+            "src/.vscode",
+            "src/.vscode/tasks.json",
+        ];
+        assert_eq!(result.content[SELF_STARTING], json!(expected), "{mode}: {result:?}");
+    }
+}
+
+/// However much a program makes, what is told of it is short.
+#[test]
+fn long_lists_end_with_how_many_more_there_are() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let long = "l".repeat(200);
+        let command = format!(
+            "for i in $(seq 300); do mkdir -p {long}$i/.git; : > {long}$i/.envrc; done; for i in $(seq 30); do mkdir -p s$i/.git; done"
+        );
+        let result = shell(&processes, &command);
+        let length = result.content.to_string().len();
+        assert!(length < 20 * 1024, "{mode}: {length}");
+        let listed = |name: &str| result.content[name].as_array().cloned().unwrap_or_default();
+        let (changed, moved) = (listed(SELF_STARTING), listed(QUARANTINED));
+        let more = format!("… and {} more", 300 - (changed.len() - 1));
+        assert_eq!(changed.last(), Some(&json!(more)), "{mode}");
+        let more = 330 - (moved.len() - 1);
+        assert_eq!(moved.last(), Some(&json!({ "more": more })), "{mode}");
     }
 }
 

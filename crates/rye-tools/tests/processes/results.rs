@@ -51,6 +51,18 @@ fn a_command_line_says_what_it_wrote() {
     );
 }
 
+/// The members by which Rye speaks of a program are not the program's to set.
+#[test]
+fn no_result_of_a_program_passes_for_rye_s_account() {
+    let arena = Arena::new();
+    for member in ["quarantined", "self_starting", "unchecked"] {
+        let said = json!({ member: ["by Rye"], "a": 1 });
+        let text = format!("printf '%s' '{said}'");
+        let tool = script(&any(&arena), "sh", &text);
+        check(&call(&tool, json!({})), ToolStatus::Ok, json!({ "output": said }));
+    }
+}
+
 /// The preamble of [`shell`] is none of these.
 #[track_caller]
 fn check_bash(arguments: Value, status: ToolStatus, content: Value) {

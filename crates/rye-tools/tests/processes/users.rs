@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use rye_tools::sandbox::Mode;
 
@@ -74,6 +75,43 @@ fn ordinary(mode: Mode) {
 fn the_next_git_of_an_ordinary_user_runs_nothing_either() {
     if rustix::process::geteuid().is_root() {
         start("inner_repositories", Mode::None, Some(NOBODY));
+    }
+}
+
+/// Root could read what each user closed to all others, as long as it works on a project of one of them.
+#[test]
+fn root_in_the_project_of_another_user_reads_no_home_folder() {
+    if !rustix::process::geteuid().is_root() {
+        println!("NOT TESTED HERE: only root can read the files of others");
+        return;
+    }
+    // In bubblewrap, root has no such powers.
+    for mode in [Mode::Namespaces, Mode::Landlock] {
+        let arena = Arena::new();
+        for (path, user) in [("others/one", 1), ("others/two", 2), ("project", NOBODY)] {
+            let folder = arena.root.join(path);
+            fs::create_dir_all(folder.join("bin")).unwrap();
+            fs::write(folder.join("secret"), CANARY).unwrap();
+            for place in [&folder, &folder.join("secret")] {
+                std::os::unix::fs::chown(place, Some(user), Some(user)).unwrap();
+                fs::set_permissions(place, fs::Permissions::from_mode(0o700)).unwrap();
+            }
+        }
+        let mut host = arena.host();
+        let place = |path: &str| arena.root.join(path);
+        // The project lies in the last one, which is covered around it.
+        host.other_homes = ["others/one", "others/two", "nowhere", ""].map(place).into();
+        host.modes = vec![mode];
+        let (rules, project) = (rye_tools::Rules::default(), place("project"));
+        let processes = rye_tools::Processes::new(host, rules, &project).unwrap();
+        if processes.sandbox().mode() != mode {
+            println!("NOT TESTED HERE: {}", processes.sandbox());
+            continue;
+        }
+        let command = "cat ../others/*/secret ../outside/secret.txt; cat secret; pwd";
+        let result = crate::arena::shell(&Arc::new(processes), command);
+        let expected = format!("{CANARY}{}\n", project.display());
+        assert_eq!(result.content["stdout"], expected, "{mode}: {}", result.content);
     }
 }
 

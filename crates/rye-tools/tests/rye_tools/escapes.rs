@@ -145,6 +145,7 @@ enum Why {
     Threads,
     Config,
     Providers,
+    Nested,
     Git,
     Head,
     Completes,
@@ -169,6 +170,9 @@ impl Why {
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
             Self::Config => {
                 "`.ai/config` decides what is trusted and allowed, so tools do not write there"
+            }
+            Self::Nested => {
+                "`.ai` makes a project of the folder that holds it, with rules of its own, so tools make none below the project's"
             }
             Self::Providers => {
                 "`.ai/tools/rye/agent/providers` decides to which servers prompts go, so tools do not write there"

@@ -72,6 +72,8 @@ fn a_changed_file_that_starts_by_itself_is_named_in_the_result() {
     let at = |path: &str| project.outer().join("project").join(path);
     std::os::unix::fs::symlink("env.sh", at(".envrc")).unwrap();
     std::os::unix::fs::symlink("sub/.envrc", at("innocent")).unwrap();
+    std::os::unix::fs::symlink("sub", at(".vscode")).unwrap();
+    std::os::unix::fs::symlink(".vscode", at("code")).unwrap();
     let named = |tool: &str, arguments: Value| {
         let output = call(&project.root, tool, arguments);
         assert_eq!(output.status, ToolStatus::Ok, "{}", output.content);
@@ -83,6 +85,9 @@ fn a_changed_file_that_starts_by_itself_is_named_in_the_result() {
     assert_eq!(write("app/.vscode/tasks.json"), Some(json!(["app/.vscode/tasks.json"])));
     assert_eq!(write(".envrc"), Some(json!([".envrc"])));
     assert_eq!(write("innocent"), Some(json!(["sub/.envrc"])));
+    assert_eq!(write(".vscode/tasks.json"), Some(json!([".vscode/tasks.json"])));
+    assert_eq!(write("code/settings.json"), Some(json!([".vscode/settings.json"])));
+    assert_eq!(write(".vscode/other.json"), None);
     assert_eq!(write("notes/a.md"), None);
     let edits = json!([{ "old": "A", "new": "B" }]);
     let edit = named("edit", json!({ "path": "sub/.envrc", "edits": edits }));

@@ -1,5 +1,5 @@
 //! What the tools of a run did to the project that its operator should know, as its transcripts record it: self-starting
-//! files that changed, repositories that a program made.
+//! files that changed, and what a program made for `git` or `rye` to take orders from.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -30,8 +30,8 @@ impl ThreadReading {
 }
 
 impl RunReport {
-    /// Names the self-starting files that the run changed, those of its children included, and warns of repositories that a
-    /// program made. A transcript that cannot be read is a warning.
+    /// Names the self-starting files that the run changed, those of its children included, and warns of what a program made for
+    /// `git` or `rye`. A transcript that cannot be read is a warning.
     pub(super) fn with_self_starting(mut self) -> Self {
         let threads = self.folder.parent().unwrap_or(Path::new("")).to_owned();
         let mut todo: Vec<ThreadId> = self.continues.clone();
@@ -89,20 +89,27 @@ fn changed(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
     Ok(changed)
 }
 
-/// The warnings about repositories in the result of a call.
+/// The warnings in the result of a call about what a program made for `git` or `rye`.
 fn warnings(event: &str, payload: &Value) -> Vec<String> {
     if !is_result(event) {
         return Vec::new();
     }
     let moved = payload["content"][QUARANTINED].as_array().into_iter().flatten();
     let moved = moved.filter_map(|moved| {
+        if let Some(more) = moved["more"].as_u64() {
+            return Some(format!("a program made {more} more of them, which are renamed as well"));
+        }
         let from = moved["path"].as_str()?;
         let to = moved["renamed_to"].as_str()?;
-        Some(format!("a program made the repository `{from}`, which is `{to}` now, so that `git` runs nothing of it"))
+        let whose = if from.ends_with(".ai") { "`rye`" } else { "`git`" };
+        Some(format!(
+            "a program made `{from}`, which is `{to}` now, so that {whose} takes no orders from it"
+        ))
     });
     let unchecked = payload["content"][UNCHECKED].as_str();
-    let unchecked = unchecked
-        .map(|why| format!("what a program left for `git` to run was not looked at: {why}"));
+    let unchecked = unchecked.map(|why| {
+        format!("what a program left for `git` or `rye` was not looked at as a whole: {why}")
+    });
     moved.chain(unchecked).collect()
 }
 
@@ -138,7 +145,13 @@ mod tests {
         let spawn = |number: u8| serde_json::json!({ "event": "spawn_child", "payload": { "thread": id(number) } });
         let named = |file: &str| result(serde_json::json!({ "self_starting": [file, 1] }));
         transcript(1, &[named(".envrc"), spawn(2), spawn(1), spawn(3)]);
-        let made = serde_json::json!({ "quarantined": [{ "path": "a/.git", "renamed_to": "a/.git.quarantined" }] });
+        let moved = |from: &str, to: &str| serde_json::json!({ "path": from, "renamed_to": to });
+        let made = [
+            moved("a/.git", "a/.git.quarantined"),
+            moved("b/.ai", "b/.ai.quarantined"),
+            serde_json::json!({ "more": 7 }),
+        ];
+        let made = serde_json::json!({ "quarantined": made });
         transcript(2, &[named(".husky/a"), result("self_starting".into()), result(made)]);
         let found = changed(folder.path(), &id(1).parse().unwrap()).unwrap();
         assert_eq!(found.self_starting, [".envrc"]);
@@ -148,7 +161,9 @@ mod tests {
         assert_eq!(
             child.warnings,
             [
-                "a program made the repository `a/.git`, which is `a/.git.quarantined` now, so that `git` runs nothing of it"
+                "a program made `a/.git`, which is `a/.git.quarantined` now, so that `git` takes no orders from it",
+                "a program made `b/.ai`, which is `b/.ai.quarantined` now, so that `rye` takes no orders from it",
+                "a program made 7 more of them, which are renamed as well",
             ]
         );
         let missing = changed(folder.path(), &id(3).parse().unwrap()).unwrap_err();

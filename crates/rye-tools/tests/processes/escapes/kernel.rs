@@ -149,6 +149,16 @@ pub(super) const SHARED: &[Row] = &[
         "kkk-",
         "perl -e 'print \"OUT\" if syscall(279, $ARGV[0] + 0, 0, 0, 0, 0, 0) == 0' $CALLER",
     ),
+    (
+        "the priority of its group",
+        "kkk-",
+        "perl -e 'print \"OUT\" if syscall(141, 1, 0, 5) == 0; print \"OUT\" if syscall(141, 2, 0, 5) == 0'",
+    ),
+    (
+        "the priority of the disk of its group",
+        "kkk-",
+        "perl -e 'print \"OUT\" if syscall(251, 2, 0, 2 << 13 | 4) == 0; print \"OUT\" if syscall(251, 3, $<, 2 << 13 | 4) == 0'",
+    ),
     ("a higher priority", "kkk-", "perl -e 'print \"OUT\" if syscall(141, 0, 0, -10) == 0'"),
     (
         "real time",
@@ -254,6 +264,11 @@ pub(super) const CALLS: &[Row] = &[
         "counters of the processor",
         "kkk-",
         "perl -e '$a = \"\\0\" x 120; syscall(298, $a, 0, -1, -1, 0); print \"OUT\" unless $!{EPERM}'",
+    ),
+    (
+        "memory that nobody counts",
+        "kkk-",
+        "perl -e 'syscall(447, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     ("faults of memory", "kkk-", "perl -e 'syscall(323, 0); print \"OUT\" unless $!{EPERM}'"),
     (

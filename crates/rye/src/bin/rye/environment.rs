@@ -219,6 +219,8 @@ impl Environment {
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
         host.variables = Variables::by(Self::variable);
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
         let keys = self.user.iter().chain(&self.global.system);
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
         if let Some(user) = self.user.as_ref().filter(|user| user.is_dir()) {
