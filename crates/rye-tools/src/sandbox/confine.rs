@@ -140,7 +140,8 @@ fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
         rows.extend(
             shown.flat_map(|path| hierarchy::without(path, &plan.hidden)).map(|path| (path, read)),
         );
-        rows.push((plan.scratch.clone(), read));
+        let call = hierarchy::without(&plan.scratch, &plan.hidden);
+        rows.extend(call.into_iter().map(|path| (path, read)));
         hidden.extend(plan.homes.iter().map(|home| home.folder.clone()));
         hidden.push(PathBuf::from("/dev"));
         let seen = hierarchy::without(&PathBuf::from("/"), &hidden);

@@ -371,19 +371,23 @@ fn is_spelled(folder: BorrowedFd<'_>, entry: &CStr, name: &CStr) -> Result<bool,
     if entry == name {
         return Ok(true);
     }
-    if !entry.to_bytes().eq_ignore_ascii_case(name.to_bytes()) {
+    if !may_be_spelled(entry, name) {
         return Ok(false);
     }
     let (spelled, found) = (if_there(state(folder, entry))?, if_there(state(folder, name))?);
     Ok(spelled.zip(found).is_some_and(|(one, other)| one.st_ino == other.st_ino))
 }
 
+/// Returns `true` unless no file system takes an entry for the name. Some leave letters out that cannot be seen.
+fn may_be_spelled(entry: &CStr, name: &CStr) -> bool {
+    let entry = entry.to_bytes();
+    !entry.is_ascii() || entry.eq_ignore_ascii_case(name.to_bytes())
+}
+
 /// Returns `true` if `git` takes the folder for a repository, which needs no more than three names.
 fn is_repository(folder: BorrowedFd<'_>, entries: &[(CString, FileType)]) -> bool {
     let has = |name: &CStr| {
-        let spelled =
-            |(entry, _): &(CString, _)| entry.to_bytes().eq_ignore_ascii_case(name.to_bytes());
-        entries.iter().any(spelled) && state(folder, name).is_ok()
+        entries.iter().any(|(entry, _)| may_be_spelled(entry, name)) && state(folder, name).is_ok()
     };
     has(c"HEAD") && (has(c"commondir") || (has(c"objects") && has(c"refs")))
 }

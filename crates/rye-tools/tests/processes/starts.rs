@@ -120,6 +120,22 @@ fn no_state_of_a_project_makes_the_sandbox_weaker() {
     }
 }
 
+/// The weakest sandbox is not passed over where the kernel has what it needs.
+#[test]
+fn landlock_alone_works_where_the_kernel_has_it() {
+    use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+
+    let wanted = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let made = wanted.handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create);
+    if made.is_err() {
+        println!("NOT TESTED HERE: this kernel has no Landlock");
+        return;
+    }
+    let arena = Arena::new();
+    let processes = arena.processes(Mode::Landlock, Rules::default());
+    assert_eq!(processes.sandbox().mode(), Mode::Landlock, "{}", processes.sandbox());
+}
+
 /// A mount that goes with this value.
 struct Mounted(std::path::PathBuf);
 
