@@ -1,8 +1,12 @@
 //! What a thread reads of an answer, whatever the protocol: its reasoning and its calls.
 
+use std::collections::BTreeSet;
+
 use rye_thread::{Message, Reply, Request, ToolCall};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::raw::small;
 
 /// What an id begins with that we made because the provider gave none.
 const MADE: &str = "rye_call_";
@@ -17,6 +21,9 @@ pub(crate) fn add_call(
     let made = format!("{MADE}{}", reply.calls.len());
     let id = id.filter(|id| !id.is_empty()).unwrap_or(&made);
     let name = name.filter(|name| !name.is_empty()).ok_or("a tool call has no name")?;
+    if MOST_CALLS <= reply.calls.len() {
+        return Err(TOO_MANY_CALLS);
+    }
     // Results are told apart by the id alone.
     if reply.calls.iter().any(|call| call.id == id) {
         return Err("a tool call has the `id` of an earlier one");
@@ -27,6 +34,10 @@ pub(crate) fn add_call(
     });
     Ok(())
 }
+
+/// The most calls of one answer. Each is told apart from all others.
+pub(crate) const MOST_CALLS: usize = 1_000;
+pub(crate) const TOO_MANY_CALLS: &str = "the answer has more than 1000 tool calls";
 
 /// Adds a piece of readable reasoning on a line of its own.
 pub(crate) fn add_reasoning(reply: &mut Reply, thought: &str) {
@@ -51,7 +62,7 @@ impl Arguments<'_> {
             Self::Value(value) => value.map(RawValue::get).filter(|value| *value != "null"),
             Self::Text(text) => Some(text).filter(|text| !text.is_empty()),
         };
-        match text.map_or_else(|| Ok(Value::Object(Map::new())), serde_json::from_str) {
+        match text.map_or_else(|| Ok(Value::Object(Map::new())), small) {
             Ok(value @ Value::Object(_)) => Ok(value),
             Ok(_) => Err("the arguments are not a JSON object".to_owned()),
             Err(error) => Err(unreadable(&error)),
@@ -62,9 +73,12 @@ impl Arguments<'_> {
 /// What a model is told of arguments that cannot be read; beyond what is read at all they are too deep, as some below that are.
 pub(crate) fn unreadable(error: &serde_json::Error) -> String {
     let error = error.to_string();
-    match error.starts_with("recursion limit exceeded") {
-        true => "the arguments are nested deeper than 64 levels".to_owned(),
-        false => format!("the arguments are not JSON: {error}"),
+    if error.starts_with("recursion limit exceeded") {
+        "the arguments are nested deeper than 64 levels".to_owned()
+    } else if error.starts_with("there are more than") {
+        format!("the arguments cannot be read: {error}")
+    } else {
+        format!("the arguments are not JSON: {error}")
     }
 }
 
@@ -72,15 +86,26 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
 pub(crate) fn number_calls(reply: &mut Reply, request: &Request) {
     let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
     let turn = request.messages.iter().filter(is_answer).count() + 1;
-    let raw = reply.raw().get().to_owned();
-    // Whatever an id begins with, one that came with the answer is the provider's.
-    let is_given = |id: &str| raw.contains(&format!("\"{id}\""));
+    let given = given_ids(reply.raw().get());
     for call in &mut reply.calls {
-        if let Some(place) = call.id.strip_prefix(MADE).filter(|_| !is_given(&call.id)) {
+        if let Some(place) = call.id.strip_prefix(MADE).filter(|place| !given.contains(*place)) {
             call.id = format!("{MADE}{turn}_{place}");
         }
     }
 }
+
+/// The ends of the texts of an answer that begin as our ids do: whatever its id begins with, a call that came with one has it from
+/// the provider.
+fn given_ids(raw: &str) -> BTreeSet<String> {
+    let lead = format!("\"{MADE}");
+    let ends = raw.split(lead.as_str()).skip(1);
+    ends.filter_map(|end| end.get(..LONGEST_END.min(end.len()))?.split_once('"'))
+        .map(|(end, _)| end.to_owned())
+        .collect()
+}
+
+/// More digits than the number of a call has.
+const LONGEST_END: usize = 24;
 
 #[cfg(test)]
 mod tests {

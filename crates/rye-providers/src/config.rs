@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use rye_thread::Prices;
 use serde_json::Value;
 
 pub use self::auth::Auth;
@@ -75,6 +76,15 @@ impl ProviderConfig {
     #[must_use]
     pub fn or_called(mut self, name: &str) -> Self {
         self.name.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// The same with other prices: those that `priced` makes of each model's name and its own.
+    #[must_use]
+    pub fn with_prices(mut self, priced: impl Fn(&str, Option<Prices>) -> Option<Prices>) -> Self {
+        for (name, model) in &mut self.models {
+            model.prices = priced(name, model.prices);
+        }
         self
     }
 

@@ -5,11 +5,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::Refusal;
+use crate::raw::Small;
 
 /// Reads an error's body; nothing for what is no error of this format, such as a gateway's page.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     let Envelope { error } = serde_json::from_slice(body).ok()?;
-    refusal(status, &error?)
+    refusal(status, &error?.0)
 }
 
 /// The error itself, as it also stands in a stream.
@@ -31,7 +32,7 @@ pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
 
 #[derive(Deserialize)]
 struct Envelope {
-    error: Option<Value>,
+    error: Option<Small>,
 }
 
 fn sorted(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {

@@ -1,10 +1,13 @@
 //! JSON objects whose values stay as they were received.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{MapAccess, Visitor};
+use rye_thread::count_json_values;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object in their order, each value byte for byte.
@@ -37,6 +40,15 @@ impl RawObject {
         self.get(name).is_none_or(|value| value.get() == "null")
     }
 
+    /// Puts a value of an answer that is still coming in its member's place, if the object does not have too many members.
+    pub(crate) fn grow(&mut self, name: &str, value: Box<RawValue>) -> serde_json::Result<()> {
+        if MOST_MEMBERS <= self.0.len() && self.get(name).is_none() {
+            return Err(too_many_members());
+        }
+        self.set(name, value);
+        Ok(())
+    }
+
     /// Puts a value in the place of the member's old one, or at the end.
     pub(crate) fn set(&mut self, name: &str, value: Box<RawValue>) {
         match self.0.iter_mut().rev().find(|(key, _)| key == name) {
@@ -66,6 +78,78 @@ impl RawObject {
         raw(&self)
     }
 }
+
+/// The most members of an object whose members are looked at. No protocol has half as many, and each is looked for among all.
+pub(crate) const MOST_MEMBERS: usize = 100;
+
+pub(crate) fn too_many_members<E: serde::de::Error>() -> E {
+    E::custom(format_args!("an object of the answer has more than {MOST_MEMBERS} members"))
+}
+
+/// A list of an answer that does not have too many entries: parts, choices or calls.
+#[derive(Debug)]
+pub(crate) struct Few<T>(pub(crate) Vec<T>);
+
+/// The most entries of such a list. An entry takes many times the memory of its shortest text.
+pub(crate) const MOST_ENTRIES: usize = 10_000;
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Few<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = list.next_element()? {
+                    if MOST_ENTRIES <= entries.len() {
+                        return Err(too_many_entries());
+                    }
+                    entries.push(entry);
+                }
+                Ok(Few(entries))
+            }
+        }
+        deserializer.deserialize_seq(Entries(PhantomData))
+    }
+}
+
+pub(crate) fn too_many_entries<E: serde::de::Error>() -> E {
+    E::custom(format_args!("the answer has more than {MOST_ENTRIES} parts"))
+}
+
+/// A value that is read whole, because it holds few others.
+#[derive(Debug, Default)]
+pub(crate) struct Small(pub(crate) Value);
+
+impl<'de> Deserialize<'de> for Small {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        small(raw.get()).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Reads JSON that holds few values: each takes many times the memory of its shortest text.
+pub(crate) fn small(json: &str) -> serde_json::Result<Value> {
+    if MOST_VALUES < count_json_values(json.as_bytes()) {
+        let message = format_args!("there are more than {MOST_VALUES} values");
+        return Err(serde_json::Error::custom(message));
+    }
+    serde_json::from_str(json)
+}
+
+/// The most values of arguments, errors and whatever else is read whole.
+const MOST_VALUES: usize = 100_000;
 
 /// What a part of an answer calls itself: its `type`.
 pub(crate) fn kind(part: &RawValue) -> Option<String> {
@@ -147,6 +231,9 @@ impl<'de> Deserialize<'de> for RawObject {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
+                    if MOST_MEMBERS <= members.len() {
+                        return Err(too_many_members());
+                    }
                     members.push(member);
                 }
                 Ok(RawObject(members))

@@ -118,6 +118,17 @@ impl Prices {
         Self::new(Nanos::ZERO, Nanos::ZERO)
     }
 
+    /// The dearer price of both, for each kind of token.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+        }
+    }
+
     /// What this use cost, rounded up to the next nano-dollar.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Nanos {

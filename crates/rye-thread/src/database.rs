@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
@@ -25,14 +27,29 @@ pub(crate) enum DatabaseError {
     NotPlain { path: PathBuf },
     #[error("`registry.db` cannot be read")]
     Unreadable(#[source] io::Error),
+    #[error(
+        "reading `registry.db` takes more than {MOST_OPERATIONS} operations, as in a file that was made to have no end; move the \
+         file away: what threads have spent is read from their records again"
+    )]
+    Endless,
     #[error("the database cannot be used")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for DatabaseError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Self::Endless,
+            _ => Self::Sqlite(error),
+        }
+    }
 }
 
 /// One connection to the file.
 pub(crate) struct Database {
     connection: Connection,
     durability: Durability,
+    operations: Operations,
 }
 
 /// Whether a change is waited for.
@@ -49,20 +66,23 @@ impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
         refuse_others(path)?;
         let mut connection = Connection::open(path)?;
+        let operations = Operations::bound(&connection)?;
         connection.busy_timeout(BUSY)?;
         enter_wal(&connection)?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         migrate(&mut connection)?;
-        Ok(Self { connection, durability: Durability::Now })
+        Ok(Self { connection, durability: Durability::Now, operations })
     }
 
     /// Opens a file that is there for who only looks: nothing is made or changed. One of an older version is brought up to date
     /// as by [`Database::open`].
     pub(crate) fn look(path: &Path) -> Result<Self, DatabaseError> {
         match look::look(path)? {
-            Some(connection) => Ok(Self { connection, durability: Durability::Now }),
+            Some((connection, operations)) => {
+                Ok(Self { connection, durability: Durability::Now, operations })
+            }
             None => Self::open(path),
         }
     }
@@ -73,6 +93,7 @@ impl Database {
         durability: Durability,
         change: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.operations.reset();
         // Statements of this kind are read anew each time, so that one that would change nothing is left out.
         if durability != self.durability {
             self.connection.execute_batch(match durability {
@@ -86,7 +107,40 @@ impl Database {
 
     /// For what changes nothing.
     pub(crate) fn read(&self) -> &Connection {
+        self.operations.reset();
         &self.connection
+    }
+}
+
+/// The operations of SQLite since a connection was last taken for use. A file of a few pages can name each of them many times, so
+/// that a walk through its tables would not end; it is interrupted instead.
+struct Operations(Arc<AtomicU64>);
+
+impl Operations {
+    fn bound(connection: &Connection) -> rusqlite::Result<Self> {
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        let is_over =
+            move || MOST_OPERATIONS / u64::from(STRIDE) <= counted.fetch_add(1, Ordering::Relaxed);
+        connection.progress_handler(i32::from(STRIDE), Some(is_over))?;
+        Ok(Self(steps))
+    }
+
+    fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A list of a million threads takes half of it.
+const MOST_OPERATIONS: u64 = 50_000_000;
+/// How many operations there are between two looks at their number.
+const STRIDE: u16 = 10_000;
+
+/// Returns the reason of an error: an interruption is one by [`Operations`], because nothing else interrupts.
+pub(crate) fn reason(error: rusqlite::Error) -> Box<dyn std::error::Error + Send + Sync> {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => Box::new(DatabaseError::Endless),
+        _ => Box::new(error),
     }
 }
 
@@ -186,7 +240,9 @@ fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
 fn objects(
     connection: &Connection,
 ) -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
-    let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    // One more than there are of ours shows that there are others.
+    let mut statement =
+        connection.prepare("SELECT type, name, sql FROM sqlite_schema LIMIT 100")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
 }

@@ -102,7 +102,7 @@ pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, Thr
 pub use self::palette::{
     Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
 };
-pub use self::plain::read_plain;
+pub use self::plain::{count_json_values, read_plain};
 pub use self::provider::{
     Charge, Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
     ProviderTelemetry,

@@ -14,8 +14,14 @@ use std::path::Path;
 /// What the system says; anything else than a plain file, and one that is longer.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Before opening, because opening a pipe waits for its other end.
-    if !fs::metadata(path)?.is_file() {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
         return Err(io::Error::other("it is not a plain file"));
+    }
+    let too_long = || Err(io::Error::other(format!("it is longer than {most} bytes")));
+    // Before reading, so that a file with a hole in it takes no memory.
+    if most < found.len() {
+        return too_long();
     }
     let mut bytes = Vec::new();
     // Counted while reading, because a file can grow after it was measured.
@@ -23,7 +29,23 @@ pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
         return Ok(bytes);
     }
-    Err(io::Error::other(format!("it is longer than {most} bytes")))
+    too_long()
+}
+
+/// Returns the number of values in a text of JSON, or more: each one but the first of a list follows a comma, and that one a bracket.
+#[must_use]
+pub fn count_json_values(json: &[u8]) -> usize {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 #[cfg(test)]
@@ -40,6 +62,14 @@ mod tests {
         // A file with a hole in it takes no room on the disk.
         File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(read_plain(&path, 1 << 20).is_err());
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_texts() {
+        for (json, count) in [("1", 0), (r#"{"a":[1,2],"b,[{":",[{\\\",["}"#, 4), ("[[],[],{}]", 6)]
+        {
+            assert_eq!(count_json_values(json.as_bytes()), count, "{json}");
+        }
     }
 
     #[test]

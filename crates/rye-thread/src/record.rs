@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
-use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, read_plain};
+use crate::{
+    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, count_json_values, read_plain,
+};
 
 /// What `thread.json` holds of one thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +80,7 @@ impl TranscriptClaim {
 
 impl ThreadRecord {
     /// The longest `thread.json` that is read, in bytes: far more than inputs and outputs make of one.
-    pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+    pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
     /// A thread that has just been made.
     #[must_use]
@@ -145,6 +147,20 @@ impl ThreadRecord {
         }
     }
 
+    /// Reads the bytes of the `thread.json` of the folder, which nobody vouches for yet.
+    ///
+    /// # Errors
+    ///
+    /// When it is no plain file, is longer than [`ThreadRecord::MAX_BYTES`], or holds more than two million values, because a value
+    /// takes many times the memory of its text.
+    pub fn read_bytes(folder: &Path) -> io::Result<Vec<u8>> {
+        let bytes = read_plain(&folder.join(FILE), Self::MAX_BYTES)?;
+        if count_json_values(&bytes) <= MOST_VALUES {
+            return Ok(bytes);
+        }
+        Err(io::Error::other(format!("it holds more than {MOST_VALUES} values")))
+    }
+
     /// Reads and verifies the `thread.json` of the folder.
     ///
     /// # Errors
@@ -161,7 +177,7 @@ impl ThreadRecord {
     /// As [`ThreadRecord::read`].
     pub fn read_signed(folder: &Path, keys: &[PublicKey]) -> Result<(Self, KeyId), RecordError> {
         let path = folder.join(FILE);
-        let bytes = match read_plain(&path, Self::MAX_BYTES) {
+        let bytes = match Self::read_bytes(folder) {
             Ok(bytes) => bytes,
             Err(source) => return Err(RecordError::Read { path, source }),
         };
@@ -215,6 +231,9 @@ pub enum RecordError {
 }
 
 const FILE: &str = "thread.json";
+
+/// The most values that a `thread.json` holds.
+const MOST_VALUES: usize = 2_000_000;
 
 const UNFINISHED: &str = ".tmp";
 

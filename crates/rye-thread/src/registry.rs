@@ -1,12 +1,14 @@
 //! The list of all threads, in one database.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::database::{self, Database, DatabaseError, Durability};
+use crate::database::{self, Database, DatabaseError, Durability, reason};
 use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
 
 /// `registry.db`: an index over the thread records, which stay the truth.
@@ -67,11 +69,23 @@ impl Registry {
     /// When the database refuses or holds what no version of this crate wrote.
     pub fn list(&self) -> Result<Vec<ThreadSummary>, RegistryError> {
         let database = self.database();
-        let mut statement = database.read().prepare(&format!(
-            "SELECT {COLUMNS} FROM thread ORDER BY created_millis DESC, rowid DESC"
-        ))?;
-        let rows = statement.query_map([], RowDisk::read)?;
-        rows.map(|row| row?.into_summary()).collect()
+        // Sorted here and not by the database, so that a file in which a row comes again and again ends at the second one.
+        let mut statement =
+            database.read().prepare(&format!("SELECT {COLUMNS}, rowid FROM thread"))?;
+        let rows = statement
+            .query_map([], |row| Ok((row.get::<_, i64>("rowid")?, RowDisk::read(row)?)))?;
+        let mut listed: BTreeMap<i64, ThreadSummary> = BTreeMap::new();
+        for row in rows {
+            let (number, row) = row?;
+            let summary = row.into_summary()?;
+            let problem = format!("the row of `{}` is there twice", summary.thread);
+            if listed.insert(number, summary).is_some() {
+                return Err(RegistryError::Malformed { problem });
+            }
+        }
+        let mut summaries: Vec<ThreadSummary> = listed.into_values().rev().collect();
+        summaries.sort_by_key(|summary| Reverse(summary.created));
+        Ok(summaries)
     }
 
     /// One thread, if it is known.
@@ -161,7 +175,7 @@ pub enum RegistryError {
 
 impl From<rusqlite::Error> for RegistryError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store { source: Box::new(error) }
+        Self::Store { source: reason(error) }
     }
 }
 

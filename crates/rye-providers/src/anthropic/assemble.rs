@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
-use crate::raw::{RawObject, raw};
+use crate::raw::{MOST_ENTRIES, RawObject, raw, too_many_entries};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::AnthropicCount;
 use crate::wire::{DecodeError, text};
@@ -109,6 +109,9 @@ impl Message {
     ) -> Result<(), StreamError> {
         if !self.has_begun || index != self.blocks.len() {
             return Err(order("a block begins out of turn"));
+        }
+        if MOST_ENTRIES <= self.blocks.len() {
+            return Err(shape(too_many_entries()).into());
         }
         let block = block.ok_or_else(|| order("a block begins without a block"))?;
         self.blocks.push(Block::new(block, deltas));

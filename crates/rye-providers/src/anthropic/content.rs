@@ -4,7 +4,7 @@ use rye_thread::{Reply, StopReason};
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{RawObject, kept};
+use crate::raw::{Few, RawObject, kept};
 use crate::stop;
 use crate::usage::{self, AnthropicCount};
 use crate::wire::DecodeError;
@@ -15,10 +15,10 @@ pub(super) fn reply(
     stop_reason: &str,
     count: &AnthropicCount,
 ) -> Result<Reply, DecodeError> {
-    let blocks: Vec<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
+    let Few(blocks): Few<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
     let mut reply = Reply::new(kept(content), stop(stop_reason));
     usage::put(&mut reply, Some(count));
-    for (index, block) in blocks.iter().enumerate() {
+    for (index, block) in blocks.into_iter().enumerate() {
         view(&RawObject::of(block), &mut reply)
             .map_err(|reason| DecodeError::Part { index, reason })?;
     }

@@ -33,8 +33,12 @@ pub(super) fn read(section: &Section<'_>, protocol: Option<Protocol>) -> Option<
         is_name
     });
     let header = HeaderName::from_bytes(header.as_bytes()).ok();
-    if header.is_none() {
-        section.problem("header", "is the name of no header; write the name alone");
+    match &header {
+        None => section.problem("header", "is the name of no header; write the name alone"),
+        Some(header) if ours(header.as_str()) => {
+            section.problem("header", "is set by the program itself and carries no key");
+        }
+        Some(_) => {}
     }
     Some(Auth { env: env?, header: header?.as_str().to_owned() })
 }
@@ -53,7 +57,8 @@ pub(super) fn base_url(root: &Section<'_>, protocol: Option<Protocol>) -> Option
             None
         }
         Ok(url) => {
-            let base = text.trim().trim_end_matches('/');
+            // As it is requested and not as it is written, which people read otherwise: with `\\` for `/`, for instance.
+            let base = url.as_str().trim_end_matches('/');
             let version = if has_version && url.path() == "/" { "/v1" } else { "" };
             Some(format!("{base}{version}"))
         }
@@ -113,6 +118,12 @@ fn ours(name: &str) -> bool {
             | "content-type"
             | "transfer-encoding"
             | "connection"
+            | "expect"
+            | "keep-alive"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "upgrade"
             | "user-agent"
     )
 }

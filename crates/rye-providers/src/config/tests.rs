@@ -104,6 +104,22 @@ fn a_server_may_know_the_old_name_of_the_most_tokens() {
     }
 }
 
+/// Rows of a URL as a file has it and as it is requested, which is what people are shown.
+#[test]
+fn a_base_url_is_shown_as_it_is_requested() {
+    for (written, requested) in [
+        ("https://evil.test\\@api.anthropic.com/", "https://evil.test/@api.anthropic.com"),
+        ("HTTPS://API.Anthropic.com", "https://api.anthropic.com"),
+        ("https:evil.test/x", "https://evil.test/x"),
+        ("https://api.anthropic.com\t.evil.test", "https://api.anthropic.com.evil.test"),
+        ("https://a.test/b/../c", "https://a.test/c"),
+    ] {
+        let mut value = whole();
+        value["base_url"] = written.into();
+        assert_eq!(ProviderConfig::from_value(&value).unwrap().base_url(), requested);
+    }
+}
+
 #[test]
 fn debug_hides_headers() {
     let config = ProviderConfig::from_value(&whole()).unwrap();
@@ -134,6 +150,8 @@ problems! {
         `first_delay_ms`, `max_delay_ms`, `total_seconds`"];
     unknown_protocol: "protocol" = "anthropic_message" => ["`protocol` has no value `anthropic_message`; valid: \
         `anthropic_messages`, `gemini`, `openai_chat`, `openai_responses`; did you mean `anthropic_messages`?"];
+    header_of_the_connection: "auth"."header" = "Host" => ["`auth.header` is set by the program itself and carries no key"];
+    header_of_the_length: "auth"."header" = "content-length" => ["`auth.header` is set by the program itself and carries no key"];
     stream_as_text: "stream" = "no" => ["`stream` is not `true` or `false`"];
     unknown_max_tokens_field: "max_tokens_field" = "max_token" => ["`max_tokens_field` is for the protocol `openai_chat` \
         alone; the others have one name for it", "`max_tokens_field` has no value `max_token`; valid: \

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::decode::{Response, blocked, reply, shape};
 use super::error::read_error;
-use crate::raw::{RawObject, raw};
+use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::GeminiCount;
 use crate::wire::{DecodeError, text};
@@ -25,16 +25,23 @@ pub(super) struct Content {
 struct Part {
     object: RawObject,
     text: Option<String>,
+    /// What it says of being a thought, if it is plain text.
+    plain: Option<String>,
 }
 
 impl Part {
+    fn new(object: RawObject) -> Self {
+        let plain = plain(&object);
+        Self { object, text: None, plain }
+    }
+
     fn append(&mut self, more: &str) {
-        let Self { object, text } = self;
+        let Self { object, text, .. } = self;
         text.get_or_insert_with(|| object.text("text").unwrap_or_default()).push_str(more);
     }
 
     fn into_object(self) -> RawObject {
-        let Self { mut object, text } = self;
+        let Self { mut object, text, .. } = self;
         if let Some(text) = text {
             object.set_text("text", &text);
         }
@@ -45,7 +52,7 @@ impl Part {
 #[derive(Deserialize)]
 struct Parts {
     #[serde(default)]
-    parts: Vec<RawObject>,
+    parts: Few<RawObject>,
 }
 
 impl Assemble for Content {
@@ -60,12 +67,12 @@ impl Assemble for Content {
         }
         let chunk: Response = serde_json::from_str(text(data)?).map_err(shape)?;
         // A count is of what came with it and before: it says nothing of what came after.
-        let goes_on = !chunk.candidates.is_empty();
+        let goes_on = !chunk.candidates.0.is_empty();
         self.count = chunk.usage_metadata.or(self.count.take().filter(|_| !goes_on));
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.finish = block.map(blocked).or(self.finish.take());
         let mut kept = 0;
-        for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {
+        for candidate in chunk.candidates.0.into_iter().filter(|candidate| candidate.index == 0) {
             self.finish = candidate.finish_reason.or(self.finish.take());
             if let Some(content) = candidate.content {
                 kept += content.get().len();
@@ -93,28 +100,30 @@ impl Content {
         let object: RawObject = serde_json::from_str(content.get())?;
         // The place of the parts among the other members is the first chunk's.
         for (name, value) in object.members() {
-            self.object.set(&name, value);
+            self.object.grow(&name, value)?;
         }
-        for part in more.parts {
-            tell(&part, deltas);
+        for part in more.parts.0.into_iter().map(Part::new) {
+            tell(&part.object, deltas);
+            let is_full = MOST_ENTRIES <= self.parts.len();
             match self.parts.last_mut() {
-                Some(last) if goes_on(&last.object, &part) => {
-                    last.append(&part.text("text").unwrap_or_default());
+                // A part that is signed stays as it is, and so does the one after it.
+                Some(last) if last.plain.is_some() && last.plain == part.plain => {
+                    last.append(&part.object.text("text").unwrap_or_default());
                 }
-                _ => self.parts.push(Part { object: part, text: None }),
+                _ if is_full => return Err(too_many_entries()),
+                _ => self.parts.push(part),
             }
         }
         Ok(())
     }
 }
 
-/// Whether a part is more of the text before it; a part that is signed stays as it is, and so does what it follows.
-fn goes_on(last: &RawObject, part: &RawObject) -> bool {
-    let is_plain = |part: &RawObject| {
-        part.text("text").is_some() && part.names().all(|name| matches!(name, "text" | "thought"))
-    };
-    let thought = |part: &RawObject| part.get("thought").map(|thought| thought.get().to_owned());
-    is_plain(last) && is_plain(part) && thought(last) == thought(part)
+/// What a part that is nothing but text says of being a thought.
+fn plain(part: &RawObject) -> Option<String> {
+    let is_plain =
+        part.text("text").is_some() && part.names().all(|name| matches!(name, "text" | "thought"));
+    let thought = part.get("thought").map_or("", RawValue::get);
+    is_plain.then(|| thought.to_owned())
 }
 
 fn tell(part: &RawObject, deltas: &dyn DeltaSink) {

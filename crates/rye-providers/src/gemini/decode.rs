@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{RawObject, kept, raw};
+use crate::raw::{Few, RawObject, kept, raw};
 use crate::stop;
 use crate::usage::{self, GeminiCount};
 use crate::wire::{DecodeError, text};
@@ -18,7 +18,7 @@ use crate::wire::{DecodeError, text};
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response = serde_json::from_str(text(body)?).map_err(shape)?;
     let block = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
-    let candidate = response.candidates.into_iter().next();
+    let candidate = response.candidates.0.into_iter().next();
     let (content, finish) = match candidate {
         Some(Candidate { content, finish_reason, .. }) => (content, finish_reason),
         None => (None, None),
@@ -34,7 +34,7 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response {
     #[serde(default)]
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Few<Candidate>,
     pub(super) prompt_feedback: Option<Feedback>,
     pub(super) usage_metadata: Option<GeminiCount>,
 }
@@ -73,7 +73,7 @@ pub(super) fn reply(
     let mut reply = Reply::new(kept(content), stop(finish));
     usage::put(&mut reply, count);
     let mut was_thought = false;
-    for (index, part) in view.parts.iter().enumerate() {
+    for (index, part) in view.parts.0.iter().enumerate() {
         was_thought = add_part(&mut reply, &RawObject::of(part), was_thought)
             .map_err(|reason| DecodeError::Part { index, reason })?;
     }
@@ -87,7 +87,7 @@ pub(super) fn reply(
 #[derive(Deserialize)]
 struct Content {
     #[serde(default)]
-    parts: Vec<Box<RawValue>>,
+    parts: Few<Box<RawValue>>,
 }
 
 /// Adds to the reply what a thread reads of one part, and says whether it was a thought; others are in its raw content alone.

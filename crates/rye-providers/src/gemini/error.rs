@@ -7,17 +7,25 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::Refusal;
+use crate::raw::{Few, Small};
 
 /// Reads an error's body, which may be the one entry of an array; nothing for what is no error of this format.
 pub(super) fn read_error(_status: u16, body: &[u8]) -> Option<Refusal> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    let envelope = body.get(0).unwrap_or(&body);
-    let error: WireError = serde_json::from_value(envelope.get("error")?.clone()).ok()?;
+    let envelope: Envelope = match serde_json::from_slice::<Few<Envelope>>(body) {
+        Ok(Few(list)) => list.into_iter().next()?,
+        Err(_) => serde_json::from_slice(body).ok()?,
+    };
+    let error: WireError = serde_json::from_value(envelope.error?.0).ok()?;
     let kind = if error.status.is_empty() { "error" } else { error.status.as_str() };
     let mut refusal = Refusal::new(class(&error), kind, &error.message);
     refusal.lacks_model = error.status == "NOT_FOUND" && error.message.contains("models/");
     refusal.retry_after = error.details.iter().find_map(retry_delay);
     Some(refusal)
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    error: Option<Small>,
 }
 
 #[derive(Deserialize)]

@@ -38,26 +38,33 @@ fn spells(text: &str, secret: &str) -> bool {
 
 /// The text with the escapes of JSON strings read wherever they stand; what is none stays.
 fn unescaped(text: &str) -> String {
-    let (mut read, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, after)) = rest.split_once('\\') {
-        read.push_str(before);
-        // Nothing is escaped by the last one.
-        let Some(letter) = after.chars().next() else { return read + "\\" };
-        let digits = after.get(1..5).filter(|_| letter == 'u');
-        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        rest = match code.and_then(char::from_u32) {
-            Some(read_as) => {
-                read.push(read_as);
-                after.get(5..).unwrap_or_default()
-            }
-            None => {
-                read.push(letter);
-                after.get(letter.len_utf8()..).unwrap_or_default()
+    let (mut read, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    loop {
+        rest = match rest {
+            [] => break,
+            [b'\\', b'u', digits @ ..] => match code(digits) {
+                Some(read_as) => {
+                    read.extend(read_as.encode_utf8(&mut [0; 4]).bytes());
+                    digits.get(4..).unwrap_or_default()
+                }
+                None => {
+                    read.push(b'u');
+                    digits
+                }
+            },
+            [b'\\', letter, more @ ..] | [letter, more @ ..] => {
+                read.push(*letter);
+                more
             }
         };
     }
-    read.push_str(rest);
-    read
+    String::from_utf8(read).expect("because whole characters stand for whole escapes")
+}
+
+/// The character that four hexadecimal digits stand for.
+fn code(digits: &[u8]) -> Option<char> {
+    let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
+    char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
 
 /// Passes pieces of an answer on, but for what is, or may become, the key: it may come in pieces too.

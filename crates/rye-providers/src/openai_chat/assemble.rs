@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::decode::{reply, shape};
 use crate::openai_error::refusal;
-use crate::raw::{RawObject, raw};
+use crate::raw::{Few, RawObject, Small, raw};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::ChatCount;
 use crate::wire::{DecodeError, text};
@@ -30,9 +30,9 @@ pub(super) struct Completion {
 #[derive(Deserialize)]
 struct Chunk {
     #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Few<Choice>,
     usage: Option<ChatCount>,
-    error: Option<Value>,
+    error: Option<Small>,
 }
 
 #[derive(Deserialize)]
@@ -61,15 +61,15 @@ impl Assemble for Completion {
             return Ok((Progress::Done, 0));
         }
         let chunk: Chunk = serde_json::from_str(text(data)?).map_err(shape)?;
-        if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, error)) {
+        if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, &error.0)) {
             return Err(StreamError::Refused(refusal));
         }
         // A count is of what came with it and before: it says nothing of what came after.
-        let goes_on = chunk.choices.iter().any(Choice::says_something);
+        let goes_on = chunk.choices.0.iter().any(Choice::says_something);
         self.count = chunk.usage.or(self.count.take().filter(|_| !goes_on));
         // One answer was asked for, so there is one choice.
         let mut kept = 0;
-        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+        for choice in chunk.choices.0.into_iter().filter(|choice| choice.index == 0) {
             self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
             let delta = choice.delta.unwrap_or_default();
             kept += delta.size();
@@ -110,7 +110,7 @@ impl Completion {
                 "reasoning_content" | "reasoning" => tell(deltas, Delta::Reasoning(&text())),
                 _ => {}
             }
-            self.members.grow(&name, value);
+            self.members.grow(&name, value).map_err(shape)?;
         }
         Ok(())
     }

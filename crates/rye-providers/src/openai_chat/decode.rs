@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{RawObject, kept};
+use crate::raw::{Few, RawObject, Small, kept};
 use crate::stop;
 use crate::usage::{self, ChatCount};
 use crate::wire::{DecodeError, text};
@@ -18,14 +18,14 @@ use crate::wire::{DecodeError, text};
 /// [`DecodeError`] when the bytes are no such response. One without a count of tokens is a reply that nobody counted.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
-    let choice = response.choices.into_iter().next().ok_or(DecodeError::Empty)?;
+    let choice = response.choices.0.into_iter().next().ok_or(DecodeError::Empty)?;
     reply(choice.message, choice.finish_reason.as_deref(), response.usage.as_ref())
 }
 
 #[derive(Deserialize)]
 struct Response<'a> {
     #[serde(borrow)]
-    choices: Vec<Choice<'a>>,
+    choices: Few<Choice<'a>>,
     usage: Option<ChatCount>,
 }
 
@@ -49,15 +49,16 @@ pub(super) fn reply(
     let view: Message = serde_json::from_str(message.get()).map_err(shape)?;
     let mut reply = Reply::new(kept(message), stop(finish_reason.unwrap_or_default()));
     usage::put(&mut reply, count);
-    add_content(&mut reply, view.content.as_ref());
+    add_content(&mut reply, view.content.as_ref().map(|content| &content.0));
     // Compatible servers have one name or the other.
     let reasoning = view.reasoning_content.or(view.reasoning);
-    add_reasoning(&mut reply, reasoning.as_ref().and_then(Value::as_str).unwrap_or_default());
+    let reasoning = reasoning.as_ref().and_then(|reasoning| reasoning.0.as_str());
+    add_reasoning(&mut reply, reasoning.unwrap_or_default());
     if let Some(refusal) = view.refusal.filter(|refusal| !refusal.is_empty()) {
         reply.text.push_str(&refusal);
         reply.stop = StopReason::Refusal;
     }
-    for (index, call) in view.tool_calls.unwrap_or_default().into_iter().enumerate() {
+    for (index, call) in view.tool_calls.unwrap_or_default().0.into_iter().enumerate() {
         add(&mut reply, &call).map_err(|reason| DecodeError::Part { index, reason })?;
     }
     // Some compatible servers give no reason in a whole response, whose calls say it as well.
@@ -69,11 +70,11 @@ pub(super) fn reply(
 
 #[derive(Deserialize)]
 struct Message {
-    content: Option<Value>,
-    reasoning_content: Option<Value>,
-    reasoning: Option<Value>,
+    content: Option<Small>,
+    reasoning_content: Option<Small>,
+    reasoning: Option<Small>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<RawObject>>,
+    tool_calls: Option<Few<RawObject>>,
 }
 
 /// Text, or parts some of which are text.

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::decode::{self, reply, shape};
 use super::error::of_response;
 use crate::openai_error::{self, refusal};
-use crate::raw::{RawObject, raw};
+use crate::raw::{MOST_ENTRIES, RawObject, Small, raw, small, too_many_entries};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
@@ -29,7 +28,7 @@ struct Event<'a> {
     output_index: Option<u64>,
     #[serde(borrow)]
     item: Option<&'a RawValue>,
-    delta: Option<Value>,
+    delta: Option<Small>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
 }
@@ -42,7 +41,7 @@ impl Assemble for Response {
     ) -> Result<(Progress, usize), StreamError> {
         let event: Event<'_> =
             serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
-        let piece = event.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let piece = event.delta.as_ref().and_then(|delta| delta.0.as_str()).unwrap_or_default();
         let mut kept = 0;
         match event.kind.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -55,6 +54,9 @@ impl Assemble for Response {
             "response.output_item.done" => {
                 let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
                 kept = item.get().len();
+                if MOST_ENTRIES <= self.items.len() {
+                    return Err(shape(too_many_entries()).into());
+                }
                 let place = event.output_index.unwrap_or(self.next());
                 if self.items.insert(place, item.to_owned()).is_some() {
                     return Err(order("two items have one place"));
@@ -107,7 +109,7 @@ fn refuse_failed(end: Option<&RawValue>) -> Result<(), StreamError> {
     if end.text("status").as_deref() != Some("failed") {
         return Ok(());
     }
-    let error = end.get("error").and_then(|error| serde_json::from_str(error.get()).ok());
+    let error = end.get("error").and_then(|error| small(error.get()).ok());
     Err(StreamError::Refused(of_response(error.as_ref())))
 }
 
@@ -121,7 +123,7 @@ fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
 
 /// The error stands in the event itself, or in an `error` of it.
 fn refused(data: &[u8]) -> StreamError {
-    let event: Value = serde_json::from_slice(data).unwrap_or_default();
+    let event = text(data).ok().and_then(|data| small(data).ok()).unwrap_or_default();
     let error = event.get("error").filter(|error| error.is_object()).unwrap_or(&event);
     let mut error = error.clone();
     if let Some(error) = error.as_object_mut() {

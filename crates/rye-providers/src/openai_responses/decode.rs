@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{RawObject, kept};
+use crate::raw::{Few, RawObject, kept};
 use crate::stop;
 use crate::usage::{self, ResponsesCount};
 use crate::wire::{DecodeError, text};
@@ -48,7 +48,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 
 /// The reply that a response and its items make.
 pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
-    let items: Vec<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
+    let Few(items): Few<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
     let mut reply = Reply::new(kept(output), stop(response)?);
     usage::put(&mut reply, response.usage.as_ref());
     for (index, item) in items.iter().enumerate() {
@@ -99,9 +99,9 @@ fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
 }
 
 fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
-    let parts = item.get(key).map(|parts| serde_json::from_str::<Vec<&RawValue>>(parts.get()));
+    let parts = item.get(key).map(|parts| serde_json::from_str::<Few<&RawValue>>(parts.get()));
     let parts = parts.and_then(Result::ok).unwrap_or_default();
-    parts.into_iter().map(RawObject::of).collect()
+    parts.0.into_iter().map(RawObject::of).collect()
 }
 
 fn add_part(reply: &mut Reply, part: &RawObject) {

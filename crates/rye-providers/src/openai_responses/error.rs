@@ -5,16 +5,19 @@ use serde_json::Value;
 
 use crate::http::Refusal;
 use crate::openai_error::{self, refusal};
+use crate::raw::Small;
 
 /// Reads an error's body, or the error of a response that failed.
 pub(super) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     #[derive(Deserialize)]
     struct Failed {
         status: String,
-        error: Option<Value>,
+        error: Option<Small>,
     }
     match serde_json::from_slice::<Failed>(body) {
-        Ok(failed) if failed.status == "failed" => Some(of_response(failed.error.as_ref())),
+        Ok(failed) if failed.status == "failed" => {
+            Some(of_response(failed.error.as_ref().map(|error| &error.0)))
+        }
         Ok(_) => None,
         Err(_) => openai_error::read_error(status, body),
     }

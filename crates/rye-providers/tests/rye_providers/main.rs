@@ -6,6 +6,7 @@ mod attempts;
 mod bodies;
 mod fixtures;
 mod scripted;
+mod small_parts;
 #[path = "../../../rye-thread/tests/rye_thread/spans.rs"]
 mod spans;
 mod telemetry;

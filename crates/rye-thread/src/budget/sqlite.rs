@@ -270,7 +270,7 @@ fn integer(amount: Nanos) -> Result<i64, LedgerError> {
 
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store { source: Box::new(error) }
+        Self::Store { source: crate::database::reason(error) }
     }
 }
 

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{BUSY, DatabaseError, VERSION, refuse_foreign, refuse_others};
+use super::{BUSY, DatabaseError, Operations, VERSION, refuse_foreign, refuse_others};
+use crate::read_plain;
 
 /// A connection for reading; none where the file is of an older version, whose tables have to be brought up to date first.
-pub(super) fn look(path: &Path) -> Result<Option<Connection>, DatabaseError> {
+pub(super) fn look(path: &Path) -> Result<Option<(Connection, Operations)>, DatabaseError> {
     for _ in 0..LOOKS {
         match looked(path) {
             // The last program that had it open may just have removed what it shared.
@@ -25,18 +26,19 @@ pub(super) fn look(path: &Path) -> Result<Option<Connection>, DatabaseError> {
     looked(path)
 }
 
-fn looked(path: &Path) -> Result<Option<Connection>, DatabaseError> {
+fn looked(path: &Path) -> Result<Option<(Connection, Operations)>, DatabaseError> {
     refuse_others(path)?;
     let connection = match whole(path)? {
         Some(bytes) => in_memory(bytes)?,
         None if beside(path, "-shm").exists() => with_others(path)?,
         None => left_behind(path)?,
     };
+    let operations = Operations::bound(&connection)?;
     let version: i64 =
         connection
             .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
     match version {
-        VERSION => refuse_foreign(&connection).map(|()| Some(connection)),
+        VERSION => refuse_foreign(&connection).map(|()| Some((connection, operations))),
         ..VERSION => Ok(None),
         version => Err(DatabaseError::OtherVersion { version }),
     }
@@ -50,7 +52,7 @@ fn whole(path: &Path) -> Result<Option<Vec<u8>>, DatabaseError> {
             return Ok(None);
         }
         let before = fs::metadata(path).map_err(DatabaseError::Unreadable)?;
-        let bytes = fs::read(path).map_err(DatabaseError::Unreadable)?;
+        let bytes = read_plain(path, MOST_BYTES).map_err(DatabaseError::Unreadable)?;
         let after = fs::metadata(path).map_err(DatabaseError::Unreadable)?;
         if stamp(&before) == stamp(&after) && !has_more(path) {
             return Ok(Some(bytes));
@@ -102,6 +104,9 @@ fn left_behind(path: &Path) -> Result<Connection, DatabaseError> {
 
 const READ_ONLY: OpenFlags =
     OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
+/// A list of far more threads than a project has. One that another program has open is read as far as needed.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How often a file is read that is written at the same time.
 const LOOKS: usize = 10;

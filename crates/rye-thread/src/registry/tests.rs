@@ -1,7 +1,11 @@
+use std::error::Error as _;
+use std::path::Path;
+
 use rusqlite::Connection;
 
 use super::*;
 use crate::Limits;
+use crate::store::StoreView;
 
 fn record(number: u8, created: i64) -> ThreadRecord {
     let uuid = format!("019a0000-0000-7000-8000-0000000000{number:02x}");
@@ -91,5 +95,87 @@ fn what_is_no_plain_file_is_refused() {
             std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
         }
         assert!(!elsewhere.exists());
+    }
+}
+
+/// Makes `levels` pages of which each names the next one hundreds of times, above the only page of the table.
+fn bomb(path: &Path, table: &str, levels: usize) {
+    let connection = Connection::open(path).unwrap();
+    connection.pragma_update(None, "journal_mode", "delete").unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+    let root: u32 = connection.query_row(root, [table], |row| row.get(0)).unwrap();
+    let root = usize::try_from(root).unwrap();
+    drop(connection);
+    let mut file = std::fs::read(path).unwrap();
+    let size = usize::from(u16::from_be_bytes([file[16], file[17]]));
+    let leaf = file[(root - 1) * size..root * size].to_vec();
+    let first = file.len() / size + 1;
+    for level in 0..levels {
+        let page = if level == 0 { root } else { first + level - 1 };
+        let text = interior(first + level, size);
+        file.resize(file.len().max(page * size), 0);
+        file[(page - 1) * size..page * size].copy_from_slice(&text);
+    }
+    file.extend(leaf);
+    let pages = u32::try_from(file.len() / size).unwrap();
+    file[28..32].copy_from_slice(&pages.to_be_bytes());
+    std::fs::write(path, file).unwrap();
+}
+
+/// A page of a table with as many cells as fit, all for the page `below`.
+fn interior(below: usize, size: usize) -> Vec<u8> {
+    let below = u32::try_from(below).unwrap().to_be_bytes();
+    let count = (size - 12) / 7;
+    let content = size - count * 5;
+    let mut page = vec![5, 0, 0];
+    for number in [count, content] {
+        page.extend(u16::try_from(number).unwrap().to_be_bytes());
+    }
+    page.push(0);
+    page.extend(below);
+    for cell in 0..count {
+        page.extend(u16::try_from(content + cell * 5).unwrap().to_be_bytes());
+    }
+    page.resize(content, 0);
+    for _ in 0..count {
+        page.extend(below);
+        page.push(1);
+    }
+    page
+}
+
+/// Each file means more rows than could be read in a life, in a few pages.
+#[test]
+fn a_file_without_an_end_is_refused() {
+    for (table, expected) in [
+        ("thread", "registry holds a thread that cannot be read: the row of `"),
+        ("account", "reading `registry.db` takes more than 50000000 operations"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        let registry = Registry::open(&path).unwrap();
+        let thread = record(1, 0).thread;
+        registry.enter(&record(1, 0)).unwrap();
+        drop(registry);
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute("INSERT INTO account VALUES (?1, 0, 0, 0, 0)", [thread.as_str()])
+            .unwrap();
+        drop(connection);
+        bomb(&path, table, 8);
+        let view = StoreView::open(folder.path()).unwrap().unwrap();
+        let error = match table {
+            "thread" => view.registry().list().unwrap_err().to_string(),
+            _ => {
+                let database = view.registry();
+                let database = database.database();
+                let scan =
+                    database.read().query_row("SELECT SUM(cap_nanos) FROM account", [], |row| {
+                        row.get::<_, i64>(0)
+                    });
+                RegistryError::from(scan.unwrap_err()).source().unwrap().to_string()
+            }
+        };
+        assert!(error.starts_with(expected), "{error}");
     }
 }

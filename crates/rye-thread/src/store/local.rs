@@ -273,15 +273,24 @@ WITH RECURSIVE tree (thread) AS (
     JOIN reservation ON reservation.number = child.reservation
     WHERE reservation.actual_nanos IS NULL
 )
-SELECT SUM(settled_nanos + overrun_nanos) FROM account JOIN tree USING (thread)";
+SELECT settled_nanos, overrun_nanos FROM account JOIN tree USING (thread)";
 
 pub(super) fn spent(
     connection: &Connection,
     thread: &ThreadId,
 ) -> Result<Option<Nanos>, StoreError> {
     let mut statement = connection.prepare_cached(SPENT)?;
-    let spent: Option<i64> = statement.query_row([thread.as_str()], |row| row.get(0))?;
-    Ok(spent.map(|nanos| Nanos::new(nanos.unsigned_abs())))
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    // Added up here, because a sum in SQL fails where it is too great.
+    let (mut accounts, mut spent) = (0, Nanos::ZERO);
+    for amounts in statement.query_map([thread.as_str()], read)? {
+        let (settled, overrun) = amounts?;
+        accounts += 1;
+        for amount in [settled, overrun] {
+            spent = spent.saturating_add(Nanos::new(amount.unsigned_abs()));
+        }
+    }
+    Ok((0 < accounts).then_some(spent))
 }
 
 pub(super) struct Row {
@@ -328,7 +337,7 @@ fn stale(lease: &Lease) -> StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database { source: Box::new(error) }
+        Self::Database { source: crate::database::reason(error) }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Tool calls that come in pieces, told apart by index where servers have one (WIRES 1.2).
 
 use rye_thread::{Delta, DeltaSink};
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::raw::{RawObject, raw, text_value};
+use crate::answer::{MOST_CALLS, TOO_MANY_CALLS};
+use crate::raw::{Few, RawObject, raw, text_value};
 
 /// The calls in the order in which they began.
 #[derive(Default)]
@@ -24,17 +26,17 @@ impl Calls {
         pieces: &RawValue,
         deltas: &dyn DeltaSink,
     ) -> serde_json::Result<()> {
-        let pieces: Option<Vec<RawObject>> = serde_json::from_str(pieces.get())?;
-        for mut piece in pieces.unwrap_or_default() {
+        let pieces: Option<Few<RawObject>> = serde_json::from_str(pieces.get())?;
+        for mut piece in pieces.unwrap_or_default().0 {
             let index = piece.get("index").and_then(|index| serde_json::from_str(index.get()).ok());
             let function: Option<RawObject> = match piece.get("function") {
                 Some(function) => serde_json::from_str(function.get())?,
                 None => None,
             };
             piece.remove("index");
-            let call = self.place(index, &piece, function.as_ref());
-            call.merge(piece);
-            call.merge_function(function.unwrap_or_default(), deltas);
+            let call = self.place(index, &piece, function.as_ref())?;
+            call.merge(piece)?;
+            call.merge_function(function.unwrap_or_default(), deltas)?;
         }
         Ok(())
     }
@@ -45,7 +47,7 @@ impl Calls {
         index: Option<u64>,
         piece: &RawObject,
         function: Option<&RawObject>,
-    ) -> &mut Call {
+    ) -> serde_json::Result<&mut Call> {
         let id = piece.text("id").filter(|id| !id.is_empty());
         let names = function
             .and_then(|function| function.text("name"))
@@ -61,11 +63,14 @@ impl Calls {
             None => self.0.len().checked_sub(1),
         };
         let found = found.filter(|&at| self.0.get(at).is_some_and(fits));
+        if found.is_none() && MOST_CALLS <= self.0.len() {
+            return Err(serde_json::Error::custom(TOO_MANY_CALLS));
+        }
         let at = found.unwrap_or_else(|| {
             self.0.push(Call { index, ..Call::default() });
             self.0.len() - 1
         });
-        self.0.get_mut(at).expect("because the place was just found or made")
+        Ok(self.0.get_mut(at).expect("because the place was just found or made"))
     }
 
     /// The calls as a whole response has them.
@@ -76,16 +81,21 @@ impl Calls {
 
 impl Call {
     /// Later values count only where there was none: some servers repeat id and type in every piece.
-    fn merge(&mut self, piece: RawObject) {
+    fn merge(&mut self, piece: RawObject) -> serde_json::Result<()> {
         for (name, value) in piece.members() {
             let is_empty = matches!(value.get(), "null" | "\"\"");
             if self.object.get(&name).is_none() || (self.object.lacks(&name) && !is_empty) {
-                self.object.set(&name, value);
+                self.object.grow(&name, value)?;
             }
         }
+        Ok(())
     }
 
-    fn merge_function(&mut self, function: RawObject, deltas: &dyn DeltaSink) {
+    fn merge_function(
+        &mut self,
+        function: RawObject,
+        deltas: &dyn DeltaSink,
+    ) -> serde_json::Result<()> {
         for (member, value) in function.members() {
             let text: Option<String> = serde_json::from_str(value.get()).ok();
             match (member.as_str(), text) {
@@ -93,7 +103,7 @@ impl Call {
                 ("arguments", Some(text)) => self.arguments.push_str(&text),
                 (_, _) if value.get() == "null" => continue,
                 _ => {
-                    self.function.set(&member, value);
+                    self.function.grow(&member, value)?;
                     continue;
                 }
             }
@@ -101,6 +111,7 @@ impl Call {
                 self.function.set_text(&member, "");
             }
         }
+        Ok(())
     }
 
     /// A name that comes again is repeated, another one is its continuation.
