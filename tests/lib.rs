@@ -20,6 +20,11 @@ use rye::{
 };
 use serde_json::Value;
 
+const PRICES: &str = ".ai/tools/rye/agent/providers/priced.yaml";
+const PRICED: &str = "protocol: anthropic_messages\nbase_url: http://127.0.0.1:1\nmodels:\n  \
+     test-model: { context_window: 100000, max_output: 1000, prices: { input: '1', output: '5' } }\n  \
+     m: { context_window: 100000, max_output: 1000, prices: { input: 0, output: 0 } }\n";
+
 /// A project in a folder of its own, with a key that its items are signed with and that is trusted.
 #[derive(Debug)]
 pub struct Scratch {
@@ -34,7 +39,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A project with an empty `.ai` folder, beside an empty user space.
+    /// A project with an empty `.ai` folder, beside a user space that states the prices of the models of tests.
     ///
     /// # Panics
     ///
@@ -47,7 +52,22 @@ impl Scratch {
         fs::create_dir(folder.path().join("calls")).expect("a folder for programs");
         let key = Arc::new(SigningKey::generate().expect("a key"));
         let (policy, starts_programs) = (Policy::default(), false);
-        Self { folder, key, operator: None, policy, grants: None, starts_programs }
+        let scratch = Self { folder, key, operator: None, policy, grants: None, starts_programs };
+        let path = scratch.user().join(PRICES);
+        let text = signed(&path, PRICED, &scratch.key, now()).expect("an item without problems");
+        write(&path, &text);
+        scratch
+    }
+
+    /// The same project of an operator who states no prices of models.
+    ///
+    /// # Panics
+    ///
+    /// When the file of prices cannot be removed.
+    #[must_use]
+    pub fn without_prices(self) -> Self {
+        fs::remove_file(self.user().join(PRICES)).expect("a file of prices");
+        self
     }
 
     /// The same project, whose tools start programs without any sandbox.

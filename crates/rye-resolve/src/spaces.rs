@@ -74,6 +74,12 @@ impl Spaces {
         Self { project: Some(root.into()), ..self }
     }
 
+    /// The same without the project: what the operator has whatever project it is.
+    #[must_use]
+    pub fn without_project(self) -> Self {
+        Self { project: None, ..self }
+    }
+
     /// Looks in `<root>/.ai` after the project.
     #[must_use]
     pub fn with_user(self, root: impl Into<PathBuf>) -> Self {

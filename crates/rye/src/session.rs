@@ -18,6 +18,7 @@ mod live;
 mod operations;
 mod plan;
 mod prepare;
+mod prices;
 mod programs;
 mod prompting;
 mod provider;
@@ -259,7 +260,12 @@ impl Rye {
         let driven = Box::pin(begun.driven(&host, &cancel, store));
         let first = Box::pin(followed(host.cancel, &cancel, driven));
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
-        warnings.extend(tree.warnings());
+        // Threads of one tree have warnings in common.
+        for warning in tree.warnings() {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
         warnings.extend(outcome.warnings.iter().cloned());
         let (outcome, told) = self.as_recorded(thread, outcome, store);
         warnings.extend(told);

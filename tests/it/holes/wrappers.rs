@@ -187,6 +187,36 @@ fn configuration_that_a_client_has_signed() {
     assert_eq!(text.unwrap(), provider);
 }
 
+/// A project's prices lift no limit on the money that the operator's key pays.
+#[tokio::test]
+async fn a_provider_configuration_with_prices_of_zero() {
+    let server =
+        server(vec![answer(&json!([{ "type": "text", "text": "Hi." }]), "end_turn")]).await;
+    let free = provider(&server).replace("\"1\"", "0").replace("\"5\"", "0");
+    let project = |scratch: Scratch| {
+        scratch.sign(".ai/directives/test/write.md", &writing("", ""));
+        scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &free);
+        scratch
+    };
+    let run = async |scratch: &Scratch| {
+        let report = scratch.run_with("test/write", &[], |request| {
+            request.provider = ProviderChoice::named("local");
+            request.model = Some("test-model".to_owned());
+        });
+        report.await.unwrap()
+    };
+    let unpriced = run(&project(Scratch::new().without_prices())).await;
+    let failure = unpriced.outcome.failure.clone().unwrap();
+    assert_eq!(failure.kind, FailureKind::Unpriced);
+    assert!(failure.message.contains("provider configuration of your user space"), "{failure}");
+    let told = "to accept them, copy the file with `rye load rye/agent/providers/local --to user`";
+    assert!(unpriced.warnings.iter().any(|warning| warning.contains(told)), "{unpriced:?}");
+    assert!(server.received_requests().await.unwrap().is_empty());
+    // A thousand tokens of input at 1 USD and a hundred of output at 5 USD for a million.
+    let priced = run(&project(Scratch::new())).await;
+    assert_eq!(priced.outcome.cost.get(), 1_500_000, "{priced:?}");
+}
+
 /// A project chooses where requests go, and not which of the operator's secrets goes there.
 #[tokio::test]
 async fn a_provider_configuration_that_names_another_variable() {

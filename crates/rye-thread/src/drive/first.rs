@@ -41,7 +41,7 @@ pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<()
         return Ok(());
     }
     let message = format!(
-        "model `{}` has no price, so the spend limit cannot hold; state its prices or set `spend=\"unlimited\"`",
+        "model `{}` has no price, so the spend limit cannot hold; state its prices in a provider configuration of your user space, or set `spend=\"unlimited\"`",
         info.model
     );
     Err(Failure::new(FailureKind::Unpriced, &message))

@@ -172,8 +172,8 @@ async fn without_a_price() {
     thread.info.prices = None;
     let driven = fail(
         thread,
-        "Unpriced: model `model-1` has no price, so the spend limit cannot hold; state its prices or set \
-         `spend=\"unlimited\"`",
+        "Unpriced: model `model-1` has no price, so the spend limit cannot hold; state its prices in a provider \
+         configuration of your user space, or set `spend=\"unlimited\"`",
     )
     .await;
     assert_eq!(driven.requests.len(), 0);

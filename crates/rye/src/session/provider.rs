@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::authority::of_signer;
 use super::contract::contract;
 use super::error::PrepareError;
+use super::prices::vouched_prices;
 use super::prompting::Composed;
 use super::request::{Host, PlanRequest, ProviderChoice};
 use super::tools::tool_id;
@@ -71,8 +72,15 @@ impl Answerer {
     pub(crate) fn destination(&self) -> Option<String> {
         let item = self.item().filter(|item| item.location.space == Space::Project)?;
         let Self::Model(model) = self else { return None };
+        let unpriced = match (model.choice.prices, model.config.auth()) {
+            (None, Some(_)) => format!(
+                "; the project's prices do not count where your key pays: to accept them, copy the file with `rye load {} --to user`",
+                item.id
+            ),
+            _ => String::new(),
+        };
         Some(format!(
-            "provider `{}` is the project's own: requests go to `{}`, says `{}`",
+            "provider `{}` is the project's own: requests go to `{}`, says `{}`{unpriced}",
             model.name,
             model.config.base_url(),
             item.location
@@ -149,6 +157,8 @@ pub(crate) fn provider_config(
     let config = ProviderConfig::from_value(&value)
         .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
     allow_variable(library, &item, &config)?;
+    let is_own = item.location.space == Space::Project;
+    let config = if is_own { vouched_prices(library, config) } else { config };
     Ok((item, config.or_called(name)))
 }
 

@@ -140,8 +140,12 @@ impl Tree {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps a warning that no other thread gave.
     fn warn(&self, warning: String) {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
     }
 
     /// What there was to warn of until now.

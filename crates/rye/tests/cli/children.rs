@@ -153,3 +153,16 @@ fn a_limit_that_lets_nobody_begin_is_told() {
     let told = family.rye("explain test/parent");
     assert!(told.contains("would be refused: the limit `depth` of this directive is 0"), "{told}");
 }
+
+/// What was found when a child began is told with the run, whose operator sees no other terminal.
+#[test]
+fn warnings() {
+    let (family, _model) = two_children();
+    let empty = "```yaml\nname: empty\ntitle: Empty\ncategory: test\nversion: 1.0.0\nauthor: rye\nentry_type: pattern\n```\n";
+    family.config(".ai/knowledge/test/empty.md", empty);
+    let context = "<context><before>test/empty</before></context>";
+    family.directive_with("second", family::CHILD, context);
+    let told = family.run("parent", "");
+    let warning = "warning: knowledge `test/empty` has no text to take into the context\n";
+    assert_eq!(told.matches(warning).count(), 1, "{told}");
+}

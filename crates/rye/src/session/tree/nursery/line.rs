@@ -50,6 +50,7 @@ impl Line<'_> {
         loop {
             let last = self.last().clone();
             let cancel = self.tree.cancel(&last).unwrap_or_else(|| own.clone());
+            begun.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
             begun.join(&last, &self.tree, &self.places);
             let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
             let thinking = Thinking::new(&self.host, &self.tree, self.first());
