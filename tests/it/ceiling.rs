@@ -195,3 +195,40 @@ async fn a_hook_that_extends_does_no_more_than_its_signer_may_grant() {
     assert_eq!(report.await.unwrap().outcome.state, ThreadState::Error);
     assert!(!limited.wrote());
 }
+
+/// The question before a run has the answer that the call gets in it.
+#[test]
+fn a_question_about_a_tool_heeds_its_signer() {
+    let limited = Limited::new();
+    let text = calling("guest/read", &granting("guest.read"), "");
+    limited.scratch.sign(".ai/directives/test/call.md", &text);
+    let reader = WRITER.replace("file-system/write", "file-system/read");
+    let ask = || {
+        let id = "test/call".parse().unwrap();
+        let privileges = limited.scratch.rye().privileges(&id, &[]).unwrap();
+        let answer = privileges.permit(&"rye.execute.tool.guest.read".parse().unwrap());
+        answer.map(drop).map_err(|denied| denied.to_string())
+    };
+    let path = limited.scratch.sign(".ai/tools/guest/read.yaml", &reader);
+    assert_eq!(ask(), Ok(()));
+    fs::remove_file(path).unwrap();
+    limited.sign(".ai/tools/guest/read.yaml", &reader);
+    let denied = ask().unwrap_err();
+    let key = format!("is not allowed by the signing key `{}`", limited.key.public().key_id());
+    assert!(denied.contains(&key), "{denied}");
+}
+
+/// Another name of a shipped tool means the shipped tool.
+#[tokio::test]
+async fn no_tool_takes_another_name_of_a_shipped_one() {
+    for id in ["fs_write", "rye/bash", "rye/file-system/fs_read"] {
+        let limited = Limited::new();
+        let text = calling("x", &granting("*"), "")
+            .replace("item_id=\"x\"", "item_id=\"rye/file-system/ls\"");
+        limited.scratch.sign(".ai/directives/test/call.md", &text);
+        limited.scratch.sign(&format!(".ai/tools/{id}.yaml"), WRITER);
+        let report = limited.scratch.run("test/call", &[]).await.unwrap();
+        let told = format!("tool `{id}` is not offered: its id is another name of `");
+        assert!(report.warnings.iter().any(|it| it.starts_with(&told)), "{:?}", report.warnings);
+    }
+}

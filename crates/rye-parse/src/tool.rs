@@ -120,9 +120,9 @@ pub fn tool(source: &str, extension: &str) -> Result<ToolManifest, ParseError> {
     let manifest = match extension {
         "yaml" | "yml" => yaml::read(&mut report, 0..source.len(), "file", LONGEST_FILE)
             .and_then(|document| manifest::read(&mut report, &document, None)),
-        "py" | "sh" | "rb" => script::read(&mut report, "#")
+        "py" | "sh" | "rb" => script::read(&mut report, "#", extension)
             .and_then(|document| manifest::read(&mut report, &document, Some(extension))),
-        "js" | "ts" => script::read(&mut report, "//")
+        "js" | "ts" => script::read(&mut report, "//", extension)
             .and_then(|document| manifest::read(&mut report, &document, Some(extension))),
         _ => {
             report.error(unknown_extension(extension, &EXTENSIONS));

@@ -46,6 +46,8 @@ pub struct Privileges {
     authority: Authority,
     /// The calls of the tools that the authority covers by their ids.
     invocations: Vec<Invocation>,
+    /// The most that the signer of each of these tools may grant.
+    signers: Vec<Authority>,
     declared: Grant,
     acknowledged: Vec<Acknowledgement>,
     findings_of: FindingsOf,
@@ -96,8 +98,14 @@ impl Privileges {
     /// [`Denied`] with the layers that refuse.
     pub fn permit(&self, capability: &Capability) -> Result<Permit, Denied> {
         let capability = canonical_capability(capability);
-        let known = self.invocations.iter().find(|it| *it.item() == capability);
-        self.authority.permit(&known.cloned().unwrap_or_else(|| capability.into()))
+        let mut known = self.invocations.iter().zip(&self.signers);
+        match known.find(|(invocation, _)| *invocation.item() == capability) {
+            Some((invocation, signer)) => self
+                .authority
+                .permit(invocation)
+                .and_then(|permit| signer.permit(invocation).map(|_| permit)),
+            None => self.authority.permit(&capability.into()),
+        }
     }
 
     /// What the chain declares.

@@ -13,7 +13,7 @@ use rye_sign::{CommentStyle, Error, ItemName, Provenance, TrustError, Unverified
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
 use crate::Rye;
-use crate::place::{kind_of, place};
+use crate::place::{is_misnamed, kind_of, place};
 
 /// What verifying one file came to.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ pub enum Subject {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
+    /// The file lies among items, and its name makes no id, so that nothing uses it.
+    #[error("its name makes no id, so that it is no item; rename it")]
+    NoId,
     /// The file is not UTF-8 text, so that nothing can be signed in it.
     #[error("it is not UTF-8 text; save it as UTF-8")]
     NotText,
@@ -74,6 +77,7 @@ impl VerifyError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
+            Self::NoId => "no-id",
             Self::NotText => "not-text",
             Self::Signature(error) => error.code(),
             Self::TrustDocument(TrustError::Unverified { source, .. }) => source.code(),
@@ -99,6 +103,10 @@ impl Rye {
             };
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
+        if is_misnamed(path) {
+            let (subject, result) = (Subject::Item(kind), Err(VerifyError::NoId));
+            return Verification { path: path.to_owned(), subject, id: None, result };
+        }
         let id = placed.map(|(_, id)| id);
         let result = self.provenance(path, text, kind, id.as_ref()).map_err(VerifyError::Signature);
         Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result }

@@ -307,6 +307,14 @@ pub enum ProblemKind {
     /// A script without the comment block that makes it a tool (SPEC 5.2).
     #[error("no `/// rye` header found")]
     NoToolHeader,
+    /// A script that begins with `#!` and another language than its extension's.
+    #[error("the `#!` line names `{interpreter}`, which is not what runs `.{extension}`")]
+    OtherInterpreter {
+        /// The program that the line names.
+        interpreter: String,
+        /// The extension without its dot.
+        extension: String,
+    },
     /// A script header that is never closed or holds a line that is no comment.
     #[error("the `/// rye` header is not closed")]
     UnclosedHeader,
@@ -364,6 +372,7 @@ impl ProblemKind {
             Self::ForeignKey { .. } => "foreign-key",
             Self::UnknownExtension { .. } => "unknown-extension",
             Self::NoToolHeader => "no-tool-header",
+            Self::OtherInterpreter { .. } => "other-interpreter",
             Self::UnclosedHeader => "unclosed-header",
         }
     }

@@ -44,6 +44,7 @@ pub(super) fn privileges(
         authority: plan.authority.clone(),
         findings_of: FindingsOf(table),
         invocations: plan.offer.invocations.clone(),
+        signers: plan.offer.signers.clone(),
         declared,
         needs,
         unjudged,

@@ -28,6 +28,8 @@ pub(crate) struct Offer {
     pub(crate) withheld: Vec<String>,
     /// The calls of all tools that the authority covers by their ids, be they offered or withheld.
     pub(crate) invocations: Vec<Invocation>,
+    /// The most that the signer of each tool may grant, in the order of the invocations.
+    pub(crate) signers: Vec<Authority>,
     /// The files of the offered tools, sorted by id.
     pub(crate) items: Vec<Item<ToolManifest>>,
     /// Whether an offered tool starts programs.
@@ -63,7 +65,7 @@ pub(crate) struct Offering<'a> {
 /// When a covered tool is refused or broken: a tool that does not verify is never just left out.
 pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut items, mut invocations, mut needed) = (Vec::new(), Vec::new(), Needs::default());
+    let (mut items, mut known, mut needed) = (Vec::new(), Vec::new(), Needs::default());
     let children = Arc::new(Handle::default());
     for listed in from.library.list(ItemKind::Tool)? {
         let is_meant = from.only.is_none_or(|only| *only == listed.id);
@@ -77,8 +79,16 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
             ));
             continue;
         }
+        let meant = tool_id(listed.id.as_str());
+        if meant != listed.id.as_str() {
+            withheld.push(format!(
+                "tool `{}` is not offered: its id is another name of `{meant}`; rename it",
+                listed.id
+            ));
+            continue;
+        }
         match from.library.tool(&listed.id) {
-            Ok(item) => match from.tool(&item, &children, &mut invocations) {
+            Ok(item) => match from.tool(&item, &children, &mut known) {
                 Ok((entry, needs)) => {
                     needed = needed.and(needs);
                     entries.push(entry.asking_for(from.asked));
@@ -94,12 +104,14 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
         return Err(error);
     }
     let palette = forking(Palette::new(entries)?, from.authority, from.asked, &children)?;
+    let (invocations, signers) = known.into_iter().unzip();
     let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } = needed;
     Ok(Offer {
         palette,
         items,
         withheld,
         invocations,
+        signers,
         starts_programs,
         reaches_web,
         uses_servers,
@@ -165,12 +177,14 @@ impl Offering<'_> {
         &self,
         item: &Item<ToolManifest>,
         children: &Arc<Handle>,
-        invocations: &mut Vec<Invocation>,
+        known: &mut Vec<(Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
         let manifest = item.content.value();
         let invocation = invocation(&item.id, manifest)?;
-        invocations.push(invocation.clone());
-        self.vouch(item, &invocation)?;
+        let signer = of_signer(self.policy, item.content.provenance());
+        let signer = signer.map_err(|error| with_causes(&error))?;
+        known.push((invocation.clone(), signer.clone()));
+        self.vouch(&signer, &invocation)?;
         let id = item.id.as_str();
         let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
         if function_of(manifest).is_some_and(|function| builtin(function) == THREAD_DIRECTIVE) {
@@ -202,10 +216,8 @@ impl Offering<'_> {
     /// Holds the tool, and the functions that its manifest puts behind it, against the authority and what the manifest's signer
     /// may grant. No signer turns a tool that reads into one that writes, or starts a program without being able to grant a
     /// shell.
-    fn vouch(&self, item: &Item<ToolManifest>, invocation: &Invocation) -> Result<(), String> {
-        let signer = of_signer(self.policy, item.content.provenance());
-        let signer = signer.map_err(|error| with_causes(&error))?;
-        let permits = [&signer, self.authority].map(|authority| authority.permit(invocation));
+    fn vouch(&self, signer: &Authority, invocation: &Invocation) -> Result<(), String> {
+        let permits = [signer, self.authority].map(|authority| authority.permit(invocation));
         permits.into_iter().try_for_each(|permit| permit.map(drop)).map_err(|it| it.to_string())
     }
 }

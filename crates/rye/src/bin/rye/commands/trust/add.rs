@@ -74,9 +74,9 @@ pub(super) fn run(
         });
         Answer::one("documents", row).print();
     } else {
-        println!("{status:<8} {}  {}", document.key().key_id(), output::line(document.owner()));
+        println!("{status:<8} {}  {}", document.key().key_id(), document.owner());
         detail("fingerprint", document.key().fingerprint().as_str());
-        limits(document);
+        limits(document, None);
         detail("document", &path.display().to_string());
     }
     Ok(Exit::Fine)
@@ -198,7 +198,7 @@ fn ask(offer: &Offer) -> Result<(), Failure> {
     let document = &offer.document;
     let (owner, fingerprint) = (output::line(document.owner()), document.key().fingerprint());
     let mut shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
-    for (name, text) in extent(document) {
+    for (name, text) in extent(document, None) {
         shown += &format!("\n{name:<11}  {}", output::line(&text));
     }
     let notes: String =

@@ -144,7 +144,7 @@ fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Res
         Answer::one("documents", row).print();
         return Ok(());
     }
-    println!("{status:<8} {key_id}  {}", output::line(document.owner()));
+    println!("{status:<8} {key_id}  {}", document.owner());
     detail("document", &path.display().to_string());
     Ok(())
 }

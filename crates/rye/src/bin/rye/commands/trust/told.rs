@@ -1,7 +1,7 @@
 //! `rye trust list` and `rye trust show`: where each document lies, and what it comes to.
 
 use rye::resolve::TrustEntry;
-use rye::sign::{KeyId, Timestamp, TrustDocument, TrustStore};
+use rye::sign::{KeyId, Timestamp, TrustDocument, TrustStore, TrustedKey};
 use serde_json::{Value, json};
 
 use super::{Known, space};
@@ -83,8 +83,9 @@ fn print(entry: &TrustEntry, store: &TrustStore) {
     let status = status(entry, store);
     match entry.document() {
         Some(document) => {
-            println!("{status:<8} {}  {}", document.key().key_id(), output::line(document.owner()));
-            limits(&document);
+            println!("{status:<8} {}  {}", document.key().key_id(), document.owner());
+            let key = store.find(document.key().key_id()).filter(|_| entry.counts());
+            limits(&document, key);
         }
         None => println!("{status:<8} a file that is no trust document"),
     }
@@ -106,25 +107,37 @@ fn remarks(entry: &TrustEntry) -> Vec<String> {
     entry.remarks.iter().map(ToString::to_string).chain(bad).collect()
 }
 
-/// How far the trust goes.
-pub(super) fn limits(document: &TrustDocument) {
-    extent(document).iter().for_each(|(name, text)| detail(name, text));
+/// Prints how far the trust goes.
+pub(super) fn limits(document: &TrustDocument, key: Option<&TrustedKey>) {
+    extent(document, key).iter().for_each(|(name, text)| detail(name, text));
 }
 
-/// How far the trust goes, as names and texts.
-pub(super) fn extent(document: &TrustDocument) -> Vec<(&'static str, String)> {
-    let grants = match document.grants() {
-        None => "without a limit".to_owned(),
-        Some([]) => "nothing".to_owned(),
-        Some(patterns) => patterns.join(", "),
+/// How far the trust goes, as names and texts. A key that counts has the limits of all documents for it, and of the key that vouches
+/// for it.
+pub(super) fn extent(
+    document: &TrustDocument,
+    key: Option<&TrustedKey>,
+) -> Vec<(&'static str, String)> {
+    let own: Vec<&[String]> = document.grants().into_iter().collect();
+    let lists = key.map_or(own, |key| key.grants().iter().map(Vec::as_slice).collect());
+    let told = |patterns: &&[String]| match patterns {
+        [] => "nothing".to_owned(),
+        patterns => patterns.join(", "),
     };
-    let times = [("expires", document.expires()), ("revoked", document.revoked())];
+    let lists: Vec<String> = lists.iter().map(told).collect();
+    let grants = match lists.as_slice() {
+        [] => "without a limit".to_owned(),
+        lists => lists.join("; of that only "),
+    };
+    let expires = key.map_or(document.expires(), TrustedKey::expires);
+    let revoked = key.map_or(document.revoked(), TrustedKey::revoked);
+    let times = [("expires", expires), ("revoked", revoked)];
     let times = times.into_iter().filter_map(|(name, at)| Some((name, at?.to_string())));
     std::iter::once(("may grant", grants)).chain(times).collect()
 }
 
 pub(super) fn detail(name: &str, text: &str) {
-    println!("         {name:<11}  {}", output::line(text));
+    println!("         {name:<11}  {text}");
 }
 
 /// The document as data for programs.
