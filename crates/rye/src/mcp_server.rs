@@ -10,6 +10,7 @@ mod forks;
 mod handler;
 mod host;
 mod http;
+mod patience;
 mod progress;
 mod prompts;
 mod question;

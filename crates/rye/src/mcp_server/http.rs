@@ -20,9 +20,10 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rye_sign::Digest;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::handler::McpServer;
+use super::patience::Patience;
 
 /// Who may speak to the server over HTTP.
 #[derive(Clone)]
@@ -208,7 +209,7 @@ async fn spoken<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
-        .serve_connection(TokioIo::new(stream), answered);
+        .serve_connection(TokioIo::new(Patience::new(stream)), answered);
     drop(connection.await);
 }
 
@@ -218,6 +219,8 @@ struct Door<H> {
     sessions: Arc<LocalSessionManager>,
     token: Option<Digest>,
     options: HttpOptions,
+    /// Held while a conversation begins, so that two do not take the last place.
+    beginning: Mutex<()>,
 }
 
 impl<H: ServerHandler> Door<H> {
@@ -231,7 +234,7 @@ impl<H: ServerHandler> Door<H> {
         let sessions = Arc::new(sessions);
         let service = Service::new(move || Ok(made()), Arc::clone(&sessions), config);
         let token = options.token.as_deref().map(digest);
-        Self { service, sessions, token, options }
+        Self { service, sessions, token, options, beginning: Mutex::default() }
     }
 
     async fn answered(&self, request: Request<Incoming>) -> Response<Body> {
@@ -249,10 +252,16 @@ impl<H: ServerHandler> Door<H> {
         match tokio::time::timeout(self.options.body_within, whole).await {
             Ok(Ok(body)) => {
                 let body = body.to_bytes();
-                if begins_session(&head, &body) && self.is_full().await {
+                let begins = begins_session(&head, &body);
+                let request = Request::from_parts(head, Full::new(body));
+                if !begins {
+                    return self.service.handle(request).await;
+                }
+                let _beginning = self.beginning.lock().await;
+                if self.is_full().await {
                     return full();
                 }
-                self.service.handle(Request::from_parts(head, Full::new(body))).await
+                self.service.handle(request).await
             }
             Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "a request may hold 4 MiB\n"),
             Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request did not come in time\n"),

@@ -2,17 +2,17 @@
 
 use rye_thread::Observer;
 use rye_thread::transcript::Event;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::Sender;
 
 /// Passes one line for each event worth telling to whoever waits, if anybody does.
 #[derive(Debug)]
-pub(super) struct Lines(pub(super) UnboundedSender<String>);
+pub(super) struct Lines(pub(super) Sender<String>);
 
 impl Observer for Lines {
     fn event(&self, event: &Event) {
         if let Some(line) = line(event) {
-            // Nobody may be waiting any more.
-            drop(self.0.send(line));
+            // Nobody may be waiting any more, or read so slowly that this line is left out.
+            drop(self.0.try_send(line));
         }
     }
 }

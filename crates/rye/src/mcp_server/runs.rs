@@ -38,6 +38,8 @@ pub(super) struct Running {
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) result: CallToolResult,
+    /// The length of the result as text.
+    bytes: usize,
     /// Whether it waits with a call.
     pub(super) waits: bool,
     /// That call, where somebody at a client may be asked about it.
@@ -62,13 +64,19 @@ pub(super) struct Settled {
 }
 
 /// A thread, and what is told of it while it runs.
-pub(super) type Started = (Running, mpsc::UnboundedReceiver<String>);
+pub(super) type Started = (Running, mpsc::Receiver<String>);
 
 /// As many run at a time; each holds a thread of the system and may cost money.
 const MOST_RUNNING: usize = 16;
 
 /// As many are remembered after their end.
 const MOST_ENDED: usize = 1_000;
+
+/// The most bytes of answers that are kept of threads that have ended; `rye threads show` has them all.
+const MOST_ENDED_BYTES: usize = 64 * 1024 * 1024;
+
+/// As many lines of a thread wait for a client; further ones are left out.
+const MOST_LINES: usize = 256;
 
 impl Runs {
     /// Starts a thread, whose lines come out of the receiver.
@@ -166,7 +174,7 @@ fn launched(
 ) -> Started {
     forget_oldest(threads);
     let cancel = Cancel::new();
-    let (lines, received) = mpsc::unbounded_channel();
+    let (lines, received) = mpsc::channel(MOST_LINES);
     let (end, ended) = watch::channel(None);
     let running = Running { thread: thread.clone(), directive, cancel: cancel.clone(), ended };
     threads.insert(thread.clone(), running.clone());
@@ -188,9 +196,15 @@ fn forget_oldest(threads: &mut BTreeMap<ThreadId, Running>) {
         .filter(|(_, it)| it.ended.borrow().is_some())
         .map(|(thread, _)| thread.clone())
         .collect();
-    let excess = ended.len().saturating_sub(MOST_ENDED - 1);
-    for thread in ended.iter().take(excess) {
-        threads.remove(thread);
+    let bytes = |it: &Running| it.ended.borrow().as_ref().map_or(0, |ended| ended.bytes);
+    let mut kept: usize = threads.values().map(bytes).sum();
+    let mut count = ended.len();
+    for thread in ended {
+        if count < MOST_ENDED && kept <= MOST_ENDED_BYTES {
+            break;
+        }
+        kept -= threads.remove(&thread).as_ref().map_or(0, bytes);
+        count -= 1;
     }
 }
 
@@ -221,8 +235,13 @@ impl Running {
 }
 
 impl Ended {
+    fn new(result: CallToolResult, waits: bool, asks: Option<Waiting>) -> Self {
+        let bytes = serde_json::to_string(&result).map_or(0, |text| text.len());
+        Self { result, bytes, waits, asks }
+    }
+
     fn over(result: CallToolResult) -> Self {
-        Self { result, waits: false, asks: None }
+        Self::new(result, false, None)
     }
 
     fn broken() -> Self {
@@ -235,7 +254,7 @@ async fn driven(
     work: Work,
     thread: ThreadId,
     cancel: &Cancel,
-    lines: mpsc::UnboundedSender<String>,
+    lines: mpsc::Sender<String>,
 ) -> Ended {
     let (is_begun, is_decision) = (!matches!(work, Work::Begin(_)), matches!(work, Work::GoOn(_)));
     let mut is_decided = false;
@@ -259,7 +278,7 @@ async fn driven(
             }
             // Nobody is asked again, but a client may end it.
             let waits = is_decision && state == Some(ThreadState::Suspended);
-            Ended { waits, ..Ended::over(CallToolResult::structured_error(value)) }
+            Ended::new(CallToolResult::structured_error(value), waits, None)
         }
     }
 }
@@ -269,7 +288,7 @@ async fn done(
     work: Work,
     thread: ThreadId,
     cancel: &Cancel,
-    lines: mpsc::UnboundedSender<String>,
+    lines: mpsc::Sender<String>,
     is_decided: &mut bool,
 ) -> Result<Ended, PrimaryError> {
     let (rye, signing_key) = (host.rye()?, host.key()?);
@@ -306,7 +325,7 @@ async fn done(
     let asked = report.outcome.asked.as_ref();
     let asks = asked.filter(|_| host.approvals != Approvals::Operator);
     let asks = asks.and_then(|request| rye.waiting(request));
-    Ok(Ended { result: reported(&report), waits: asked.is_some(), asks })
+    Ok(Ended::new(reported(&report), asked.is_some(), asks))
 }
 
 /// What `rye run --json --quiet` prints; an end in failure is an error to the client.

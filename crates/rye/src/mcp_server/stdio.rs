@@ -1,15 +1,54 @@
 //! The protocol over two streams of bytes, such as standard input and output.
 
+use std::sync::Arc;
+
 use rmcp::RoleServer;
-use rmcp::service::ServerInitializeError;
+use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
+use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 
 use super::handler::McpServer;
 use super::http::ServeError;
 
 /// The longest message of a client; a longer one is passed over, because its id is not known before it is read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most messages that a client may leave unread before no more of its own are read.
+const MOST_UNREAD: usize = 64;
+
+/// The messages of a client, of which none is read while too many answers wait for it: they would fill the memory.
+struct Paced<T> {
+    transport: T,
+    unread: Arc<Semaphore>,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let place = Arc::clone(&self.unread).try_acquire_owned();
+        let sent = self.transport.send(message);
+        async move {
+            let sent = sent.await;
+            drop(place);
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        drop(self.unread.acquire().await);
+        self.transport.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.transport.close().await
+    }
+}
 
 impl McpServer {
     /// Serves one client until it closes its end or `stop` comes, and stops its threads then, so that they can go on.
@@ -29,6 +68,7 @@ impl McpServer {
     {
         let transport = AsyncRwTransport::<RoleServer, R, W>::new_server(read, write)
             .with_max_line_length(MOST_BYTES);
+        let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
         let mut stop = std::pin::pin!(stop);
         let begun = tokio::select! {
             begun = self.clone().serve_transport(transport) => begun,
@@ -49,18 +89,81 @@ impl McpServer {
     }
 
     /// A client that goes before it said anything is no failure.
-    async fn serve_transport<R, W>(
+    async fn serve_transport(
         self,
-        transport: AsyncRwTransport<RoleServer, R, W>,
-    ) -> Result<Option<rmcp::service::RunningService<RoleServer, Self>>, ServeError>
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
+        transport: impl Transport<RoleServer> + 'static,
+    ) -> Result<Option<rmcp::service::RunningService<RoleServer, Self>>, ServeError> {
         match rmcp::ServiceExt::serve(self, transport).await {
             Ok(running) => Ok(Some(running)),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(None),
             Err(error) => Err(ServeError::Begin { message: error.to_string() }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rmcp::model::{ClientNotification, InitializedNotification, JsonRpcMessage, ServerResult};
+
+    use super::*;
+
+    /// A client that speaks on and on and reads nothing.
+    #[derive(Default)]
+    struct Deaf(AtomicUsize);
+
+    impl Transport<RoleServer> for Deaf {
+        type Error = Infallible;
+
+        fn send(
+            &mut self,
+            _: TxJsonRpcMessage<RoleServer>,
+        ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+            std::future::pending()
+        }
+
+        async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let said =
+                ClientNotification::InitializedNotification(InitializedNotification::default());
+            Some(JsonRpcMessage::notification(said))
+        }
+
+        async fn close(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_not_read_either() {
+        let unread = Arc::new(Semaphore::new(MOST_UNREAD));
+        let mut paced = Paced { transport: Deaf::default(), unread };
+        let mut unsent = tokio::task::JoinSet::new();
+        let answered = async {
+            while paced.receive().await.is_some() {
+                let id = rmcp::model::NumberOrString::Number(1);
+                let answer = JsonRpcMessage::response(ServerResult::empty(()), id);
+                unsent.spawn(paced.send(answer));
+                tokio::task::yield_now().await;
+            }
+        };
+        // Nothing else wakes it: it waits for ever from its last answer on.
+        assert!(futures_are_stuck(answered).await);
+        assert_eq!(paced.transport.0.into_inner(), MOST_UNREAD);
+    }
+
+    /// Returns `true` if the future still waits after it was woken far more often than it can have something to do.
+    async fn futures_are_stuck(work: impl Future<Output = ()>) -> bool {
+        let mut work = std::pin::pin!(work);
+        for _ in 0..10 * MOST_UNREAD {
+            tokio::select! {
+                biased;
+                () = &mut work => return false,
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        true
     }
 }
