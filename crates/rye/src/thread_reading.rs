@@ -1,14 +1,17 @@
 //! Reading a thread's record back, with what vouches for it.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
+use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use rye_caps::{Grant, Pattern};
+use rye_resolve::ItemId;
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, KeyId, PublicKey};
 use rye_thread::transcript::{Damage, Reading, TranscriptError, read_file};
-use rye_thread::{RecordError, ThreadId, ThreadRecord, read_plain};
+use rye_thread::{RecordError, ThreadId, ThreadRecord};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::Rye;
@@ -113,6 +116,12 @@ pub enum ThreadReadError {
         /// The thread and directive that the token names.
         other: String,
     },
+    /// The record names a directive by what is no id.
+    #[error("the record in `{}` names no directive: what it names is no id", .folder.display())]
+    NoDirective {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// There is a transcript, and no record of the thread.
     #[error("`{}` is no record of a thread, beside what one has done; it was removed or overwritten", .path.display())]
     NoRecord {
@@ -150,6 +159,7 @@ impl ThreadReadError {
             self,
             Self::Damaged { .. }
                 | Self::Length { .. }
+                | Self::NoDirective { .. }
                 | Self::NoRecord { .. }
                 | Self::NoTranscript { .. }
                 | Self::OtherThread { .. }
@@ -180,8 +190,8 @@ impl Rye {
         threads: &Path,
         thread: &ThreadId,
     ) -> Result<Found, ThreadReadError> {
-        let record = threads.join(thread.as_str()).join(RECORD);
-        let file = || read_plain(&record, ThreadRecord::MAX_BYTES).ok();
+        let folder = threads.join(thread.as_str());
+        let file = || ThreadRecord::read_bytes(&folder).ok();
         steadily(file, || self.found_now(threads, thread))
     }
 
@@ -204,6 +214,9 @@ impl Rye {
         };
         if record.thread != *thread {
             return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
+        }
+        if record.directive.parse::<ItemId>().is_err() {
+            return Err(ThreadReadError::NoDirective { folder });
         }
         let transcript = transcript(&folder, &record, &keys)?;
         let token = token(&record, &keys)?;
@@ -284,11 +297,10 @@ const RECORD: &str = "thread.json";
 
 /// Returns `true` unless `thread.json` is missing or is no JSON object, which a run never leaves in the place of a record.
 fn is_whole(folder: &Path, error: &RecordError) -> bool {
-    let path = folder.join(RECORD);
     match error {
-        RecordError::Read { .. } => std::fs::symlink_metadata(&path).is_ok(),
-        _ => read_plain(&path, ThreadRecord::MAX_BYTES).is_ok_and(|bytes| {
-            serde_json::from_slice::<Value>(&bytes).is_ok_and(|value| value.is_object())
+        RecordError::Read { .. } => std::fs::symlink_metadata(folder.join(RECORD)).is_ok(),
+        _ => ThreadRecord::read_bytes(folder).is_ok_and(|bytes| {
+            serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&bytes).is_ok()
         }),
     }
 }
@@ -296,18 +308,38 @@ fn is_whole(folder: &Path, error: &RecordError) -> bool {
 /// The reason why a folder without a whole `thread.json` is not read. The record is written before the first line of the
 /// transcript and only ever replaced by another one, so beside a whole line its absence is a change.
 fn unreadable(folder: PathBuf, error: RecordError) -> ThreadReadError {
-    let has_lines = || {
-        read_plain(&folder.join("transcript.jsonl"), u64::MAX)
-            .is_ok_and(|bytes| bytes.contains(&b'\n'))
-    };
     if !folder.is_dir() {
         error.into()
-    } else if has_lines() {
+    } else if has_whole_line(&folder.join("transcript.jsonl")) {
         ThreadReadError::NoRecord { path: folder.join(RECORD) }
     } else {
         ThreadReadError::Unbegun { folder }
     }
 }
+
+/// Returns `true` if a plain file holds a line end. It is read in pieces, and a file of more bytes than a transcript has counts as one.
+fn has_whole_line(path: &Path) -> bool {
+    if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    let mut pieces = io::BufReader::new(file);
+    let mut read = 0;
+    loop {
+        match pieces.fill_buf() {
+            Ok([]) | Err(_) => return false,
+            Ok(piece) if piece.contains(&b'\n') || MOST_TORN <= read => return true,
+            Ok(piece) => {
+                let length = piece.len();
+                read += length;
+                pieces.consume(length);
+            }
+        }
+    }
+}
+
+/// The most bytes of half a line that are looked through.
+const MOST_TORN: usize = 1 << 30;
 
 fn transcript(
     folder: &Path,
@@ -367,9 +399,8 @@ pub fn covers(patterns: &[String], pattern: &str) -> bool {
 /// The keys that an unverified record says it was signed with, the last one first: each opening of a thread without an
 /// operator's key has one of its own.
 fn own_keys(folder: &Path) -> Result<Vec<PublicKey>, ThreadReadError> {
-    let path = folder.join(RECORD);
-    let bytes = read_plain(&path, ThreadRecord::MAX_BYTES)
-        .map_err(|source| ThreadReadError::Read { path, source })?;
+    let bytes = ThreadRecord::read_bytes(folder)
+        .map_err(|source| ThreadReadError::Read { path: folder.join(RECORD), source })?;
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let signed_by = value.pointer("/facts/signed_by");
     let last = signed_by.and_then(|it| it.get("public_key"));

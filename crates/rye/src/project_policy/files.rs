@@ -17,13 +17,16 @@ const PLACES: [&str; 3] = [".ai/config", ".ai/tools/rye/agent/providers", ".ai/r
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
+/// The most bytes of all files together, which each run reads.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The most files and folders, and the greatest depth: a loop of links is refused, not followed for ever.
 const MOST: usize = 10_000;
 const DEEPEST: usize = 32;
 
 /// SHA-256 by path in the project. Links are followed, because Rye reads what they lead to.
 pub(super) fn files(project: &Path) -> Result<BTreeMap<String, String>, PolicyError> {
-    let mut walk = Walk { files: BTreeMap::new(), seen: 0 };
+    let mut walk = Walk { files: BTreeMap::new(), seen: 0, bytes: 0 };
     for place in PLACES {
         walk.add(&project.join(place), place.to_owned(), 0)?;
     }
@@ -33,6 +36,7 @@ pub(super) fn files(project: &Path) -> Result<BTreeMap<String, String>, PolicyEr
 struct Walk {
     files: BTreeMap<String, String>,
     seen: usize,
+    bytes: u64,
 }
 
 impl Walk {
@@ -53,6 +57,11 @@ impl Walk {
             return self.add_folder(path, &name, depth);
         }
         let digest = if found.is_file() {
+            self.bytes = self.bytes.saturating_add(found.len());
+            if MOST_BYTES < self.bytes {
+                let limit = format!("the files have more than {MOST_BYTES} bytes together");
+                return Err(failed(io::Error::other(limit)));
+            }
             Digest::of(&read_plain(path, LONGEST).map_err(failed)?).to_string()
         } else {
             "neither a file nor a folder".to_owned()

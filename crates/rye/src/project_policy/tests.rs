@@ -86,3 +86,16 @@ fn a_record_that_is_none_is_no_reason_to_go_on() {
     fs::write(place.policy().path(), "{}").unwrap();
     assert!(matches!(place.policy().change(), Err(PolicyError::Pin { .. })));
 }
+
+/// Files with holes in them take no room on the disk, and would be read whole by each run.
+#[test]
+fn files_of_too_many_bytes_are_refused() {
+    let place = Place::new();
+    for number in 0..5 {
+        let path = place.path(&format!(".ai/config/{number}.yaml"));
+        fs::File::create(path).unwrap().set_len(16 << 20).unwrap();
+    }
+    let error = place.policy().accept().unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "the files have more than 67108864 bytes together");
+}

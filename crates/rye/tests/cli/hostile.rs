@@ -142,8 +142,8 @@ fn a_name_that_commands_a_terminal() {
 fn a_variable_of_the_environment_is_told_to_nobody() {
     let session = Session::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    session.put(
-        ".ai/tools/rye/agent/providers/echo.yaml",
+    session.provider(
+        "echo",
         &format!(
             "protocol: anthropic_messages\nbase_url: http://{}\nauth: {{env: ANTHROPIC_API_KEY, header: x-api-key}}\ntiers: {{fast: m}}\n\
              models:\n  m:\n    context_window: 100000\n    max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n",
@@ -231,4 +231,65 @@ fn dots_in_an_id_of_the_command_line() {
         }
     }
     assert!(!session.project().join("secret.md").exists());
+}
+
+/// What lies among items under a name that no id has is used by nothing, and verified by nothing.
+#[test]
+fn a_name_that_makes_no_id() {
+    let session = Session::new();
+    let text = fs::read_to_string(session.project().join(".ai/directives/notes/index.md")).unwrap();
+    for file in [".ai/directives/notes/in dex.md", ".ai/directives/.hidden/index.md"] {
+        session.put(file, &text);
+        let output = rye(&session, &["verify", file], &[]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("its name makes no id"), "{file}: {said}");
+        assert_eq!(output.status.code(), Some(3), "{file}");
+    }
+}
+
+/// Only whoever writes into a pipe ends the wait for it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_without_a_writer() {
+    let session = Session::new();
+    let pipe = session.project().join("trust.toml");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let told = session.rye("list --trust trust.toml");
+    assert!(told.contains("it is a pipe into which no program writes"), "{told}");
+    let writer = {
+        let (pipe, text) = (pipe, fs::read(session.trust()).unwrap());
+        std::thread::spawn(move || fs::write(pipe, text))
+    };
+    assert!(session.rye("list --trust trust.toml").ends_with("--- exit 0\n"));
+    writer.join().unwrap().unwrap();
+}
+
+/// The registry is read for every list of threads.
+#[test]
+fn a_registry_longer_than_memory() {
+    let session = Session::new();
+    let path = session.project().join(".ai/threads/registry.db");
+    huge(&path);
+    for arguments in [&["threads", "list"][..], &["doctor"]] {
+        let output = rye(&session, arguments, &[]);
+        let text = told(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("longer than"), "{arguments:?}: {text}");
+    }
+}
+
+/// A file that is longer than what is read of one is told, and not cut.
+#[test]
+fn inputs_that_are_too_long() {
+    let session = Session::new();
+    let text = format!("{{\"x\": \"{}\"}}", "x".repeat(16 << 20));
+    session.put("inputs.json", &text);
+    let told = session.rye("run notes/index --input folder=@inputs.json --provider steps");
+    assert!(told.contains("it is longer than 16777216 bytes"), "{told}");
 }

@@ -12,6 +12,7 @@ mod commands;
 mod doctor;
 mod drafting;
 mod embedding;
+mod forged;
 mod guide;
 mod hooking;
 mod hostile;

@@ -90,3 +90,85 @@ fn what_an_earlier_process_set_aside_is_deleted() {
     assert!(threads.join(".removed-notes").exists(), "no thread had this name");
     assert_eq!(data(&session, "threads list --json")["threads"], serde_json::json!([]));
 }
+
+/// Changes the rows of the registry, as whoever sends a project can.
+fn lie(session: &Session, change: &str) {
+    let path = session.project().join(".ai/threads/registry.db");
+    rusqlite::Connection::open(path).unwrap().execute_batch(change).unwrap();
+}
+
+#[test]
+fn times_and_states_of_the_registry_decide_nothing() {
+    let session = Session::new();
+    session.rye(RUN);
+    session.asks_before_it_writes();
+    assert!(session.rye(RUN).ends_with("--- exit 4\n"));
+    lie(&session, "UPDATE thread SET state = 'completed', updated_millis = 0, created_millis = 0");
+    for (options, trees) in [("--older-than 1d", 0), ("--state error", 0), ("", 1)] {
+        let told = data(&session, &format!("threads prune {options} --yes --json"));
+        assert_eq!(told["summary"]["total"], trees, "{options}");
+    }
+    assert_eq!(folders(&session), 1, "the thread that waits is kept");
+}
+
+#[test]
+fn a_tree_with_a_record_that_cannot_be_read_is_kept() {
+    let session = Session::new();
+    session.rye(RUN);
+    let first = session.thread();
+    let threads = session.project().join(".ai/threads");
+    let record = threads.join(&first).join("thread.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, text.replace("completed", "cancelled")).unwrap();
+    session.rye(RUN);
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!(told["summary"]["total"], 1, "{told}");
+    assert!(record.exists());
+    // What its row names is kept with it, whether or not it is true.
+    session.rye(RUN);
+    let second =
+        data(&session, "threads list --json")["threads"][0]["thread"].as_str().unwrap().to_owned();
+    lie(&session, &format!("UPDATE thread SET parent = '{second}' WHERE id = '{first}'"));
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!(told["summary"]["total"], 0, "{told}");
+}
+
+#[test]
+fn rows_that_name_each_other_are_no_way_round() {
+    let session = Session::new();
+    session.rye(RUN);
+    session.rye(RUN);
+    lie(
+        &session,
+        "UPDATE thread SET parent = (SELECT other.id FROM thread AS other WHERE other.id <> thread.id)",
+    );
+    assert_eq!(data(&session, "threads prune --yes --json")["summary"]["total"], 2);
+}
+
+#[test]
+fn a_file_in_the_place_of_what_is_set_aside_is_removed() {
+    let session = Session::new();
+    session.rye(RUN);
+    let aside = session.project().join(format!(".ai/threads/.removed-{}", session.thread()));
+    std::fs::write(&aside, "x").unwrap();
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!((&told["summary"]["total"], folders(&session)), (&1.into(), 0));
+    assert!(!aside.exists());
+}
+
+#[test]
+fn a_row_that_names_a_parent_has_no_thread_cancelled() {
+    let session = Session::new();
+    session.asks_before_it_writes();
+    session.rye(RUN);
+    session.rye(RUN);
+    let listed = data(&session, "threads list --json");
+    let thread = |at: usize| listed["threads"][at]["thread"].as_str().unwrap().to_owned();
+    let (first, second) = (thread(1), thread(0));
+    lie(&session, &format!("UPDATE thread SET parent = '{first}' WHERE id = '{second}'"));
+    assert!(session.rye(&format!("cancel {first}")).ends_with("--- exit 0\n"));
+    let state = |thread: &str| {
+        data(&session, &format!("threads show {thread} --json"))["threads"][0]["state"].clone()
+    };
+    assert_eq!((state(&first), state(&second)), ("cancelled".into(), "suspended".into()));
+}

@@ -34,6 +34,15 @@ impl Session {
         fs::write(path, text).unwrap();
     }
 
+    /// Writes a provider's configuration into the project, and into the home folder, whose prices count where a key is sent.
+    pub(crate) fn provider(&self, name: &str, text: &str) {
+        let path = format!(".ai/tools/rye/agent/providers/{name}.yaml");
+        self.put(&path, text);
+        let own = self.home().join(path);
+        fs::create_dir_all(own.parent().unwrap()).unwrap();
+        fs::write(own, text).unwrap();
+    }
+
     pub(crate) fn change(&self, path: &str, from: &str, to: &str) {
         let path = self.project().join(path);
         let text = fs::read_to_string(&path).unwrap();

@@ -132,8 +132,8 @@ fn a_run_of_steps() {
 fn asking(vendor: &Loopback) -> Session {
     let session = Session::new();
     let url = vendor.url();
-    session.put(
-        ".ai/tools/rye/agent/providers/vendor.yaml",
+    session.provider(
+        "vendor",
         &format!(
             "name: vendor\nprotocol: openai_chat\nbase_url: {url}\nauth: {{env: OPENAI_API_KEY, header: authorization}}\ntiers: {{fast: m}}\n\
              models:\n  m:\n    context_window: 100000\n    max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n\

@@ -253,17 +253,56 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 
 /// The text of what the operator named, which may be a pipe of theirs.
 pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
+    text(named_file(path).and_then(read_to_end), path)
+}
+
+/// Opens a file or a pipe. A pipe into which no program writes would be waited for without an end.
+#[cfg(unix)]
+fn named_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    if !fs::metadata(path)?.file_type().is_fifo() {
+        return fs::File::open(path);
+    }
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+    let pipe = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let within = Timespec { tv_sec: WRITER_WITHIN_SECONDS, tv_nsec: 0 };
+    // Ready is a pipe with something in it, or one whose writer has closed it.
+    if poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&within))? == 0 {
+        let message =
+            format!("it is a pipe into which no program writes for {WRITER_WITHIN_SECONDS} s");
+        return Err(io::Error::other(message));
+    }
+    fcntl_setfl(&pipe, OFlags::empty())?;
+    Ok(pipe)
+}
+
+#[cfg(not(unix))]
+fn named_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::open(path)
+}
+
+/// The time in which something has to come through a pipe.
+#[cfg(unix)]
+const WRITER_WITHIN_SECONDS: i64 = 10;
+
+/// Reads all of a file that is no longer than what is read of one.
+fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
     // Room for any key, so that growing leaves no copy of a secret behind.
     let mut bytes = Vec::with_capacity(1 << 16);
-    let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
-    text(read.map(|_| bytes), path)
+    file.take(MOST + 1).read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= MOST => Ok(bytes),
+        _ => Err(io::Error::other(format!("it is longer than {MOST} bytes"))),
+    }
 }
 
 /// The text of standard input, to its end.
 pub(crate) fn read_standard_input() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MOST).read_to_end(&mut bytes);
-    text(read.map(|_| bytes), Path::new("standard input"))
+    text(read_to_end(io::stdin().lock()), Path::new("standard input"))
 }
 
 fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {

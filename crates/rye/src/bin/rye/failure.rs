@@ -171,7 +171,7 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
     // Nobody may be left to read it.
     drop(error.print());
     if let Some(hint) = input_hint(error) {
-        eprintln!("\n{hint}");
+        eprint!("\n{hint}\n");
     }
     if is_help { Exit::Fine } else { Exit::Usage }
 }

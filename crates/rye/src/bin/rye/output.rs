@@ -20,9 +20,10 @@ macro_rules! print {
     ($($text:tt)*) => { $crate::output::out(format_args!($($text)*)) };
 }
 
-/// As [`print`], with a line end.
+/// Prints one line to standard output. Line ends in the values are spelled out, so that no record, file name or path makes a line
+/// of its own; text of several lines is printed with [`print`].
 macro_rules! println {
-    ($($text:tt)*) => { $crate::output::out(format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::output::out_line(format_args!($($text)*)) };
 }
 
 /// As [`print`], for standard error.
@@ -30,9 +31,9 @@ macro_rules! eprint {
     ($($text:tt)*) => { $crate::output::err(format_args!($($text)*)) };
 }
 
-/// As [`eprint`], with a line end.
+/// As [`println`], for standard error.
 macro_rules! eprintln {
-    ($($text:tt)*) => { $crate::output::err(format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::output::err_line(format_args!($($text)*)) };
 }
 
 /// Writes to standard output; a reader that has read enough is no failure, a full disk is.
@@ -41,6 +42,11 @@ macro_rules! eprintln {
 /// is printed for people goes through here, whatever it is made of.
 pub(crate) fn out(text: fmt::Arguments<'_>) {
     painted(&for_people(&fmt::format(text)));
+}
+
+/// Writes one line to standard output.
+pub(crate) fn out_line(text: fmt::Arguments<'_>) {
+    painted(&format!("{}\n", line(&fmt::format(text))));
 }
 
 /// Writes text that this program painted, and whose parts it tamed itself.
@@ -96,6 +102,11 @@ fn written(result: io::Result<()>) {
 /// that no command for a terminal is in it.
 pub(crate) fn err(text: fmt::Arguments<'_>) {
     painted_error(&visible(&fmt::format(text)));
+}
+
+/// As [`out_line`], for standard error.
+pub(crate) fn err_line(text: fmt::Arguments<'_>) {
+    painted_error(&format!("{}\n", line(&fmt::format(text))));
 }
 
 /// As [`painted`], for standard error.
@@ -164,8 +175,13 @@ pub(crate) fn visible(text: &str) -> String {
     spelled(text, |_| false)
 }
 
+/// A text of somebody else's below a heading: its further lines begin so many columns in, where no line of this program's begins.
+pub(crate) fn hanging(text: &str, columns: usize) -> String {
+    text.replace('\n', &format!("\n{}", " ".repeat(columns)))
+}
+
 /// A text that somebody else wrote, as part of one line that they cannot make look like another: line ends and tabs are
-/// spelled out as well.
+/// spelled out as well. [`println`] and [`eprintln`] do that with all that they print.
 pub(crate) fn line(text: &str) -> String {
     spelled(text, |c| matches!(c, '\n' | '\t'))
 }

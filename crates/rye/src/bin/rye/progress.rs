@@ -135,7 +135,7 @@ impl Progress {
         let text = visible(text);
         match self.colors {
             true => painted_error(&format!("\x1b[2m{text}\x1b[0m\n")),
-            false => eprintln!("{text}"),
+            false => eprint!("{text}\n"),
         }
     }
 }

@@ -16,13 +16,11 @@ pub(crate) fn warn(refused: &[ResolveError], done: &str) {
         1 => format!("1 item or folder is not {done}:"),
         count => format!("{count} items or folders are not {done}:"),
     };
-    let mut lines = vec![heading];
-    let reasons = refused.iter().take(MOST_REASONS).map(reason);
-    lines.extend(reasons.map(|reason| format!("  {}", output::visible(&reason))));
+    output::warnings(&[heading]);
+    refused.iter().take(MOST_REASONS).for_each(|error| eprintln!("  {}", reason(error)));
     if refused.len() > MOST_REASONS {
-        lines.push(format!("  and {} more; `--json` has all", refused.len() - MOST_REASONS));
+        eprintln!("  and {} more; `--json` has all", refused.len() - MOST_REASONS);
     }
-    output::warnings(&[lines.join("\n")]);
 }
 
 /// The error and its causes on one line.

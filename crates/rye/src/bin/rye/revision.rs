@@ -76,6 +76,9 @@ mod objects {
     /// Deeper than an id of 256 bytes can lead.
     const MAX_DEPTH: usize = 130;
 
+    /// Of a commit, a tag or a tree, too: a file of few bytes can hold one that is longer than memory.
+    const MOST_OBJECT_BYTES: u64 = 16 << 20;
+
     /// A tree may name one object many times, so that a small repository can mean more files than any disk holds.
     const MAX_ENTRIES: usize = 50_000;
 
@@ -134,7 +137,8 @@ mod objects {
 
     /// Without the configuration of the user and of the machine, and without the environment.
     fn opened(project: &Path) -> Result<Repository, Failure> {
-        let options = gix::open::Options::isolated();
+        let limit = format!("gitoxide.objects.allocLimit={MOST_OBJECT_BYTES}");
+        let options = gix::open::Options::isolated().config_overrides([limit]);
         gix::discover_opts(project, Default::default(), options).map_err(|error| {
             let project = project.display();
             Failure::usage(format!("`{project}` is in no git repository that can be read: {error}"))

@@ -13,7 +13,8 @@ use crate::session::{Host, Store};
 use crate::thread_reading::Found;
 
 impl Rye {
-    /// All threads that stand below these in the registry, each after the one that started it.
+    /// All threads that stand below these, each after the one that started it. The registry lists them, and their own records say
+    /// so; one whose record cannot be read is believed to, because it is not ended either, which is told.
     pub(super) fn below(
         &self,
         threads: &[ThreadId],
@@ -27,7 +28,12 @@ impl Rye {
             let is_new = |row: &&ThreadSummary| {
                 row.parent.as_ref() == Some(&parent) && !parents.contains(&row.thread)
             };
-            let children: Vec<&ThreadSummary> = listed.iter().filter(is_new).collect();
+            let is_child = |row: &&ThreadSummary| {
+                let found = self.found(&store.folder, &row.thread);
+                found.map_or(true, |found| found.reading.record.parent.as_ref() == Some(&parent))
+            };
+            let children: Vec<&ThreadSummary> =
+                listed.iter().filter(is_new).filter(is_child).collect();
             let ids: Vec<ThreadId> = children.iter().map(|row| row.thread.clone()).collect();
             found.extend(children.into_iter().cloned());
             parents.extend(ids);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{self, Answer};
+use crate::output::Answer;
 
 /// Look at what a run needs here, and say what to do about what is missing
 #[derive(Debug, Args)]
@@ -65,9 +65,9 @@ impl Finding {
     }
 
     fn print(&self) {
-        println!("{:<5}  {:<9}  {}", self.standing.as_str(), self.area, output::line(&self.text));
+        println!("{:<5}  {:<9}  {}", self.standing.as_str(), self.area, self.text);
         if let Some(advice) = &self.advice {
-            println!("{:<5}  {:<9}  to do: {}", "", "", output::line(advice));
+            println!("{:<5}  {:<9}  to do: {advice}", "", "");
         }
     }
 

@@ -115,7 +115,8 @@ fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Envir
     }
     for (id, failure) in refused {
         let name = id.as_ref().map_or_else(|| "a file".to_owned(), ToString::to_string);
-        println!("refused  {name}\n         {}", output::line(&failure.to_string()));
+        println!("refused  {name}");
+        println!("         {failure}");
     }
     let not =
         if refused.is_empty() { String::new() } else { format!(", {} refused", refused.len()) };
@@ -210,7 +211,7 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
         let changes = offered.changes(lock.server(server));
         if !environment.json() {
             print_changes(&changes);
-            offered.suspicions().iter().for_each(|it| println!("look twice: {}", output::line(it)));
+            offered.suspicions().iter().for_each(|it| println!("look twice: {it}"));
             let tools = output::counted(offered.tools.len(), "tool");
             println!("server {server} locked with {tools} in {}", path.display());
         }
@@ -317,7 +318,10 @@ impl Held {
 
     pub(crate) fn print(&self) {
         self.reports.iter().for_each(|(id, report)| print(id, report));
-        self.missing.iter().for_each(|id| println!("directive {id}\n  {NOT_LOCKED}"));
+        for id in &self.missing {
+            println!("directive {id}");
+            println!("  {NOT_LOCKED}");
+        }
         if self.reports.is_empty() && self.missing.is_empty() {
             return println!("{NOTHING_LOCKED}");
         }
@@ -371,7 +375,10 @@ fn report(lock: &Lock, id: &ItemId, rye: &Rye) -> Result<LockReport, PrepareErro
 fn print(id: &ItemId, report: &Result<LockReport, PrepareError>) {
     match report {
         Ok(report) => print!("{}", output::for_people(&report.to_string())),
-        Err(error) => println!("directive {id}\n  cannot be read any more: {}", with_causes(error)),
+        Err(error) => {
+            println!("directive {id}");
+            println!("  cannot be read any more: {}", with_causes(error));
+        }
     }
 }
 

@@ -253,10 +253,10 @@ fn announce(
         count("execute", "tool", "tool"),
     );
     if arguments.http.is_none() {
-        eprintln!(
+        eprint!(
             "an MCP client starts this command by itself and speaks over standard input and output; its configuration is\n  \
              {{\"mcpServers\": {{\"rye\": {{\"command\": \"rye\", \"args\": [\"mcp\", \"--project\", \"{place}\"]}}}}}}\n\
-             add the `--allow` options to `args`; Ctrl-C ends the server"
+             add the `--allow` options to `args`; Ctrl-C ends the server\n"
         );
     }
     Ok(())

@@ -95,7 +95,8 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         return Ok(Exit::Fine);
     }
     let path = path.display();
-    println!("{path}\nnext: edit it, then `rye check {path}` and `rye sign {path}`");
+    println!("{path}");
+    println!("next: edit it, then `rye check {path}` and `rye sign {path}`");
     Ok(Exit::Fine)
 }
 

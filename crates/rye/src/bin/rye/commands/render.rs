@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             let row = json!({ "template": template.text, "warnings": template.warnings });
             Answer::one("prompts", row).print();
         } else {
-            println!("{}", template.text)
+            print!("{}\n", template.text)
         }
         return Ok(Exit::Fine);
     }
@@ -95,7 +95,7 @@ fn first_request(
         Answer::one("prompts", row).print();
     } else {
         println!("--- request to {}, {}", first.provider, first.model);
-        println!("{}\n--- sha256 {}", output::for_people(&first.body), first.digest);
+        print!("{}\n--- sha256 {}\n", first.body, first.digest);
     }
     Ok(Exit::Fine)
 }
@@ -114,5 +114,5 @@ fn print(rendered: &Rendered, environment: &Environment) {
     }
     let system = rendered.system.as_ref().map(|system| format!("--- system\n{system}\n"));
     let system = system.unwrap_or_default();
-    println!("{system}--- user\n{}\n--- sha256 {}", rendered.first_user_message, rendered.digest);
+    print!("{system}--- user\n{}\n--- sha256 {}\n", rendered.first_user_message, rendered.digest);
 }

@@ -218,7 +218,7 @@ impl Approver for Prompt {
         }
         let arguments = output::visible(&format!("{:#}", in_short(request)));
         if let Some(text) = text_to_sign(request) {
-            eprintln!("{}\n", output::visible(text).trim_end());
+            eprint!("{}\n\n", text.trim_end());
         }
         let (why, question) = match request.reason {
             ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
@@ -308,13 +308,13 @@ fn tell_result(outcome: &Outcome, watch: &Watch) {
     let is_shown = output::is_terminal() && watch.shows(&outcome.text);
     match &outcome.outputs {
         Some(outputs) => {
-            outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)))
+            outputs.iter().for_each(|(name, value)| print!("{name}: {}\n", output::text(value)))
         }
         None if outcome.state == ThreadState::Completed
             && !outcome.text.is_empty()
             && !is_shown =>
         {
-            println!("{}", output::for_people(&outcome.text))
+            print!("{}\n", outcome.text)
         }
         None => {}
     }
@@ -357,7 +357,7 @@ fn next(report: &RunReport) -> Option<String> {
             "waits for approval: `{}` with {}; decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
              {thread}`",
             request.item_id,
-            output::visible(&in_short(request).to_string()),
+            in_short(request),
             // It may be a child that waits.
             asking = request.thread,
         )),

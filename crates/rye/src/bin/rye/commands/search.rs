@@ -84,7 +84,7 @@ fn print(results: &SearchResults, query: &SearchQuery) {
         }
     }
     match (results.hits.len(), results.n_matched) {
-        (_, 0) => eprintln!("nothing answers `{}`", output::visible(query.text())),
+        (_, 0) => eprintln!("nothing answers `{}`", query.text()),
         (shown, matched) if shown < matched => {
             eprintln!("{shown} of {matched}; `--limit` shows more");
         }

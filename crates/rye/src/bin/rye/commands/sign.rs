@@ -211,7 +211,8 @@ impl Row {
                 }
             }
             Err(Refusal { message, excerpt }) => {
-                println!("refused    {path}\n           {message}");
+                println!("refused    {path}");
+                println!("           {message}");
                 if let Some(excerpt) = excerpt {
                     output::painted(&rendered(excerpt, environment.output_colors()));
                 }

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 }
 
 fn told(verification: &Verification) -> String {
-    let path = verification.path.display();
+    let path = output::line(&verification.path.display().to_string());
     match &verification.result {
         Ok(Provenance::Signed(signature)) => {
             let owner = output::line(signature.owner().unwrap_or("unnamed"));

@@ -113,9 +113,12 @@ fn change(id: &ItemId, before: &State, after: &State) -> &'static str {
 fn print(id: &ItemId, row: &Result<Difference, Failure>, before: &State, after: &State) {
     println!("directive {id} {}", change(id, before, after));
     match row {
-        Ok(difference) if difference.is_empty() => println!("it grants nothing\n"),
-        Ok(difference) => println!("{}", output::for_people(&difference.to_string())),
-        Err(failure) => println!("{}\n", output::line(&failure.to_string())),
+        Ok(difference) if difference.is_empty() => print!("it grants nothing\n\n"),
+        Ok(difference) => print!("{difference}\n"),
+        Err(failure) => {
+            println!("{failure}");
+            print!("\n");
+        }
     }
 }
 

@@ -65,12 +65,12 @@ fn tell(offered: &ServerTools) {
     println!("server {} offers {counted}", offered.server);
     for tool in &offered.tools {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        println!("  {}", output::line(name));
+        println!("  {}", name);
         for line in offered.pinned_text(name).lines() {
-            println!("    {}", output::visible(line));
+            println!("    {line}");
         }
     }
-    offered.suspicions().iter().for_each(|it| println!("look twice: {}", output::line(it)));
+    offered.suspicions().iter().for_each(|it| println!("look twice: {it}"));
 }
 
 fn tell_lock(server: &str, locked: &Lock, changes: &[ServerChange]) {
@@ -148,7 +148,7 @@ fn refuse_links(tools: &Path, folder: &Path) -> Result<(), Failure> {
 fn tell_written(server: &str, written: &Written) {
     written.new.iter().for_each(|path| println!("wrote {}", path.display()));
     written.kept.iter().for_each(|path| println!("kept {}", path.display()));
-    written.problems.iter().for_each(|problem| println!("problem: {}", output::line(problem)));
+    written.problems.iter().for_each(|problem| println!("problem: {problem}"));
     if !written.new.is_empty() {
         println!("read each, then `rye sign` them and `rye lock --server {server}`");
     }

@@ -1,13 +1,13 @@
 //! The threads of a project: those that its registry lists, and those that came along without it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rye::ThreadReadError;
 use rye::thread::store::StoreView;
-use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary};
-use serde_json::Value;
+use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary};
+use serde::Deserialize;
 
 use super::{Show, nothing};
 use crate::environment::Environment;
@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) threads: PathBuf,
     /// The newest first.
     pub(super) summaries: Vec<ThreadSummary>,
+    /// The place of each thread among the summaries.
+    places: BTreeMap<ThreadId, usize>,
     /// Those that no list has and whose records do not say how they stand, because they are not as a run wrote them.
     pub(super) unreadable: Vec<ThreadId>,
     /// Nothing where there is no registry: who only looks makes none.
@@ -36,6 +38,8 @@ impl Known {
         let is_listed = known.store.is_some();
         known.add_unlisted(environment)?;
         known.see_ends(environment)?;
+        let threads = known.summaries.iter().map(|summary| summary.thread.clone());
+        known.places = threads.zip(0..).collect();
         let has_some = !known.summaries.is_empty() || !known.unreadable.is_empty();
         Ok(Some(known).filter(|_| is_listed || has_some))
     }
@@ -46,7 +50,8 @@ impl Known {
         let store = StoreView::open(&threads).map_err(|error| failed(&error))?;
         let listed = store.as_ref().map_or_else(|| Ok(Vec::new()), |it| it.registry().list());
         let summaries = listed.map_err(|error| failed(&error))?;
-        Ok(Self { threads, summaries, unreadable: Vec::new(), store })
+        let (unreadable, places) = (Vec::new(), BTreeMap::new());
+        Ok(Self { threads, summaries, places, unreadable, store })
     }
 
     /// Not waited for is the line of the list that says how a thread ended, so that a loss of power may leave an older one. Its
@@ -100,7 +105,7 @@ impl Known {
     }
 
     pub(super) fn find(&self, thread: &ThreadId) -> Option<&ThreadSummary> {
-        self.summaries.iter().find(|summary| summary.thread == *thread)
+        self.summaries.get(*self.places.get(thread)?)
     }
 
     /// Whether there is no such thread, neither in the list nor with a record of its own.
@@ -148,10 +153,9 @@ impl Known {
 
     /// Returns `true` if the thread's record says that it used items that nobody signed.
     pub(super) fn is_unverified(&self, thread: &ThreadId) -> bool {
-        let path = self.threads.join(thread.as_str()).join("thread.json");
-        let record = rye::thread::read_plain(&path, MOST_BYTES).ok();
-        let record = record.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-        record.is_some_and(|record| record["facts"]["verified"] == false)
+        let bytes = ThreadRecord::read_bytes(&self.threads.join(thread.as_str())).ok();
+        let record = bytes.and_then(|bytes| serde_json::from_slice::<Marked>(&bytes).ok());
+        record.is_some_and(|record| record.facts.verified == Some(false))
     }
 
     /// How the thread stands, in a word: that nobody drives one which is `running` is what its record cannot say.
@@ -165,7 +169,15 @@ impl Known {
     }
 }
 
-/// A longer `thread.json` is none that a run wrote.
-const MOST_BYTES: u64 = 32 * 1024 * 1024;
+/// The mark in a record of a thread that used items which nobody signed.
+#[derive(Deserialize)]
+struct Marked {
+    facts: Facts,
+}
+
+#[derive(Deserialize)]
+struct Facts {
+    verified: Option<bool>,
+}
 
 pub(super) const STOPPED: &str = "stopped";

@@ -1,13 +1,14 @@
 //! `rye threads prune`.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod members;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use rye::thread::store::{Claim, Lease, LocalStore, Store as _, StoreError};
-use rye::thread::{Moment, ThreadId, ThreadState, ThreadSummary};
+use rye::thread::{Moment, ThreadId, ThreadState};
 use serde_json::json;
 
 use super::{Known, read};
@@ -98,11 +99,11 @@ fn chosen(arguments: &Prune, known: &Known, environment: &Environment) -> Vec<Tr
         Moment::from_unix_millis(Environment::moment().as_unix_millis().saturating_sub(millis))
     });
     let mut chosen = Vec::new();
-    for members in trees(known, environment) {
+    for members in members::trees(known, environment) {
         let Some(root) = members.first() else { continue };
-        let updated = members.iter().map(|thread| thread.updated).max().unwrap_or(root.updated);
-        let has_ended = members.iter().all(|thread| thread.state.is_final());
-        let last = members.iter().rev().find(|thread| thread.parent == root.parent).unwrap_or(root);
+        let updated = members.iter().map(|member| member.updated).max().unwrap_or(root.updated);
+        let has_ended = members.iter().all(|member| member.state.is_final());
+        let last = members.iter().rev().find(|member| member.parent == root.parent).unwrap_or(root);
         let is_state = arguments.state.is_empty() || arguments.state.contains(&last.state);
         if has_ended && is_state && oldest.is_none_or(|oldest| updated < oldest) {
             let threads: Vec<ThreadId> = members.iter().map(|it| it.thread.clone()).collect();
@@ -112,46 +113,6 @@ fn chosen(arguments: &Prune, known: &Known, environment: &Environment) -> Vec<Tr
     }
     chosen.sort_by_key(|tree| std::cmp::Reverse(tree.updated));
     chosen.into_iter().skip(arguments.keep).collect()
-}
-
-/// Returns the members of each tree, the oldest of a tree first. A tree is left out when the successor of one of its threads
-/// cannot be read.
-fn trees<'a>(known: &'a Known, environment: &Environment) -> Vec<Vec<&'a ThreadSummary>> {
-    let mut above: BTreeMap<ThreadId, ThreadId> = BTreeMap::new();
-    for summary in &known.summaries {
-        if let Some(parent) = summary.parent.as_ref().filter(|parent| known.find(parent).is_some())
-        {
-            above.insert(summary.thread.clone(), parent.clone());
-        }
-    }
-    let mut unreadable = Vec::new();
-    for summary in known.summaries.iter().filter(|it| it.state == ThreadState::Continued) {
-        let Ok(reading) = read(&summary.thread, &known.threads, environment) else {
-            unreadable.push(&summary.thread);
-            continue;
-        };
-        let successor = reading.record.continued_by;
-        if let Some(successor) = successor.filter(|it| known.find(it).is_some()) {
-            above.insert(successor, summary.thread.clone());
-        }
-    }
-    let mut trees: BTreeMap<ThreadId, Vec<&ThreadSummary>> = BTreeMap::new();
-    for summary in known.summaries.iter().rev() {
-        trees.entry(root(&summary.thread, &above)).or_default().push(summary);
-    }
-    let is_readable =
-        |tree: &Vec<&ThreadSummary>| tree.iter().all(|it| !unreadable.contains(&&it.thread));
-    trees.into_values().filter(is_readable).collect()
-}
-
-/// Returns the thread at the top. The index vouches for nothing: rows that name each other must not lead in circles.
-fn root(thread: &ThreadId, above: &BTreeMap<ThreadId, ThreadId>) -> ThreadId {
-    let mut top = thread.clone();
-    let mut seen = BTreeSet::new();
-    while let Some(next) = above.get(&top).filter(|_| seen.insert(top.clone())) {
-        top = next.clone();
-    }
-    top
 }
 
 /// Removes one tree, unless another process drives a thread of it.
@@ -164,9 +125,9 @@ fn remove(
     environment: &Environment,
 ) -> Result<bool, Failure> {
     let Some(leases) = acquire(tree, store)? else { return Ok(false) };
-    let has_changed = tree.threads.iter().any(|thread| {
-        let reading = read(thread, threads, environment);
-        reading.is_ok_and(|reading| !reading.record.state.is_final())
+    let has_changed = tree.threads.iter().any(|thread| match read(thread, threads, environment) {
+        Ok(reading) => !reading.record.state.is_final(),
+        Err(_) => !members::is_gone(thread, threads),
     });
     let mut moved = Vec::new();
     if !has_changed {
@@ -230,9 +191,11 @@ fn sweep(threads: &Path) -> Result<(), Failure> {
     left.map(|entry| entry.path()).try_for_each(|folder| delete(&folder))
 }
 
-/// Follows no link.
-fn delete(folder: &Path) -> Result<(), Failure> {
-    fs::remove_dir_all(folder).map_err(|error| Failure::io("remove", folder, &error))
+/// Deletes a folder, or whatever else has its name. Follows no link.
+fn delete(path: &Path) -> Result<(), Failure> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let deleted = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    deleted.map_err(|error| Failure::io("remove", path, &error))
 }
 
 /// Returns the length of the files directly in a folder, where threads keep theirs.

@@ -104,20 +104,18 @@ fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_
 fn print_results(reading: &ThreadReading) {
     let record = &reading.record;
     for (name, value) in record.outputs.iter().flatten() {
-        println!("output     {name}: {}", output::text(value));
+        let value = output::hanging(&output::text(value), 11);
+        print!("output     {}: {value}\n", output::line(name));
     }
     for file in reading.self_starting() {
-        println!(
-            "changed    {}, which starts by itself when its folder is opened",
-            output::line(&file)
-        );
+        println!("changed    {}, which starts by itself when its folder is opened", file);
     }
     if let Some(failure) = &record.failure {
         println!("failure    {failure}");
     }
     added(reading).iter().for_each(|item| println!("added      {}", added_line(item)));
     for warning in thread_warnings(&reading.transcript) {
-        println!("warning    {}", output::visible(&warning));
+        println!("warning    {warning}");
     }
 }
 
@@ -126,14 +124,15 @@ fn print_question(reading: &ThreadReading) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
     let thread = &reading.record.thread;
     println!("waits for  approval of `{}`", pending.request.item_id);
-    println!("arguments  {}", output::line(&pending.request.arguments.to_string()));
+    println!("arguments  {}", pending.request.arguments);
     println!("decide     `rye approve {thread} --resume` or `rye deny {thread} --resume`");
 }
 
 /// Prints a line for each record, and how much of the transcript is signed.
 fn print_records(reading: &ThreadReading) {
+    print!("\n");
     println!(
-        "\n{} records, {} under a checkpoint",
+        "{} records, {} under a checkpoint",
         reading.transcript.records.len(),
         reading.transcript.signed
     );

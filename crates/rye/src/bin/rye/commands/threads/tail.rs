@@ -10,6 +10,7 @@ use super::{Known, Show, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::{Told, continued};
 
 pub(super) fn tail(
@@ -28,7 +29,7 @@ pub(super) fn tail(
         }
         for record in reading.transcript.records.iter().skip(told) {
             if environment.json() {
-                println!("{}", event(record));
+                output::json_line(&event(record));
             } else {
                 println!("{}", line(record));
             }
@@ -66,7 +67,7 @@ impl Live {
             return;
         }
         if environment.json() {
-            println!("{}", json!({ "live": piece }));
+            output::json_line(&json!({ "live": piece }));
             self.told.text.push_str(piece);
         } else {
             print!("{}", continued(&mut self.told, piece));

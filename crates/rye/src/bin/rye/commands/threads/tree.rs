@@ -19,7 +19,7 @@ pub(super) fn tree(
 ) -> Result<Exit, Failure> {
     let top = arguments.thread.resolve(environment)?;
     let tops = tops(top.as_ref(), known)?;
-    let below = Below { known, goes_on: goes_on(known, environment)? };
+    let below = Below { known, children: children(known), goes_on: goes_on(known, environment)? };
     if environment.json() {
         let branches = tops.into_iter().map(|top| below.json(top, 0));
         Answer::of("threads", branches.collect::<Result<Vec<_>, _>>()?).print();
@@ -49,24 +49,32 @@ fn goes_on(
     Ok(goes_on)
 }
 
+/// The threads that each thread started, in the order in which they were started.
+fn children(known: &Known) -> BTreeMap<&ThreadId, Vec<&ThreadSummary>> {
+    let mut children: BTreeMap<&ThreadId, Vec<&ThreadSummary>> = BTreeMap::new();
+    for summary in known.summaries.iter().rev() {
+        if let Some(parent) = &summary.parent {
+            children.entry(parent).or_default().push(summary);
+        }
+    }
+    children
+}
+
 struct Below<'a> {
     known: &'a Known,
+    children: BTreeMap<&'a ThreadId, Vec<&'a ThreadSummary>>,
     goes_on: BTreeMap<ThreadId, ThreadId>,
 }
 
 impl<'a> Below<'a> {
-    /// In the order in which they were started.
-    ///
     /// A row of the registry is nobody's word: one that names itself as its parent must not lead in circles.
     fn children(
         &self,
         thread: &'a ThreadSummary,
         depth: usize,
-    ) -> impl Iterator<Item = &'a ThreadSummary> + use<'a> {
-        let is_child = move |it: &&ThreadSummary| {
-            depth < MOST_LEVELS && it.parent.as_ref() == Some(&thread.thread)
-        };
-        self.known.summaries.iter().rev().filter(is_child)
+    ) -> impl Iterator<Item = &'a ThreadSummary> + use<'_, 'a> {
+        let children = self.children.get(&thread.thread).filter(|_| depth < MOST_LEVELS);
+        children.into_iter().flatten().copied()
     }
 
     fn print(&self, thread: &'a ThreadSummary, depth: usize) -> Result<(), Failure> {

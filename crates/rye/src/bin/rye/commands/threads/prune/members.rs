@@ -1,0 +1,122 @@
+//! The members of each thread tree, by what their verified records say.
+//!
+//! The registry is an index that a project may bring along, so that it decides on no removal. It only names threads whose folder is
+//! gone, and the tree that a thread without a readable record may belong to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use rye::ThreadReading;
+use rye::thread::{Moment, ThreadId, ThreadState, ThreadSummary, spawned_children};
+
+use super::super::{Known, read};
+use crate::environment::Environment;
+
+/// One thread of a tree.
+pub(super) struct Member {
+    pub(super) thread: ThreadId,
+    pub(super) parent: Option<ThreadId>,
+    pub(super) state: ThreadState,
+    pub(super) updated: Moment,
+    created: Moment,
+    /// The thread that this one continues, else the one that started it.
+    above: Option<ThreadId>,
+    /// The threads that this one started, and the one that continues it.
+    below: Vec<ThreadId>,
+}
+
+impl Member {
+    fn of_record(reading: &ThreadReading) -> Self {
+        let record = &reading.record;
+        let spawned = spawned_children(&reading.transcript).unwrap_or_default();
+        let below = spawned.into_iter().map(|spawn| spawn.child);
+        Self {
+            thread: record.thread.clone(),
+            parent: record.parent.clone(),
+            state: record.state,
+            updated: record.updated,
+            created: record.created,
+            above: record.continues.clone().or_else(|| record.parent.clone()),
+            below: below.chain(record.continued_by.clone()).collect(),
+        }
+    }
+
+    /// A thread that only the registry still names; nothing but its row is removed.
+    fn of_row(summary: &ThreadSummary) -> Self {
+        Self {
+            thread: summary.thread.clone(),
+            parent: summary.parent.clone(),
+            state: summary.state,
+            updated: summary.updated,
+            created: summary.created,
+            above: summary.parent.clone(),
+            below: Vec::new(),
+        }
+    }
+}
+
+/// Returns `true` if nothing of the thread is left on disk.
+pub(super) fn is_gone(thread: &ThreadId, threads: &Path) -> bool {
+    fs::symlink_metadata(threads.join(thread.as_str()))
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Returns the members of each tree, the oldest of a tree first. A tree is left out when the record of one of its threads cannot
+/// be read.
+pub(super) fn trees(known: &Known, environment: &Environment) -> Vec<Vec<Member>> {
+    let (mut members, mut unreadable) = (BTreeMap::new(), BTreeSet::new());
+    // The tree that an unreadable thread belongs to, as its row has it.
+    let mut kept = BTreeSet::new();
+    for summary in &known.summaries {
+        let member = match read(&summary.thread, &known.threads, environment) {
+            Ok(reading) => Member::of_record(&reading),
+            Err(_) if is_gone(&summary.thread, &known.threads) => Member::of_row(summary),
+            Err(_) => {
+                unreadable.insert(summary.thread.clone());
+                kept.extend(summary.parent.clone());
+                continue;
+            }
+        };
+        members.insert(summary.thread.clone(), member);
+    }
+    unreadable.extend(known.unreadable.iter().cloned());
+    let is_kept = |member: &Member| {
+        kept.contains(&member.thread)
+            || member.above.iter().chain(&member.below).any(|thread| unreadable.contains(thread))
+    };
+    let tops = tops(&members);
+    let mut trees: BTreeMap<ThreadId, Vec<Member>> = BTreeMap::new();
+    for (thread, member) in members {
+        let top = tops.get(&thread).cloned().unwrap_or(thread);
+        trees.entry(top).or_default().push(member);
+    }
+    let mut trees: Vec<Vec<Member>> =
+        trees.into_values().filter(|tree| !tree.iter().any(is_kept)).collect();
+    trees.iter_mut().for_each(|tree| tree.sort_by_key(|member| member.created));
+    trees
+}
+
+/// Returns the thread at the top of each tree, by member. Records that name each other must not lead in circles: each thread is
+/// passed once, and a circle is a tree of its own.
+fn tops(members: &BTreeMap<ThreadId, Member>) -> BTreeMap<ThreadId, ThreadId> {
+    let mut tops: BTreeMap<ThreadId, ThreadId> = BTreeMap::new();
+    for start in members.keys() {
+        let (mut path, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut at = start;
+        let top = loop {
+            if let Some(top) = tops.get(at) {
+                break top.clone();
+            }
+            path.push(at);
+            seen.insert(at);
+            let above = members.get(at).and_then(|member| member.above.as_ref());
+            match above.and_then(|above| members.get_key_value(above)) {
+                Some((above, _)) if !seen.contains(above) => at = above,
+                _ => break at.clone(),
+            }
+        };
+        tops.extend(path.into_iter().map(|thread| (thread.clone(), top.clone())));
+    }
+    tops
+}
