@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Change, Difference, PatternChange};
+use crate::hidden::one_line;
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,9 +46,10 @@ fn patterns(
 }
 
 fn change(f: &mut fmt::Formatter<'_>, change: &Change) -> fmt::Result {
-    let name = &change.name;
-    match (&change.before, &change.after) {
-        (None, after) => writeln!(f, "  + {name}: {}", after.as_deref().unwrap_or_default()),
+    let name = one_line(&change.name);
+    let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().map(one_line));
+    match (before, after) {
+        (None, after) => writeln!(f, "  + {name}: {}", after.unwrap_or_default()),
         (Some(before), None) => writeln!(f, "  - {name}: {before}"),
         (Some(before), Some(after)) => {
             writeln!(f, "  ~ {name}: {before}")?;

@@ -7,6 +7,7 @@ use rye_resolve::Location;
 use super::{
     ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,
 };
+use crate::hidden::one_line;
 use crate::session::LimitSource;
 
 impl fmt::Display for Explained {
@@ -93,7 +94,8 @@ fn section(
     title: &str,
     rows: impl Iterator<Item = Vec<String>>,
 ) -> fmt::Result {
-    let rows: Vec<Vec<String>> = rows.collect();
+    let line = |row: Vec<String>| row.iter().map(|cell| one_line(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.map(line).collect();
     if rows.is_empty() {
         return Ok(());
     }

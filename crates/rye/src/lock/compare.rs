@@ -11,6 +11,7 @@ use super::{CONFIG, Locked, LockedItem, LockedTool, lockable};
 use crate::config::{HOOKS_FILE, PROVIDERS};
 use crate::difference::TextChange;
 use crate::explain::Explained;
+use crate::hidden::one_line;
 
 /// What of one directive is not as it was locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl fmt::Display for LockReport {
         }
         writeln!(f, "directive {}", self.directive)?;
         for finding in &self.findings {
-            writeln!(f, "  {} {}", finding.subject, finding.change)?;
+            writeln!(f, "  {} {}", one_line(&finding.subject), one_line(&finding.change))?;
         }
         self.prompt.iter().try_for_each(|text| write!(f, "{}", text.diff))
     }

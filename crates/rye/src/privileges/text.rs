@@ -6,6 +6,7 @@ use rye_caps::risk::{Classification, Verdict};
 use rye_caps::{LayerName, Pattern};
 
 use super::{LayerPrivileges, Need, PatternPrivileges, Privileges, Use};
+use crate::hidden::one_line;
 
 impl fmt::Display for Privileges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +83,7 @@ impl Privileges {
             return Ok(());
         }
         writeln!(f, "\nto look at")?;
-        lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
+        lines.iter().try_for_each(|line| writeln!(f, "  {}", one_line(line)))
     }
 
     /// What of the permissions is worth a second look, each as a sentence: why the directive may not run, what is not used,
