@@ -280,7 +280,7 @@ impl Scratch {
     /// # Panics
     ///
     /// When it waits with none.
-    pub fn decide(&self, thread: &ThreadId, decision: Decision) {
+    pub fn decide(&self, thread: &ThreadId, decision: &Decision) {
         drop(self.try_decide(thread, decision).expect("a call that waits"));
     }
 
@@ -292,7 +292,7 @@ impl Scratch {
     pub fn try_decide(
         &self,
         thread: &ThreadId,
-        decision: Decision,
+        decision: &Decision,
     ) -> Result<ApprovalRequest, ReopenError> {
         let cancel = Cancel::new();
         self.rye().decide(thread, decision, &self.host(&cancel))

@@ -354,7 +354,7 @@ async fn a_child_that_waits_for_somebody_goes_on_with_its_parent() {
     let scratch = Scratch::new();
     let (report, child) = waiting(&scratch).await;
     assert_ne!(child, report.thread);
-    scratch.decide(&child, Decision::Approved);
+    scratch.decide(&child, &Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
     assert!(scratch.project().join("a.txt").is_file());
@@ -367,7 +367,7 @@ async fn a_child_that_waits_for_somebody_goes_on_with_its_parent() {
 async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
     let scratch = Scratch::new();
     let (report, child) = waiting(&scratch).await;
-    scratch.decide(&child, Decision::Approved);
+    scratch.decide(&child, &Decision::Approved);
     put(&scratch, "test/child", &directive("test/child", CHILD, &[write("b.txt")], ""));
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_waits(&resumed, &child, "changed since it began");
@@ -400,7 +400,7 @@ async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
 async fn a_child_that_goes_on_alone_is_settled_below_its_parent() {
     let scratch = Scratch::new();
     let (report, child) = waiting(&scratch).await;
-    scratch.decide(&child, Decision::Approved);
+    scratch.decide(&child, &Decision::Approved);
     let alone = scratch.resume(&child).await.unwrap();
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
     let resumed = scratch.resume(&report.thread).await.unwrap();

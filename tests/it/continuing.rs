@@ -207,8 +207,8 @@ async fn a_thread_that_was_not_begun_can_be_ended() {
         if !is_there {
             std::fs::remove_dir_all(threads.join(second.as_str())).unwrap();
         }
-        for decision in [Decision::Approved, Decision::Denied] {
-            let refused = scratch.try_decide(&first, decision).unwrap_err();
+        for decision in [Decision::Approved, Decision::DENIED] {
+            let refused = scratch.try_decide(&first, &decision).unwrap_err();
             let expected = format!(
                 "no call of thread `{first}` waits for a decision; it goes on in `{second}`, which `rye resume {first}` begins"
             );

@@ -18,7 +18,7 @@ struct Operator(Decision);
 #[async_trait]
 impl Approver for Operator {
     async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        Some(self.0)
+        Some(self.0.clone())
     }
 }
 
@@ -321,7 +321,7 @@ async fn every_problem_of_a_directive_is_told_at_once() {
 async fn an_operator_who_says_no_keeps_an_unsigned_file() {
     let row = rows().remove(0);
     let scratch = Scratch::new().with_operator();
-    let report = run(&scratch, row.directive, &row.inputs, (Decision::Denied, 1)).await;
+    let report = run(&scratch, row.directive, &row.inputs, (Decision::DENIED, 1)).await;
     assert!(failure(&report).contains("the step `sign` failed"), "{}", failure(&report));
     let path = scratch.project().join(row.creates[0]);
     let text = fs::read_to_string(&path).unwrap();

@@ -160,12 +160,12 @@ async fn a_child_of_a_continuation_goes_on_alone() {
     let report = run(&scratch).await.unwrap();
     let asked = report.outcome.asked.unwrap();
     assert_eq!(asked.thread, first());
-    scratch.decide(&first(), Decision::Approved);
+    scratch.decide(&first(), &Decision::Approved);
     let report = scratch.resume(&first()).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
     let child = report.outcome.asked.unwrap().thread;
     assert_ne!(child, report.thread);
-    scratch.decide(&child, Decision::Approved);
+    scratch.decide(&child, &Decision::Approved);
     let alone = scratch.resume(&child).await.unwrap();
     assert_eq!(alone.continues, [child], "a turn fills its window, too");
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);

@@ -39,6 +39,17 @@ pub trait Ledger: Send + Sync {
     /// When the account has another cap, or the store fails.
     fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError>;
 
+    /// Gives the account of a thread that no other thread started this cap, and opens it where there is none.
+    ///
+    /// A cap is another one than before where the operator raised it, or where a program was stopped before that was on record.
+    /// What was charged beyond the old cap is settled as far as the new one allows.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::CapDiffers`] when less than what is set aside would be left, or the account is that of a child and has
+    /// another cap; or when the store fails.
+    fn set_cap(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError>;
+
     /// Sets this amount aside, durably: it stays so when the machine loses its power.
     ///
     /// # Errors

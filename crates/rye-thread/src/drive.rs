@@ -24,13 +24,14 @@ mod stop;
 mod telemetry;
 mod warnings;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rye_caps::Authority;
 
 use self::batch::Progress;
-pub use self::ended::{RecordedEnd, recorded_end};
+pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits};
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
@@ -138,6 +139,8 @@ struct Driver<'a> {
     authority: Authority,
     /// How many items calls added to the conversation.
     added: u64,
+    /// The item and capability of each call that the operator approved for the rest of the thread.
+    approved: BTreeSet<(String, String)>,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
     /// The warnings about what was recorded.
@@ -164,6 +167,7 @@ impl<'a> Driver<'a> {
             evaluations: 0,
             authority,
             added: 0,
+            approved: BTreeSet::new(),
             successor: None,
             warnings: Vec::new(),
         }
@@ -195,6 +199,7 @@ impl<'a> Driver<'a> {
                         self.before_the_end(&mut run, &end).await
                     }
                     Step::Done(end) => match self.part(&end).await {
+                        Ok(()) if self.replays_reopening(&mut run) => Ok(()),
                         Ok(()) => return self.finish(&run, end),
                         stopped => stopped,
                     },

@@ -18,7 +18,8 @@ use crate::store::StoreError;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
-    Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState, TranscriptClaim,
+    Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState,
+    TranscriptClaim,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
@@ -67,6 +68,11 @@ impl Journal {
     #[must_use]
     pub fn record(&self) -> &ThreadRecord {
         &self.record
+    }
+
+    /// Notes the limits that the transcript holds, which another program may have been stopped before it changed.
+    pub(crate) fn limit(&mut self, limits: &Limits) {
+        self.record.limits.clone_from(limits);
     }
 
     /// Which opening of the thread this is, from 1.
@@ -131,6 +137,7 @@ impl Journal {
     /// Notes that the thread is under way, which `thread.json` says after the next [`Journal::sync`].
     pub(crate) fn begin(&mut self, provider: &ProviderInfo, at: Moment) {
         self.record.state = ThreadState::Running;
+        self.record.failure = None;
         self.record.provider = Some(provider.provider.clone());
         self.record.model = Some(provider.model.clone());
         self.record.updated = at;

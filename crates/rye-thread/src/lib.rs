@@ -72,6 +72,7 @@ pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
     ApprovalReason, ApprovalRequest, Approver, Asking, Decider, Decision, DecisionError,
+    DenialReason, DenialReasonError,
 };
 pub use self::cancel::Cancel;
 pub use self::children::{
@@ -83,9 +84,9 @@ pub use self::contract::{
 };
 pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
-    RecordedEnd, ReplayContext, Replayed, ResumeError, Resumed, decided_approval, drive,
-    first_request, handed_over, pending_approval, recorded_end, replay, resume, settle_left,
-    spawned_children, spending, thread_warnings,
+    RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
+    drive, first_request, handed_over, pending_approval, recorded_end, recorded_limits, replay,
+    resume, settle_left, spawned_children, spending, thread_warnings,
 };
 pub use self::history::History;
 pub use self::hooks::{
@@ -94,7 +95,7 @@ pub use self::hooks::{
 };
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
-pub use self::limits::{Limit, LimitHit, Limits, SpendLimit};
+pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::message::{
     Counted, Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult,
 };

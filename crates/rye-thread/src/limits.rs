@@ -53,6 +53,77 @@ impl Default for Limits {
     }
 }
 
+/// Limits that the operator raises for a thread that is resumed (SPEC D18).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RaisedLimits {
+    /// Requests to the model.
+    pub turns: Option<u64>,
+    /// Tokens of every sort.
+    pub tokens: Option<u64>,
+    /// Money.
+    pub spend: Option<SpendLimit>,
+    /// Seconds.
+    pub duration_seconds: Option<u64>,
+}
+
+impl RaisedLimits {
+    /// Returns `true` if no limit is raised.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The limits with these in their place.
+    ///
+    /// # Errors
+    ///
+    /// When one of these is not higher than the limit that it replaces.
+    pub fn raise(&self, limits: &Limits) -> Result<Limits, NotRaised> {
+        let mut raised = limits.clone();
+        let rows = [
+            (Limit::Turns, self.turns, &mut raised.turns),
+            (Limit::Tokens, self.tokens, &mut raised.tokens),
+            (Limit::Duration, self.duration_seconds, &mut raised.duration_seconds),
+        ];
+        for (limit, given, now) in rows {
+            match given {
+                Some(given) if given <= *now => {
+                    return Err(NotRaised::new(limit, &given, now));
+                }
+                Some(given) => *now = given,
+                None => {}
+            }
+        }
+        match (self.spend, raised.spend) {
+            (Some(given), now) if !given.is_above(now) => {
+                Err(NotRaised::new(Limit::Spend, &given, &now))
+            }
+            (Some(given), _) => Ok(Limits { spend: given, ..raised }),
+            (None, _) => Ok(raised),
+        }
+    }
+}
+
+/// A limit that was to be raised to a value that is not higher than its own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error("limit `{limit}` is {now} already, and {given} does not raise it; give more")]
+pub struct NotRaised {
+    /// Which one.
+    pub limit: Limit,
+    /// The value that it was to have.
+    pub given: String,
+    /// The value that it has.
+    pub now: String,
+}
+
+impl NotRaised {
+    fn new(limit: Limit, given: &dyn fmt::Display, now: &dyn fmt::Display) -> Self {
+        Self { limit, given: given.to_string(), now: now.to_string() }
+    }
+}
+
 /// How much money may be spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is a cap on spending or there is none")]
@@ -61,6 +132,27 @@ pub enum SpendLimit {
     AtMost(Nanos),
     /// Whatever it costs, which is also the only way to run a model without a price.
     Unlimited,
+}
+
+impl SpendLimit {
+    /// Returns `true` if this limit allows more than the other one.
+    pub(crate) fn is_above(self, other: Self) -> bool {
+        match (self, other) {
+            (_, Self::Unlimited) => false,
+            (Self::Unlimited, Self::AtMost(_)) => true,
+            (Self::AtMost(cap), Self::AtMost(other)) => other < cap,
+        }
+    }
+}
+
+/// Writes dollars with their unit, or `unlimited`.
+impl fmt::Display for SpendLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(cap) => cap.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
 }
 
 /// Reads dollars as decimal text, or `unlimited`.
@@ -82,6 +174,26 @@ pub struct LimitHit {
     pub value: u64,
     /// What is allowed, in the same unit.
     pub maximum: u64,
+}
+
+impl LimitHit {
+    /// The limit with what it measured and what it allows.
+    #[must_use]
+    pub const fn new(limit: Limit, value: u64, maximum: u64) -> Self {
+        Self { limit, value, maximum }
+    }
+
+    /// Returns `true` if a thread that ended by it would not end by it again at once, its limits having been raised from `old`
+    /// to `new`.
+    pub(crate) fn is_lifted(&self, old: &Limits, new: &Limits) -> bool {
+        match self.limit {
+            Limit::Turns => self.value < new.turns,
+            Limit::Tokens => self.value < new.tokens,
+            Limit::Duration => self.value < new.duration_seconds,
+            Limit::Spend => new.spend.is_above(old.spend),
+            Limit::Depth | Limit::Spawns => false,
+        }
+    }
 }
 
 impl fmt::Display for LimitHit {
@@ -182,6 +294,38 @@ mod tests {
     fn several_at_once() {
         check(10, 200_000, 600, Some("limit `turns` reached: 10 of 10"));
         check(9, 200_000, 600, Some("limit `tokens` reached: 200000 of 200000"));
+    }
+
+    #[test]
+    fn limits_are_raised_and_never_lowered() {
+        let (limits, dollars) = (Limits::default(), |text: &str| Some(text.parse().unwrap()));
+        let turns = RaisedLimits { turns: Some(20), ..RaisedLimits::default() };
+        assert_eq!(turns.raise(&limits), Ok(Limits { turns: 20, ..limits.clone() }));
+        let more = RaisedLimits {
+            tokens: Some(200_001),
+            duration_seconds: Some(601),
+            spend: dollars("unlimited"),
+            ..turns
+        };
+        let raised = more.raise(&limits).unwrap();
+        assert_eq!((raised.tokens, raised.duration_seconds), (200_001, 601));
+        assert_eq!((raised.spend, raised.spawns), (SpendLimit::Unlimited, limits.spawns));
+        let same = RaisedLimits { tokens: Some(200_000), ..turns };
+        let less = RaisedLimits { spend: dollars("0.49"), ..turns };
+        let said =
+            |wish: RaisedLimits, limits: &Limits| wish.raise(limits).unwrap_err().to_string();
+        assert_eq!(
+            said(same, &limits),
+            "limit `tokens` is 200000 already, and 200000 does not raise it; give more"
+        );
+        assert_eq!(
+            said(less, &limits),
+            "limit `spend` is 0.50 USD already, and 0.49 USD does not raise it; give more"
+        );
+        assert_eq!(
+            said(RaisedLimits { turns: Some(21), ..more }, &raised),
+            "limit `tokens` is 200001 already, and 200001 does not raise it; give more"
+        );
     }
 
     /// Rows by the variant's name: what a directive calls it, and what is said when it ends a thread at 620,000,000 of

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rye_caps::Denied;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalRequest, LimitHit, Nanos, ProviderErrorClass, ThreadId, Usage};
+use crate::{ApprovalRequest, Limit, LimitHit, Nanos, ProviderErrorClass, ThreadId, Usage};
 
 /// Where a thread is in its life (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,8 @@ impl ThreadState {
         Self::Suspended,
     ];
 
-    /// Whether nothing more will happen in it.
+    /// Whether nothing more will happen in it, unless the operator resumes a thread that was stopped
+    /// ([`FailureKind::may_go_on`]).
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Continued | Self::Error)
@@ -183,6 +184,19 @@ impl FailureKind {
             Self::Refused => "refused",
             Self::Storage => "storage",
             Self::Unpriced => "unpriced",
+        }
+    }
+
+    /// Returns `true` if the operator can have a thread go on that ended so: by a limit that can be raised, or by a failure of its
+    /// provider (SPEC D18).
+    #[must_use]
+    pub const fn may_go_on(&self) -> bool {
+        match self {
+            Self::Limit(hit) => {
+                matches!(hit.limit, Limit::Duration | Limit::Spend | Limit::Tokens | Limit::Turns)
+            }
+            Self::Provider(_) => true,
+            _ => false,
         }
     }
 

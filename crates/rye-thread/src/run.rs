@@ -47,7 +47,7 @@ use crate::{
 ///
 /// Hooks have transitions of their own: [`Run::inject`], [`Run::allow_more`] and [`Run::hand_over`] between two turns,
 /// [`Run::retry`], [`Run::extend`] and [`Run::abort`] after a failure, and [`Run::tools_returned_in_vain`] where outputs are not
-/// wanted.
+/// wanted. The operator has [`Run::reopen`], after a limit or a failure of the provider.
 ///
 /// Every other input is [`OutOfTurn`] and changes nothing.
 ///

@@ -43,7 +43,13 @@ const RECORD: Members = &[
 const PAYLOADS: [(&str, Members); 22] = [
     (
         "approval_decided",
-        &[("call_id", Text), ("arguments_sha256", Sha256), ("decision", DECISION), ("by", Text)],
+        &[
+            ("call_id", Text),
+            ("arguments_sha256", Sha256),
+            ("decision", DECISION),
+            ("by", Text),
+            ("reason?", Text),
+        ],
     ),
     ("approval_requested", WAITS_FOR),
     ("assistant_reasoning", &[("text", Text)]),
@@ -150,6 +156,7 @@ const PAYLOADS: [(&str, Members); 22] = [
             ("cost_nanos", Count),
             ("elapsed_millis", Count),
             ("signed_by", Text),
+            ("limits?", A("limits")),
         ],
     ),
     (
@@ -194,7 +201,7 @@ const PAYLOADS: [(&str, Members); 22] = [
     ("user_message", &[("text", Text)]),
 ];
 
-const DECISION: Holds = OneOf(&["approved", "denied"]);
+const DECISION: Holds = OneOf(&["approved", "approved_in_thread", "denied"]);
 const TURNS: (&str, Holds) = ("turns", Count);
 const USAGE: (&str, Holds) = ("usage", A("usage"));
 const COST: (&str, Holds) = ("cost_nanos", Count);
@@ -205,6 +212,7 @@ const WAITS_FOR: Members = &[
     ("arguments", Anything),
     ("arguments_sha256", Sha256),
     ("reason", OneOf(&["configured", "escalated", "interrupted"])),
+    ("covers?", Anything),
 ];
 
 /// The lines that are no records; `delta` and `output` come with `--deltas`.
@@ -275,6 +283,7 @@ const SHARED: [(&str, Members); 13] = [
             ("continues?", Anything),
             ("parent?", A("parent")),
             ("self_starting?", Anything),
+            ("resume?", Text),
         ],
     ),
     ("target", &[("item_id", Text), ("capability", Text), ("effect", Text)]),

@@ -112,6 +112,8 @@ pub struct RunReport {
     pub self_starting: Vec<String>,
     /// The source of the limit that ended the thread; none where no limit did, and for a resumed thread.
     pub limit_set_by: Option<LimitSource>,
+    /// The command with which the operator has the thread go on that a limit or its provider ended (SPEC D18).
+    pub resume: Option<String>,
 }
 
 /// Why a run did not happen.
@@ -187,7 +189,7 @@ impl Rye {
         }
         let report = self.begin(&request, host.clone()).await?;
         let report = self.go_on(report, host).await?;
-        Ok(report.with_self_starting())
+        Ok(self.with_resume_command(report.with_self_starting()))
     }
 
     /// Runs one thread, and not those that go on with its conversation.
@@ -235,6 +237,7 @@ impl Rye {
             continues: Vec::new(),
             self_starting: Vec::new(),
             limit_set_by,
+            resume: None,
         })
     }
 

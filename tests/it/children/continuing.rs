@@ -154,7 +154,7 @@ fn check_done(scratch: &Scratch, report: &RunReport, answers: u64) {
 #[tokio::test]
 async fn it_goes_on_with_its_parent() {
     let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
-    scratch.decide(&last, Decision::Approved);
+    scratch.decide(&last, &Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_done(&scratch, &resumed, 5);
 }
@@ -163,7 +163,7 @@ async fn it_goes_on_with_its_parent() {
 async fn it_goes_on_alone_and_its_parent_takes_what_it_came_to() {
     let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
     let (first, _) = line(&scratch, &report);
-    scratch.decide(&last, Decision::Approved);
+    scratch.decide(&last, &Decision::Approved);
     let alone = scratch.resume(&first.thread).await.unwrap();
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
     assert_eq!(alone.continues, [last]);
@@ -186,7 +186,7 @@ async fn a_thread_that_was_not_begun_is_begun() {
         let resumes = if alone { &first.thread } else { &report.thread };
         let again = scratch.resume(resumes).await.unwrap();
         assert_eq!(again.outcome.asked.map(|asked| asked.thread), Some(last.clone()));
-        scratch.decide(&last, Decision::Approved);
+        scratch.decide(&last, &Decision::Approved);
         let resumed = scratch.resume(&report.thread).await.unwrap();
         check_done(&scratch, &resumed, 6);
     }
@@ -207,7 +207,7 @@ async fn it_is_cancelled_with_its_parent() {
 async fn it_is_decided_by_the_name_that_its_parent_knows() {
     let (_server, scratch, report, _) = waiting(vec![says("Written."), says("Done.")]).await;
     let (first, _) = line(&scratch, &report);
-    scratch.decide(&first.thread, Decision::Approved);
+    scratch.decide(&first.thread, &Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_done(&scratch, &resumed, 5);
 }
@@ -300,7 +300,7 @@ async fn elsewhere(more: Vec<ResponseTemplate>) -> Elsewhere {
     assert_eq!(parent.outcome.asked.clone().unwrap().thread, parent.thread);
     let line = line(&scratch, &parent);
     assert_eq!(line.1.state, ThreadState::Suspended);
-    scratch.decide(&parent.thread, Decision::Denied);
+    scratch.decide(&parent.thread, &Decision::DENIED);
     let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
     let claim =
         Claim::new("another", Moment::from_unix_millis(0), Moment::from_unix_millis(i64::MAX));
@@ -384,7 +384,7 @@ async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     for file in ["thread.json", "transcript.jsonl", "transcript.md"] {
         std::fs::copy(folder(&forger).join(file), folder(&scratch).join(file)).unwrap();
     }
-    scratch.decide(&report.thread, Decision::Approved);
+    scratch.decide(&report.thread, &Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_waits(&resumed, &middle.thread, "is signed with a key of its own and not with yours");
 }
@@ -484,7 +484,7 @@ async fn threads_below_those_that_go_on_are_known_to_those_above() {
     let result = calls("rye_agent_threads_result", &json!({"thread": leaf.as_str()}));
     let (_server, scratch, report, same) = four(vec![result, says("Done.")]).await;
     assert_eq!(leaf, same, "its name is made of those above it");
-    scratch.decide(&report.thread, Decision::Denied);
+    scratch.decide(&report.thread, &Decision::DENIED);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
     let events = scratch.events(&resumed);

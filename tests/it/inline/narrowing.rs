@@ -102,7 +102,7 @@ async fn a_thread_that_is_resumed_is_bounded_as_it_was() {
     put(&guest.scratch, "outer", &directive("outer", DIRECTIVES, &steps, ""));
     let report = guest.scratch.run("test/outer", &[]).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
-    guest.scratch.decide(&report.thread, Decision::Approved);
+    guest.scratch.decide(&report.thread, &Decision::Approved);
 
     // The item is another one meanwhile, which is noticed.
     let path = ".ai/knowledge/test/advice.md";
@@ -188,7 +188,7 @@ async fn children_are_resumed_under_the_bounds_of_their_start() {
         assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
         let asked = report.outcome.asked.clone().unwrap().thread;
         assert_ne!(asked, report.thread);
-        guest.scratch.decide(&asked, Decision::Approved);
+        guest.scratch.decide(&asked, &Decision::Approved);
         let resumed = guest.scratch.resume(&report.thread).await.unwrap();
         assert!(resumed.outcome.state.is_final(), "{:?}", resumed.warnings);
         assert_eq!(guest.wrote("child.txt"), !is_bounded);

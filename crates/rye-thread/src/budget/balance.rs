@@ -53,6 +53,17 @@ impl Balance {
         }
     }
 
+    /// The account under another cap; `None` when what is set aside is more than that.
+    pub(super) fn with_cap(self, cap: SpendLimit) -> Option<Self> {
+        let cost = self.cost();
+        let room = match cap {
+            SpendLimit::Unlimited => cost,
+            SpendLimit::AtMost(cap) => Nanos::new(cap.get().checked_sub(self.reserved.get())?),
+        };
+        let settled = cost.min(room);
+        Some(Self { cap, settled, overrun: cost.saturating_sub(settled), ..self })
+    }
+
     /// The account with `amount` more set aside, or `None` when that is not free.
     pub(super) fn reserve(self, amount: Nanos) -> Option<Self> {
         match self.free() {

@@ -59,6 +59,18 @@ impl Ledger for MemoryLedger {
         }
     }
 
+    fn set_cap(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        let differs = match self.open(thread, cap) {
+            Err(differs @ LedgerError::CapDiffers { .. }) => differs,
+            opened => return opened,
+        };
+        let mut accounts = self.accounts();
+        let changed = accounts.balance(thread)?.with_cap(cap);
+        let changed = changed.filter(|_| !accounts.children.contains_key(thread)).ok_or(differs)?;
+        accounts.balances.insert(thread.clone(), changed);
+        Ok(changed)
+    }
+
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
         if !fits(&amount) {
             return Err(LedgerError::TooLarge);

@@ -45,10 +45,7 @@ impl fmt::Debug for SqliteLedger {
 
 impl Ledger for SqliteLedger {
     fn open(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
-        let cap_nanos = match cap {
-            SpendLimit::Unlimited => None,
-            SpendLimit::AtMost(cap) => Some(integer(cap)?),
-        };
+        let cap_nanos = cap_nanos(cap)?;
         let mut database = self.database();
         let found = match balance(database.read(), thread) {
             // What is set aside in it waits for the disk, and for all before it.
@@ -68,6 +65,25 @@ impl Ledger for SqliteLedger {
             true => Ok(found),
             false => Err(LedgerError::CapDiffers { thread: thread.clone() }),
         }
+    }
+
+    fn set_cap(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        let differs = match self.open(thread, cap) {
+            Err(differs @ LedgerError::CapDiffers { .. }) => differs,
+            opened => return opened,
+        };
+        // Undone, the cap is set again by the transcript, before anything more is set aside.
+        self.database().write(Durability::Later, |connection| {
+            let changed = balance(connection, thread)?.with_cap(cap);
+            let is_child = child::is_child(connection, thread)?;
+            match changed.filter(|_| !is_child) {
+                Some(changed) => {
+                    store_cap(connection, thread, &changed)?;
+                    Ok(changed)
+                }
+                None => Err(differs),
+            }
+        })
     }
 
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
@@ -261,6 +277,25 @@ fn store(connection: &Connection, thread: &ThreadId, balance: &Balance) -> Resul
         ],
     )?;
     Ok(())
+}
+
+fn store_cap(
+    connection: &Connection,
+    thread: &ThreadId,
+    balance: &Balance,
+) -> Result<(), LedgerError> {
+    let cap = cap_nanos(balance.cap)?;
+    let query = "UPDATE account SET cap_nanos = ?2 WHERE thread = ?1";
+    database::execute(connection, query, params![thread.as_str(), cap])?;
+    store(connection, thread, balance)
+}
+
+/// The cap as a column holds it, where nothing stands for no cap.
+fn cap_nanos(cap: SpendLimit) -> Result<Option<i64>, LedgerError> {
+    match cap {
+        SpendLimit::Unlimited => Ok(None),
+        SpendLimit::AtMost(cap) => integer(cap).map(Some),
+    }
 }
 
 /// SQLite's integers are signed.

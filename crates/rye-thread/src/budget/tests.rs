@@ -29,6 +29,45 @@ fn on_each(check: impl Fn(&str, &dyn Ledger)) {
 }
 
 #[test]
+fn a_cap_is_raised_and_never_below_what_is_set_aside() {
+    on_each(|name, ledger| {
+        let told = |balance: Balance| {
+            let Balance { cap, settled, reserved, overrun } = balance;
+            (cap, settled.get(), reserved.get(), overrun.get())
+        };
+        let opened = ledger.set_cap(&id(1), at_most(100)).unwrap();
+        assert_eq!(told(opened), (at_most(100), 0, 0, 0), "{name}: it is opened");
+        let spent = ledger.reserve(&id(1), Nanos::new(80)).unwrap();
+        let held = ledger.reserve(&id(1), Nanos::new(20)).unwrap();
+        ledger.settle(spent, Nanos::new(95)).unwrap();
+        let before = ledger.open(&id(1), at_most(100)).unwrap();
+        assert_eq!(told(before), (at_most(100), 80, 20, 15), "{name}: beyond the cap");
+        let refused = ledger.set_cap(&id(1), at_most(19));
+        assert!(matches!(refused, Err(LedgerError::CapDiffers { .. })), "{name}: {refused:?}");
+        for (cap, settled, overrun) in [(110, 90, 5), (200, 95, 0), (100, 80, 15)] {
+            let changed = ledger.set_cap(&id(1), at_most(cap)).unwrap();
+            assert_eq!(told(changed), (at_most(cap), settled, 20, overrun), "{name} {cap}");
+            assert_eq!(ledger.open(&id(1), at_most(cap)).unwrap(), changed, "{name} {cap}");
+        }
+        let unlimited = ledger.set_cap(&id(1), SpendLimit::Unlimited).unwrap();
+        assert_eq!(told(unlimited), (SpendLimit::Unlimited, 95, 20, 0), "{name}");
+        ledger.settle(held, Nanos::ZERO).unwrap();
+    });
+}
+
+#[test]
+fn the_cap_of_a_child_stays() {
+    on_each(|name, ledger| {
+        ledger.open(&id(1), at_most(100)).unwrap();
+        ledger.open_child(&id(1), &id(2), at_most(40)).unwrap();
+        assert!(ledger.set_cap(&id(2), at_most(40)).is_ok(), "{name}");
+        let refused = ledger.set_cap(&id(2), at_most(41));
+        assert!(matches!(refused, Err(LedgerError::CapDiffers { .. })), "{name}: {refused:?}");
+        assert_eq!(ledger.open(&id(1), at_most(100)).unwrap().reserved, Nanos::new(40), "{name}");
+    });
+}
+
+#[test]
 fn what_is_not_spent_is_free_again() {
     on_each(|name, ledger| {
         ledger.open(&id(1), at_most(100)).unwrap();

@@ -1,5 +1,6 @@
 //! One approval: asked for, waited for, decided.
 
+use super::batch::Proposal;
 use super::{Driver, Stop};
 use crate::transcript::Event;
 use crate::{ApprovalRequest, Decision, Run, ToolCall};
@@ -21,12 +22,15 @@ impl Driver<'_> {
             self.emit(&Event::ApprovalRequested(request.clone()));
             self.seal()?;
             self.progress.is_asked = true;
-            self.progress.proposal = Some(request.arguments.clone());
+            self.progress.proposal = Some(Proposal::of(&request));
         }
         let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
-        self.emit(&Event::ApprovalDecided { request, decision, by });
+        if decision == Decision::ApprovedInThread {
+            self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
+        }
+        self.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
         self.seal()?;
         self.progress.is_asked = false;
         Ok(run.decided(decision)?)
@@ -51,4 +55,12 @@ impl Driver<'_> {
         }
         Ok(decision?)
     }
+}
+
+/// The item and capability of each call that needs no further decision in the thread.
+pub(super) fn approved_in_thread(
+    item_id: &str,
+    covers: &[String],
+) -> impl Iterator<Item = (String, String)> {
+    covers.iter().map(|capability| (item_id.to_owned(), capability.clone()))
 }

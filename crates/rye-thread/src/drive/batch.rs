@@ -15,10 +15,13 @@ use super::hooks::Occasion;
 use super::output::{self, Piece, Told};
 use super::spawn::{SpawnCall, used_up};
 use super::{Driver, Stop, Tape, telemetry};
+use crate::approval::digest;
 use crate::cancel::Halt;
 use crate::children::Spawn;
 use crate::transcript::Event;
-use crate::{Cancel, Clock, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput};
+use crate::{
+    ApprovalRequest, Cancel, Clock, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput,
+};
 
 /// How many read-only calls run at once.
 const MOST_IN_PARALLEL: usize = 16;
@@ -33,9 +36,29 @@ pub(super) struct Progress {
     /// Whether it is on record that the next call waits for somebody.
     pub(super) is_asked: bool,
     /// The arguments of the next call as the operator was asked about them, once that is on record.
-    pub(super) proposal: Option<Value>,
+    pub(super) proposal: Option<Proposal>,
     /// The child that the next call wants, once that is on record.
     pub(super) spawned: Option<Spawn>,
+}
+
+/// The arguments of a question, as the record holds them.
+#[derive(Debug, Clone)]
+pub(super) struct Proposal {
+    /// May be less than the operator was shown.
+    pub(super) arguments: Value,
+    /// The digest of those that the operator was shown.
+    pub(super) sha256: String,
+}
+
+impl Proposal {
+    pub(super) fn of(request: &ApprovalRequest) -> Self {
+        Self { arguments: request.arguments.clone(), sha256: request.sha256.clone() }
+    }
+
+    /// The arguments that the operator was shown: those of the call, or else those on record, where the record holds them whole.
+    pub(super) fn shown<'a>(&'a self, of_call: &'a Value) -> Option<&'a Value> {
+        [of_call, &self.arguments].into_iter().find(|arguments| digest(arguments) == self.sha256)
+    }
 }
 
 impl Progress {

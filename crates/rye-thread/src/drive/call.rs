@@ -8,8 +8,8 @@ use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
 use crate::transcript::Event;
 use crate::transcript::Target;
 use crate::{
-    ApprovalReason, ApprovalRequest, Asking, Decision, Effect, Needs, PaletteEntry, Refusal,
-    Returned, Run, THREAD_DIRECTIVE, ToolCall, ToolOutput, ToolResult, ToolStatus,
+    ApprovalReason, ApprovalRequest, Asking, Decision, DenialReason, Effect, Needs, PaletteEntry,
+    Refusal, Returned, Run, THREAD_DIRECTIVE, ToolCall, ToolOutput, ToolResult, ToolStatus,
 };
 
 /// A call before anything runs.
@@ -68,11 +68,14 @@ impl<'a> Driver<'a> {
             }
             None => reason(&offered.entry, &self.needed(offered, arguments), is_again),
         };
+        let covers = why.map_or_else(Vec::new, |why| self.covers(offered, arguments, why));
+        let why = why.filter(|_| !self.is_approved_in_thread(offered, &covers));
         let (asks, plan) = match (why, run.decision(index)) {
             (Some(reason), None) => match self.proposal(index, call, offered, arguments) {
                 Ok(Some(proposal)) => {
                     let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
-                    (Some(ApprovalRequest::new(thread, &call.id, id, &proposal, reason)), None)
+                    let request = ApprovalRequest::new(thread, &call.id, id, &proposal, reason);
+                    (Some(request.covering(covers)), None)
                 }
                 Ok(None) => (None, None),
                 Err(output) => {
@@ -80,20 +83,41 @@ impl<'a> Driver<'a> {
                     (None, Some(returned(call, capability, output)))
                 }
             },
-            (Some(_), Some(Decision::Denied)) => {
-                (None, Some(self.denied(call, offered, arguments, is_again)))
+            (Some(_), Some(Decision::Denied(reason))) => {
+                (None, Some(self.denied(call, offered, arguments, is_again, reason.as_ref())))
             }
             _ => (None, None),
         };
-        let approved = self.approved(run, index, offered);
-        let plan = match (plan, prepared.plan, approved) {
-            (Some(answer), ..) => Plan::Answer(answer),
-            (None, Plan::Run { offered, permit, .. }, Some(approved)) => {
-                Plan::Run { offered, permit, arguments: approved.clone() }
-            }
-            (None, plan, _) => plan,
+        let plan = match (plan, prepared.plan) {
+            (Some(answer), _) => Plan::Answer(answer),
+            (None, plan) if self.is_approved(run, index) => self.as_approved(call, plan),
+            (None, plan) => plan,
         };
         Prepared { asks, plan, ..prepared }
+    }
+
+    /// The capabilities that an approval for the rest of the thread covers. Each signature is decided by itself.
+    fn covers(&self, offered: &Offered, arguments: &Value, why: ApprovalReason) -> Vec<String> {
+        let entry = &offered.entry;
+        let is_signature = entry.needs.is_some() && entry.asking == Asking::Always;
+        if why != ApprovalReason::Configured || is_signature {
+            return Vec::new();
+        }
+        match offered.need(arguments, &self.authority) {
+            Some(need) => need.map(|need| need.capabilities()).unwrap_or_default(),
+            None => {
+                let needed = self.needed(offered, arguments);
+                needed.iter().map(|invocation| invocation.item().to_string()).collect()
+            }
+        }
+    }
+
+    /// Returns `true` if the operator approved calls of this tool with these capabilities for the rest of the thread.
+    fn is_approved_in_thread(&self, offered: &Offered, covers: &[String]) -> bool {
+        let id = &offered.entry.item_id;
+        let approved =
+            |capability: &String| self.approved.contains(&(id.clone(), capability.clone()));
+        !covers.is_empty() && covers.iter().all(approved)
     }
 
     /// The arguments that the operator is asked about; `None` in a replay of a call that nobody was asked about.
@@ -110,21 +134,32 @@ impl<'a> Driver<'a> {
         }
         let is_next = index == self.progress.answers.len() && self.progress.is_asked;
         if let Some(proposal) = self.progress.proposal.as_ref().filter(|_| is_next) {
-            return Ok(Some(proposal.clone()));
+            let shown = proposal.shown(arguments).cloned();
+            return shown.map(Some).ok_or_else(|| ToolOutput::error(json!({ "error": NOT_WHOLE })));
         }
         let proposal = needs.proposal(arguments, &self.authority)?;
         Ok(Some(proposal.unwrap_or_else(|| arguments.clone())))
     }
 
-    /// The arguments that the operator approved, where the call is the next one and that of an operation.
+    /// Returns `true` if the operator was asked about the call, which is the next one, and approved it.
+    fn is_approved(&self, run: &Run, index: usize) -> bool {
+        index == self.progress.answers.len()
+            && run.decision(index).is_some_and(Decision::is_approval)
+    }
+
+    /// An approved call with the arguments that the operator was shown, and with no others.
     ///
-    /// A tool always runs with the arguments of its call: the operator was asked about those, and what a record of the
-    /// question holds may be less than they are.
-    fn approved(&self, run: &Run, index: usize, offered: &Offered) -> Option<&Value> {
-        let is_approved = run.decision(index) == Some(Decision::Approved);
-        let is_next = index == self.progress.answers.len();
-        let is_replaced = offered.entry.needs.is_some() && is_approved && is_next;
-        self.progress.proposal.as_ref().filter(|_| is_replaced)
+    /// The record of a question may hold less than the operator was shown, so that its digest decides. Only an operation has a
+    /// question about other arguments than those of its call.
+    fn as_approved<'b>(&self, call: &ToolCall, plan: Plan<'b>) -> Plan<'b> {
+        let Some(proposal) = &self.progress.proposal else { return plan };
+        let Plan::Run { offered, permit, arguments } = plan else { return plan };
+        let is_operation = offered.entry.needs.is_some();
+        let shown = proposal.shown(&arguments).filter(|shown| is_operation || **shown == arguments);
+        match shown.cloned() {
+            Some(arguments) => Plan::Run { offered, permit, arguments },
+            None => Plan::Answer(failed(call, NOT_WHOLE, &[])),
+        }
     }
 
     /// What a call of a tool of this palette means, and whether it may run.
@@ -223,10 +258,11 @@ impl<'a> Driver<'a> {
         offered: &Offered,
         arguments: &Value,
         is_again: bool,
+        reason: Option<&DenialReason>,
     ) -> Returned {
         if is_again {
             let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
-            return failed(call, message, &[]);
+            return with_reason(failed(call, message, &[]), reason);
         }
         let need = offered.need(arguments, &self.authority).and_then(Result::ok);
         let capability =
@@ -234,7 +270,8 @@ impl<'a> Driver<'a> {
         let layer = "approval".to_owned();
         let message =
             format!("the operator did not approve this call of `{}`", offered.entry.item_id);
-        refused(call, Refusal { capability, layer, pattern: None, message })
+        let refused = refused(call, Refusal { capability, layer, pattern: None, message });
+        with_reason(refused, reason)
     }
 
     /// A tool that is not in the palette is refused when the authority would, so that the model learns why.
@@ -336,6 +373,18 @@ pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) 
 fn refused(call: &ToolCall, refusal: Refusal) -> Returned {
     Returned::refused(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
 }
+
+/// The answer with the operator's reason beside it.
+fn with_reason(mut answer: Returned, reason: Option<&DenialReason>) -> Returned {
+    if let Some(reason) = reason {
+        answer.result.content["reason"] = json!(reason.as_str());
+    }
+    answer
+}
+
+/// What the model is told of an approved call that cannot run as it was approved.
+const NOT_WHOLE: &str = "the call was not run, because the record no longer holds the arguments that the operator was asked about; \
+                         make the call again";
 
 pub(super) fn failed(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
     let content = if problems.is_empty() {

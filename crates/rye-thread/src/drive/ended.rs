@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::FailureDisk;
+use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::transcript::{Reading, Record};
-use crate::{Failure, ThreadId, ThreadState, Usage};
+use crate::{Failure, Limits, ThreadId, ThreadState, Usage};
 
 /// How a thread ended by its transcript, which is written before `thread.json` says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,55 @@ impl RecordedEnd {
 /// The end of a thread, as its transcript holds it; `None` when it holds none, or one that this version cannot read.
 #[must_use]
 pub fn recorded_end(reading: &Reading) -> Option<RecordedEnd> {
-    reading.records.iter().rev().find_map(end)
+    let is_end = |record: &&Record| {
+        ["thread_complete", "thread_continued", "thread_error", "thread_resumed"]
+            .contains(&record.event.as_str())
+    };
+    // One that was resumed after an end has not come to another one yet.
+    end(reading.records.iter().rev().find(is_end)?)
+}
+
+/// The limits that the transcript of a thread holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedLimits {
+    /// The limits that the thread began with.
+    pub first: Limits,
+    /// The limits by now, as the operator raised them; hooks may have allowed more than this of anything but money.
+    pub last: Limits,
+}
+
+/// The records of a transcript, each with `true` if it was signed when it was written.
+///
+/// What the operator allows is followed by a checkpoint of its own. A later checkpoint also covers records that another program
+/// left behind the last one, and says nothing of who wrote them.
+pub(super) fn sealed(reading: &Reading) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
+    let records = &reading.records;
+    let is_checkpoint = |record: &Record| record.event == "checkpoint";
+    let next = move |index: usize| records.get(index + 1);
+    let sealed = move |(index, record)| (record, next(index).is_some_and(is_checkpoint));
+    records.iter().enumerate().map(sealed)
+}
+
+/// The limits of a thread, as its transcript holds them; `None` before it began. Raised limits count only with a checkpoint of
+/// their own.
+#[must_use]
+pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
+    let limits = |record: &Record| {
+        let wire: LimitsWire = serde_json::from_str(record.payload.get()).ok()?;
+        wire.limits.map(LimitsDisk::into_limits)
+    };
+    let first = reading.records.iter().find(|record| record.event == "thread_start");
+    let first = limits(first?)?;
+    let resumed =
+        |(record, is_sealed): &(&Record, bool)| *is_sealed && record.event == "thread_resumed";
+    let last = sealed(reading).rev().filter(resumed).find_map(|(record, _)| limits(record));
+    Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
+}
+
+#[derive(Deserialize)]
+struct LimitsWire {
+    limits: Option<LimitsDisk>,
 }
 
 fn end(record: &Record) -> Option<RecordedEnd> {

@@ -72,7 +72,7 @@ impl Driver<'_> {
     }
 
     /// Records what the user's side of the conversation got, and from which hooks.
-    fn record_texts(&mut self, run: &Run, before: usize, frames: &[Frame]) {
+    pub(super) fn record_texts(&mut self, run: &Run, before: usize, frames: &[Frame]) {
         let texts: Vec<String> = run
             .messages()
             .iter()

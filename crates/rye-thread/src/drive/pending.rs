@@ -58,9 +58,10 @@ pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
     let says_nothing = |it: &&Record| ["checkpoint", "thread_resumed"].contains(&it.event.as_str());
     let mut records = reading.records.iter().rev().skip_while(says_nothing);
     let last = records.next().filter(|record| record.event == "approval_decided")?;
-    let DecidedWire { decision, by } = serde_json::from_str(last.payload.get()).ok()?;
+    let DecidedWire { decision, by, reason } = serde_json::from_str(last.payload.get()).ok()?;
+    let decision = Decision::read(&decision, reason.as_deref()).ok()?;
     let item_id = request(records.find(|record| record.event == "approval_requested")?)?.item_id;
-    Some(DecidedApproval { item_id, decision: decision.parse().ok()?, by, at: last.at })
+    Some(DecidedApproval { item_id, decision, by, at: last.at })
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be
@@ -78,14 +79,16 @@ fn request(record: &Record) -> Option<ApprovalRequest> {
     let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
     let reasons = ApprovalReason::ALL;
     let reason = reasons.into_iter().find(|reason| reason.as_str() == wire.reason)?;
-    let Wire { call_id, item_id, arguments, .. } = wire;
-    Some(ApprovalRequest::new(&record.thread, &call_id, &item_id, &arguments, reason))
+    let Wire { call_id, item_id, arguments, arguments_sha256: sha256, covers, .. } = wire;
+    let thread = record.thread.clone();
+    Some(ApprovalRequest { thread, call_id, item_id, arguments, sha256, reason, covers })
 }
 
 #[derive(Deserialize)]
 struct DecidedWire {
     decision: String,
     by: String,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -93,5 +96,9 @@ struct Wire {
     call_id: String,
     item_id: String,
     arguments: Value,
+    /// The record may hold less than the operator is asked about.
+    arguments_sha256: String,
     reason: String,
+    #[serde(default)]
+    covers: Vec<String>,
 }

@@ -4,15 +4,15 @@ mod hooked;
 mod opening;
 mod wire;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
-use super::batch::Progress;
+use super::approve::approved_in_thread;
+use super::batch::{Progress, Proposal};
+use super::ended::sealed;
 use super::hooks::{Due, Entry, Log};
 use super::stop::overrun;
 use crate::budget::LedgerError;
@@ -21,8 +21,8 @@ use crate::message::disk::ResultDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, Decision, JournalError, Message, Moment, Nanos, Returned, Run, Step, ThreadId,
-    ThreadState, ToolCall, ToolResult,
+    AddedItem, Decision, JournalError, LimitHit, Limits, Message, Moment, Nanos, NotRaised,
+    Returned, Run, Step, ThreadId, ThreadState, ToolCall, ToolResult,
 };
 
 /// Why a thread cannot go on.
@@ -52,6 +52,15 @@ pub enum ResumeError {
         /// How.
         state: ThreadState,
     },
+    /// The limit that ended the thread would end it again at once.
+    #[error("{hit}, and that limit was not raised above it")]
+    LimitStands {
+        /// The limit, and where it stood.
+        hit: LimitHit,
+    },
+    /// A limit was to be raised to a value that is not higher than its own.
+    #[error(transparent)]
+    NotRaised(#[from] NotRaised),
     /// The journal failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -85,6 +94,8 @@ pub(super) struct Recovered {
     pub(super) unanswered: Option<Nanos>,
     /// The items that calls added to the conversation, in their order.
     pub(super) added: Vec<AddedItem>,
+    /// The item and capability of each call that the operator approved for the rest of the thread.
+    pub(super) approved: BTreeSet<(String, String)>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -94,9 +105,9 @@ pub(super) fn recover(
     reading: &Reading,
 ) -> Result<Recovered, ResumeError> {
     let mut fold = Fold::new(run, opening);
-    for record in &reading.records {
+    for (record, is_sealed) in sealed(reading) {
         fold.clock(record);
-        fold.take(record)
+        fold.take(record, is_sealed)
             .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;
     }
     if !fold.changes.is_empty() {
@@ -130,6 +141,9 @@ struct Fold {
     calls: Option<Arc<Calls>>,
     /// The reservation of the request that has no answer yet.
     reserved: Option<Nanos>,
+    /// The item and the capabilities that the operator was asked about last.
+    asked_about: (String, Vec<String>),
+    approved: BTreeSet<(String, String)>,
 }
 
 /// The calls of one turn.
@@ -162,6 +176,8 @@ impl Fold {
             added: Vec::new(),
             calls: None,
             reserved: None,
+            asked_about: (String::new(), Vec::new()),
+            approved: BTreeSet::new(),
         }
     }
 
@@ -176,8 +192,9 @@ impl Fold {
         self.last = Some(record.at);
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), String> {
-        if self.ended.is_some() && record.event != "checkpoint" {
+    fn take(&mut self, record: &Record, is_sealed: bool) -> Result<(), String> {
+        let may_follow = ["checkpoint", "thread_resumed"].contains(&record.event.as_str());
+        if self.ended.is_some() && !may_follow {
             return Err("it comes after the end of the thread".to_owned());
         }
         let recorded = Recorded::read(record)?;
@@ -208,8 +225,12 @@ impl Fold {
             Recorded::CallResult { result, refusal, limit, added } => {
                 self.call_result(result, refusal, limit, added)
             }
-            Recorded::Asked { call_id, arguments } => self.asked(&call_id, arguments),
-            Recorded::Decided { decision } => self.decided(decision),
+            Recorded::Asked { call_id, item_id, proposal, covers } => {
+                self.asked_about = (item_id, covers);
+                self.asked(&call_id, proposal)
+            }
+            Recorded::Decided { decision } => self.decided(decision, is_sealed),
+            Recorded::Resumed { limits } => self.resumed(limits.filter(|_| is_sealed)),
             Recorded::Spawned(spawn) => self.spawned(spawn),
             Recorded::End(end) => self.end(end),
         }
@@ -332,19 +353,23 @@ impl Fold {
         Ok(())
     }
 
-    fn asked(&mut self, call_id: &str, arguments: Value) -> Result<(), String> {
+    fn asked(&mut self, call_id: &str, proposal: Proposal) -> Result<(), String> {
         let calls = self.calls()?;
         let index = self.progress.answers.len();
         if calls.run.get(index).is_none_or(|call| call.id != call_id) {
             return Err(format!("call `{call_id}` was not next"));
         }
         self.progress.is_asked = true;
-        self.progress.proposal = Some(arguments);
+        self.progress.proposal = Some(proposal);
         self.run.ask_approval(index).map_err(text)
     }
 
-    fn decided(&mut self, decision: Decision) -> Result<(), String> {
+    fn decided(&mut self, decision: Decision, is_sealed: bool) -> Result<(), String> {
         self.progress.is_asked = false;
+        if decision == Decision::ApprovedInThread && is_sealed {
+            let (item_id, covers) = &self.asked_about;
+            self.approved.extend(approved_in_thread(item_id, covers));
+        }
         self.run.decided(decision).map_err(text)
     }
 
@@ -361,6 +386,21 @@ impl Fold {
         };
         self.ended = Some(state);
         ended.map_err(text)
+    }
+
+    /// The thread went on, also after a limit or a failure of the provider had ended it.
+    fn resumed(&mut self, limits: Option<Limits>) -> Result<(), String> {
+        if let Some(limits) = limits {
+            self.run.limit(limits);
+        }
+        if self.ended.take().is_none() {
+            return Ok(());
+        }
+        let before = self.run.messages().len();
+        self.run.reopen().map_err(text)?;
+        self.due.reopened();
+        self.texts_since(before);
+        Ok(())
     }
 
     fn continued(&mut self, next: ThreadId) -> Result<(), String> {
@@ -387,6 +427,7 @@ impl Fold {
             spawns,
             reserved: unanswered,
             added,
+            approved,
             ..
         } = self;
         let mut missing: Vec<Event> = opening.into();
@@ -412,6 +453,7 @@ impl Fold {
             spawns,
             unanswered,
             added,
+            approved,
         }
     }
 }

@@ -106,6 +106,22 @@ pub async fn replay(
     Ok(compared(&tape, &recorded, &replayed.unwrap_or_default()))
 }
 
+impl Driver<'_> {
+    /// Has the run of a replay go on where the thread did that had ended, and says whether it does.
+    pub(super) fn replays_reopening(&mut self, run: &mut Run) -> bool {
+        let tape = self.tape.as_ref().filter(|_| run.failure().is_some());
+        let Some(limits) = tape.and_then(|tape| tape.reopened()) else { return false };
+        if let Some(limits) = limits {
+            let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
+            if ledger.set_cap(thread, limits.spend).is_err() {
+                return false;
+            }
+            run.limit(limits);
+        }
+        self.reopen_run(run).is_ok()
+    }
+}
+
 fn compared(tape: &Tape, recorded: &[Seen], replayed: &[Seen]) -> Replayed {
     // What the replay does after the record ends without an end was not recorded, and proves nothing.
     let length =

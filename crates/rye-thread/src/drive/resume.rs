@@ -7,7 +7,7 @@ use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::transcript::{Event, Reading};
-use crate::{Nanos, Outcome, Run};
+use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
 
 /// What was found when a thread was opened again.
 #[derive(Debug)]
@@ -17,13 +17,51 @@ pub struct Resumed<'a> {
     pub reading: &'a Reading,
     /// What the caller wants on record of this opening.
     pub facts: Map<String, Value>,
+    /// Whether the thread goes on after a limit or a failure of its provider ended it. Otherwise an end that the transcript holds
+    /// is only written down.
+    pub reopens: bool,
+    /// The limits that the operator raises; this goes on after an end as well.
+    pub raised: RaisedLimits,
 }
 
 impl<'a> Resumed<'a> {
     /// An opening of which nothing more is recorded.
     #[must_use]
     pub fn new(reading: &'a Reading) -> Self {
-        Self { reading, facts: Map::new() }
+        Self { reading, facts: Map::new(), reopens: false, raised: RaisedLimits::default() }
+    }
+
+    /// Returns `true` if the thread goes on after an end that the operator can have it go on after.
+    fn reopens(&self) -> bool {
+        self.reopens || !self.raised.is_empty()
+    }
+}
+
+/// The limits of a thread that is about to go on.
+struct NextLimits {
+    limits: Limits,
+    is_raised: bool,
+    /// Whether the thread had ended.
+    has_ended: bool,
+}
+
+impl NextLimits {
+    /// Raises the limits as the operator wants it.
+    ///
+    /// # Errors
+    ///
+    /// When a limit would not be raised, or the thread would end by the same limit again at once.
+    fn new(recovered: &Recovered, resumed: &Resumed<'_>) -> Result<Self, ResumeError> {
+        let (now, kind) = (recovered.run.limits(), recovered.run.failure().map(|it| &it.kind));
+        let limits = resumed.raised.raise(now)?;
+        let may_go_on = resumed.reopens() && kind.is_some_and(FailureKind::may_go_on);
+        let has_ended = recovered.ended == Some(ThreadState::Error) && may_go_on;
+        match kind {
+            Some(FailureKind::Limit(hit)) if has_ended && !hit.is_lifted(now, &limits) => {
+                Err(ResumeError::LimitStands { hit: hit.clone() })
+            }
+            _ => Ok(Self { is_raised: limits != *now, limits, has_ended }),
+        }
     }
 }
 
@@ -37,19 +75,19 @@ impl<'a> Resumed<'a> {
 /// # Errors
 ///
 /// Before anything is done: when what the thread began with changed, or the records contradict each other, or the
-/// ledger fails.
+/// ledger fails; and when a limit is not raised that has to be.
 pub async fn resume(
     run: Run,
     resumed: Resumed<'_>,
     context: DriveContext<'_>,
 ) -> Result<Outcome, ResumeError> {
     let state = context.journal.record().state;
-    if state.is_final() {
+    if state.is_final() && !(state == ThreadState::Error && resumed.reopens()) {
         return Err(ResumeError::Ended { state });
     }
     let driver = Driver::new(&run, context);
     let opening = driver.opening(&run);
-    let recovered = recover(run, opening, resumed.reading)?;
+    let mut recovered = recover(run, opening, resumed.reading)?;
     let mut driver = Driver { before: recovered.run.elapsed(), ..driver };
     if recovered.has_fallen_back
         && let Some(next) = driver.context.provider.fallback()
@@ -57,31 +95,20 @@ pub async fn resume(
         driver.context.provider = next;
         driver.info = next.describe();
     }
-    driver.settle_left(&recovered, resumed.reading)?;
-    let Recovered {
-        mut run,
-        progress,
-        missing,
-        ended,
-        due,
-        log,
-        evaluations,
-        successor,
-        spawns,
-        unanswered,
-        added,
-        ..
-    } = recovered;
-    (driver.progress, driver.due, driver.log) = (progress, due, log);
-    (driver.evaluations, driver.successor) = (evaluations, successor);
-    driver.warnings = thread_warnings(resumed.reading);
-    driver.add_all(added);
-    if let Some(state) = ended {
+    let next = NextLimits::new(&recovered, &resumed)?;
+    if recovered.ended.is_some() && state.is_final() && !next.has_ended {
+        return Err(ResumeError::Ended { state });
+    }
+    driver.settle_left(&next.limits, resumed.reading)?;
+    driver.context.journal.limit(&next.limits);
+    driver.take_over(&mut recovered, resumed.reading);
+    let Recovered { mut run, missing, ended, spawns, unanswered, .. } = recovered;
+    if let Some(state) = ended.filter(|_| !next.has_ended) {
         return Ok(driver.close(&run, state));
     }
     let (span, before) = (telemetry::agent(&driver), *run.usage());
     let driven = async {
-        let mut reopened = driver.reopen(&run, &missing, resumed);
+        let mut reopened = driver.reopen(&mut run, &missing, resumed, next);
         if let Some(reserved) = unanswered {
             driver.record_killed(&run, reserved);
         }
@@ -99,10 +126,21 @@ pub async fn resume(
 }
 
 impl Driver<'_> {
+    /// Continues from where the program before this one had come.
+    fn take_over(&mut self, recovered: &mut Recovered, reading: &Reading) {
+        self.progress = std::mem::take(&mut recovered.progress);
+        self.due = std::mem::take(&mut recovered.due);
+        self.log = std::mem::take(&mut recovered.log);
+        self.approved = std::mem::take(&mut recovered.approved);
+        (self.evaluations, self.successor) = (recovered.evaluations, recovered.successor.take());
+        self.warnings = thread_warnings(reading);
+        self.add_all(std::mem::take(&mut recovered.added));
+    }
+
     /// Settles what the program before this one set aside, and what it spent by another ledger than this.
-    fn settle_left(&self, recovered: &Recovered, reading: &Reading) -> Result<(), ResumeError> {
+    fn settle_left(&self, limits: &Limits, reading: &Reading) -> Result<(), ResumeError> {
         let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
-        ledger.open(thread, recovered.run.limits().spend)?;
+        ledger.set_cap(thread, limits.spend)?;
         settle_left(thread, reading, ledger)?;
         ledger.recall(thread, spending(reading))?;
         Ok(())
@@ -116,9 +154,16 @@ impl Driver<'_> {
     }
 
     /// Completes what the program before this one was about to record, and records that this one goes on.
-    fn reopen(&mut self, run: &Run, missing: &[Event], resumed: Resumed<'_>) -> Result<(), Stop> {
+    fn reopen(
+        &mut self,
+        run: &mut Run,
+        missing: &[Event],
+        resumed: Resumed<'_>,
+        next: NextLimits,
+    ) -> Result<(), Stop> {
         let now = self.context.clock.now();
         self.context.journal.begin_again(&self.info, now)?;
+        run.limit(next.limits.clone());
         // It was known when the last record was written: the time since then is nobody's.
         let then = resumed.reading.records.last().map_or(now, |record| record.at);
         for event in missing {
@@ -133,8 +178,21 @@ impl Driver<'_> {
             cost: self.cost(run),
             elapsed: self.before,
             signed_by: self.context.journal.signing_key().public().to_pem(),
+            limits: next.is_raised.then_some(next.limits),
         });
         self.checkpoint();
+        if next.has_ended {
+            self.reopen_run(run)?;
+        }
+        Ok(())
+    }
+
+    /// Has a run go on that had ended, and records what is added to its history.
+    pub(super) fn reopen_run(&mut self, run: &mut Run) -> Result<(), OutOfTurn> {
+        let before = run.messages().len();
+        run.reopen()?;
+        self.due.reopened();
+        self.record_texts(run, before, &[]);
         Ok(())
     }
 }

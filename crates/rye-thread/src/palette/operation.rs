@@ -84,6 +84,14 @@ impl Need {
         }
     }
 
+    /// The capabilities, as text; of any item of some kinds, the pattern of all of them.
+    pub(crate) fn capabilities(&self) -> Vec<String> {
+        match self {
+            Self::All(capabilities) => capabilities.iter().map(ToString::to_string).collect(),
+            Self::AnyOf(..) | Self::Exactly(_) => vec![self.to_string()],
+        }
+    }
+
     fn refusal(&self, authority: &Authority) -> Refusal {
         let closed = match self {
             Self::All(_) | Self::Exactly(_) => None,

@@ -36,9 +36,9 @@ impl Run {
 
     /// What somebody said about the call at this place of [`Step::CallTools`](crate::Step::CallTools).
     #[must_use]
-    pub fn decision(&self, index: usize) -> Option<Decision> {
+    pub fn decision(&self, index: usize) -> Option<&Decision> {
         match &self.phase {
-            Phase::Calling(batch) => batch.decisions.get(&index).copied(),
+            Phase::Calling(batch) => batch.decisions.get(&index),
             _ => None,
         }
     }

@@ -11,7 +11,7 @@ use super::{Batch, End, Measured, Phase, Run};
 use crate::message::disk::{CallDisk, MessageDisk, UsageDisk};
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{Nanos, OutputContract, OutputField};
+use crate::{Decision, Nanos, OutputContract, OutputField};
 
 impl Run {
     /// Saves everything, so that [`Run::from_json`] goes on with byte-identical requests.
@@ -219,26 +219,31 @@ struct BatchDisk<'a> {
     calls: Vec<CallDisk<'a>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     decisions: BTreeMap<usize, String>,
+    /// The reasons of those that are denials.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    reasons: BTreeMap<usize, String>,
 }
 
 impl<'a> BatchDisk<'a> {
     fn of(batch: &'a Batch) -> Self {
-        let decisions = batch.decisions.iter().map(|(index, it)| (*index, it.to_string()));
+        let decisions = batch.decisions.iter();
+        let reasons = decisions
+            .clone()
+            .filter_map(|(index, decision)| Some((*index, decision.reason()?.to_string())));
         Self {
             calls: batch.calls.iter().map(CallDisk::of).collect(),
-            decisions: decisions.collect(),
+            reasons: reasons.collect(),
+            decisions: decisions.map(|(index, decision)| (*index, decision.to_string())).collect(),
         }
     }
 
     fn into_batch(self) -> Result<Batch, String> {
-        let read = |(index, text): (usize, String)| match text.parse() {
-            Ok(decision) => Ok((index, decision)),
-            Err(error) => Err(format!("{error}")),
+        let read = |(index, word): (usize, String)| {
+            let reason = self.reasons.get(&index).map(String::as_str);
+            Decision::read(&word, reason).map(|decision| (index, decision))
         };
-        Ok(Batch {
-            calls: self.calls.into_iter().map(CallDisk::into_call).collect(),
-            decisions: self.decisions.into_iter().map(read).collect::<Result<_, _>>()?,
-        })
+        let decisions = self.decisions.into_iter().map(read).collect::<Result<_, String>>()?;
+        Ok(Batch { calls: self.calls.into_iter().map(CallDisk::into_call).collect(), decisions })
     }
 }
 

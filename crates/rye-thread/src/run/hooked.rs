@@ -61,7 +61,7 @@ impl Run {
         let limit = self.limit_mut(hit.limit);
         let Some(limit) = limit else { return Err(self.out_of_turn("a longer limit")) };
         *limit = hit.value.max(*limit).saturating_add((*limit).max(1));
-        self.reenter("Go on.");
+        self.reenter(GO_ON);
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl Run {
     }
 
     /// Back to where the run failed, in a state from which a request can follow.
-    fn reenter(&mut self, reason: &str) {
+    pub(super) fn reenter(&mut self, reason: &str) {
         if let Some(batch) = self.failed_in.take() {
             self.phase = Phase::Calling(batch);
             return;
@@ -219,6 +219,9 @@ impl Run {
         self.refusals.get(known..).unwrap_or_default()
     }
 }
+
+/// The text behind an answer that a limit cut off from what follows.
+pub(super) const GO_ON: &str = "Go on.";
 
 impl FailureKind {
     /// Whether asking the model again may mend it.

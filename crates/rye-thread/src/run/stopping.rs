@@ -1,7 +1,8 @@
 //! Ends that come from outside.
 
+use super::hooked::GO_ON;
 use super::{End, OutOfTurn, Phase, Run, decide};
-use crate::Failure;
+use crate::{Failure, FailureKind, Limits};
 
 impl Run {
     /// Ends the conversation because something outside it failed.
@@ -30,6 +31,27 @@ impl Run {
         }
         self.phase = Phase::Done(End::Cancelled);
         Ok(())
+    }
+
+    /// Goes on after a limit or a failure of the provider ended the run, as the operator wants it to (SPEC D18).
+    ///
+    /// # Errors
+    ///
+    /// When the run has not ended so ([`FailureKind::may_go_on`]).
+    pub fn reopen(&mut self) -> Result<(), OutOfTurn> {
+        let failure = self.failure().filter(|failure| failure.kind.may_go_on());
+        let reason = match failure {
+            None => return Err(self.out_of_turn("an opening")),
+            Some(Failure { kind: FailureKind::Limit(_), .. }) => GO_ON.to_owned(),
+            Some(failure) => format!("This did not work: {failure}. Try again."),
+        };
+        self.reenter(&reason);
+        Ok(())
+    }
+
+    /// Replaces the limits that [`Run::step`] checks.
+    pub(crate) fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -188,7 +188,8 @@ pub enum Event {
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
     },
-    /// The thread goes on after its program was stopped or killed, or after it was suspended.
+    /// The thread goes on after its program was stopped or killed, after it was suspended, or after a limit or a failure of the
+    /// provider ended it.
     ThreadResumed {
         /// Which opening of the thread this is, from 1.
         epoch: u64,
@@ -202,6 +203,8 @@ pub enum Event {
         elapsed: Duration,
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
+        /// The limits of the thread from then on, where the operator raised one.
+        limits: Option<Limits>,
     },
     /// What a call came to: the receipt.
     ToolCallResult {

@@ -6,14 +6,15 @@ use serde_json::Value;
 
 pub(crate) use self::again::markdown_of;
 use super::Event;
-use crate::{Failure, HookEffect, Moment, Nanos};
+use crate::{DenialReason, Failure, HookEffect, Moment, Nanos};
 
 /// One event as Markdown that ends in a blank line; empty for events that only a program wants to read.
 #[must_use]
 pub fn markdown(event: &Event, at: Moment) -> String {
     match event {
         Event::ApprovalDecided { request, decision, by } => {
-            decided(&request.item_id, decision.as_str(), by)
+            let reason = decision.reason().map(DenialReason::as_str);
+            decided(&request.item_id, decision.as_str(), by, reason)
         }
         Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
         Event::AssistantText { text } => section("Assistant", text),
@@ -44,7 +45,10 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             let (model, provider) = (&provider.model, &provider.provider);
             format!("# Thread\n\n{at}, `{model}` at `{provider}`\n\n{unverified}")
         }
-        Event::ThreadResumed { epoch, .. } => format!("*Resumed {at}, opening {epoch}*\n\n"),
+        Event::ThreadResumed { epoch, limits, .. } => {
+            let raised = if limits.is_some() { ", with raised limits" } else { "" };
+            format!("*Resumed {at}, opening {epoch}{raised}*\n\n")
+        }
         Event::UserMessage { text } => section("User", &fenced("", text)),
         Event::ApprovalRequested(request) => waiting(&request.item_id, &request.arguments),
         Event::HookCallResult { .. }
@@ -69,8 +73,10 @@ fn booked(cost: Nanos) -> String {
     if cost == Nanos::ZERO { String::new() } else { format!("; {cost} counts as spent") }
 }
 
-fn decided(item: &str, decision: &str, by: &str) -> String {
-    format!("Call of `{item}` {decision} by {by}\n\n")
+fn decided(item: &str, decision: &str, by: &str, reason: Option<&str>) -> String {
+    let decision = decision.replace('_', " ");
+    let reason = reason.map_or(String::new(), |reason| fenced("", reason) + "\n");
+    format!("Call of `{item}` {decision} by {by}\n\n{reason}")
 }
 
 fn hooked(hook: &str, event: &str, effect: Option<&str>) -> String {

@@ -15,7 +15,7 @@ use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::tool::disk::ToolDisk;
-use crate::{HookEffect, Moment, Nanos, Prices, ProviderInfo, Usage};
+use crate::{ApprovalRequest, Decision, HookEffect, Moment, Nanos, Prices, ProviderInfo, Usage};
 
 #[derive(Serialize)]
 pub(super) struct RecordWire<'a> {
@@ -68,19 +68,8 @@ pub(super) struct ReadWire {
 /// What a record says of an event that there are few of.
 pub(super) fn value(event: &Event) -> Value {
     match event {
-        Event::ApprovalDecided { request, decision, by } => json!({
-            "call_id": request.call_id,
-            "arguments_sha256": request.sha256,
-            "decision": decision.as_str(),
-            "by": by,
-        }),
-        Event::ApprovalRequested(request) => json!({
-            "call_id": request.call_id,
-            "item_id": request.item_id,
-            "arguments": request.arguments,
-            "arguments_sha256": request.sha256,
-            "reason": request.reason.as_str(),
-        }),
+        Event::ApprovalDecided { request, decision, by } => decided(request, decision, by),
+        Event::ApprovalRequested(request) => asked(request),
         Event::ContextInjected(injected) => context(injected),
         Event::HookTriggered(triggered) => hook(triggered),
         Event::ModelFallback { provider, reason } => {
@@ -92,14 +81,7 @@ pub(super) fn value(event: &Event) -> Value {
         Event::RequestRetried { .. } => retried(event),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
-        Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed, signed_by } => json!({
-            "epoch": epoch,
-            "cut_bytes": cut_bytes,
-            "facts": facts,
-            "cost_nanos": cost.get(),
-            "elapsed_millis": millis(*elapsed),
-            "signed_by": signed_by,
-        }),
+        Event::ThreadResumed { .. } => resumed(event),
         Event::ThreadStart { .. } => start(event),
         Event::ThreadComplete { .. }
         | Event::ThreadContinued { .. }
@@ -123,6 +105,52 @@ pub(super) fn value(event: &Event) -> Value {
         | Event::ToolCallStart { .. }
         | Event::UserMessage { .. } => Value::Null,
     }
+}
+
+fn asked(request: &ApprovalRequest) -> Value {
+    let mut value = json!({
+        "call_id": request.call_id,
+        "item_id": request.item_id,
+        "arguments": request.arguments,
+        "arguments_sha256": request.sha256,
+        "reason": request.reason.as_str(),
+    });
+    if !request.covers.is_empty() {
+        value["covers"] = json!(request.covers);
+    }
+    value
+}
+
+fn decided(request: &ApprovalRequest, decision: &Decision, by: &str) -> Value {
+    let mut value = json!({
+        "call_id": request.call_id,
+        "arguments_sha256": request.sha256,
+        "decision": decision.as_str(),
+        "by": by,
+    });
+    if let Some(reason) = decision.reason() {
+        value["reason"] = json!(reason.as_str());
+    }
+    value
+}
+
+fn resumed(event: &Event) -> Value {
+    let Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed, signed_by, limits } = event
+    else {
+        return Value::Null;
+    };
+    let mut value = json!({
+        "epoch": epoch,
+        "cut_bytes": cut_bytes,
+        "facts": facts,
+        "cost_nanos": cost.get(),
+        "elapsed_millis": millis(*elapsed),
+        "signed_by": signed_by,
+    });
+    if let Some(limits) = limits {
+        value["limits"] = json!(LimitsDisk::of(limits));
+    }
+    value
 }
 
 fn failed(event: &Event) -> Value {

@@ -121,7 +121,7 @@ pub(crate) struct Says {
 #[async_trait]
 impl Approver for Says {
     async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
-        self.decides.map(|judge| judge(request)).or(self.approves)
+        self.decides.map(|judge| judge(request)).or(self.approves.clone())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -200,7 +199,7 @@ impl Home {
         };
         let layer = Layer::new(LayerName::Operator, Grant::everything());
         let context = DriveContext {
-            provider: &Model { turns, asked: AtomicU64::new(0), slow: None },
+            provider: &Model::new(turns),
             palette: &palette,
             authority: &Authority::new(layer),
             ledger: self.store.ledger(),

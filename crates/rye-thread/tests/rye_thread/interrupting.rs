@@ -99,8 +99,8 @@ async fn an_approval_that_was_not_used_is_kept() {
     for row in ROWS {
         let whole = row.world();
         whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
-        for says in [Decision::Approved, Decision::Denied] {
-            let stopped = row.cut(&whole, before_the_receipt(&whole.bytes()), Some(says));
+        for says in [Decision::Approved, Decision::DENIED] {
+            let stopped = row.cut(&whole, before_the_receipt(&whole.bytes()), Some(says.clone()));
             stopped.resume("Begin.").await.unwrap();
             let later = row.cut(&whole, up_to_the_decision(&stopped.bytes()), None);
             let found = later.resume("Begin.").await.unwrap();

@@ -9,6 +9,7 @@ mod tapped;
 mod world;
 
 mod answering;
+mod approving;
 mod calling;
 mod claiming;
 mod failing;
@@ -17,6 +18,7 @@ mod full;
 mod hooking;
 mod interrupting;
 mod power;
+mod raising;
 mod recording;
 mod replaying;
 mod resuming;

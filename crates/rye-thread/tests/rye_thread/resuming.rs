@@ -226,7 +226,7 @@ async fn an_approved_tool_runs_with_the_arguments_of_its_call() {
 async fn what_is_denied_does_not_run_and_the_model_is_told() {
     let mut world = World::new();
     world.asking = Asking::Always;
-    world.approves = Some(Decision::Denied);
+    world.approves = Some(Decision::DENIED);
     let found = world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
     assert_eq!(found.state, ThreadState::Completed, "the model got over it");
     assert!(world.effects().iter().all(|effect| !effect.starts_with("a/once")));

@@ -35,6 +35,10 @@ impl<T: Tap> Ledger for Tapped<T> {
         self.0.through(Use::Open { cap }, |ledger| ledger.open(thread, cap))
     }
 
+    fn set_cap(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.0.through(Use::Open { cap }, |ledger| ledger.set_cap(thread, cap))
+    }
+
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
         self.0.through(Use::Reserve { amount }, |ledger| ledger.reserve(thread, amount))
     }

@@ -1,6 +1,6 @@
 //! A thread of twenty turns, and the world around it, which outlives the programs that drive it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use async_trait::async_trait;
@@ -10,9 +10,10 @@ use rye_thread::store::{Claim, MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
     Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits,
-    Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderInfo,
-    Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run, SpendLimit,
-    StopReason, ThreadRecord, ThreadState, ToolCall, ToolOutput, drive, replay, resume,
+    Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
+    ProviderErrorClass, ProviderInfo, RaisedLimits, Registry, ReplayContext, Replayed, Reply,
+    Request, ResumeError, Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState,
+    ToolCall, ToolOutput, Usage, drive, replay, resume,
 };
 use serde_json::{Value, json};
 
@@ -27,6 +28,21 @@ pub(crate) struct Model {
     pub(crate) asked: AtomicU64,
     /// A clock that moves on by a second with each answer.
     pub(crate) slow: Option<Arc<FakeClock>>,
+    /// The turn whose first request fails.
+    pub(crate) fails: Option<(usize, ProviderErrorClass)>,
+    pub(crate) has_failed: AtomicBool,
+    /// The tokens of each answer, where they are not those of [`reply`].
+    pub(crate) usage: Option<Usage>,
+    /// The turn whose answer costs far more than was reserved for it.
+    pub(crate) overruns: Option<usize>,
+}
+
+impl Model {
+    pub(crate) fn new(turns: Vec<Vec<ToolCall>>) -> Self {
+        let (asked, has_failed) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (slow, fails, usage, overruns) = (None, None, None, None);
+        Self { turns, asked, slow, fails, has_failed, usage, overruns }
+    }
 }
 
 #[async_trait]
@@ -42,6 +58,11 @@ impl Provider for Model {
         self.slow.iter().for_each(|clock| clock.advance(1));
         let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
         let turn = request.messages.iter().filter(is_answer).count();
+        if let Some((_, class)) = self.fails.filter(|(failing, _)| *failing == turn)
+            && !self.has_failed.swap(true, Ordering::Relaxed)
+        {
+            return Err(ProviderError::new(class, "it is down"));
+        }
         let calls = self.turns.get(turn).cloned().unwrap_or_default();
         let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
         // A text of its own in some turns, and a number that only exact reading keeps.
@@ -50,7 +71,12 @@ impl Provider for Model {
         } else {
             String::new()
         };
-        Ok(reply(&text, calls, stop))
+        let mut reply = reply(&text, calls, stop);
+        reply.usage = self.usage.unwrap_or(reply.usage);
+        if self.overruns == Some(turn) {
+            reply.usage = Usage::new(50_000, 10);
+        }
+        Ok(reply)
     }
 }
 
@@ -143,6 +169,9 @@ pub(crate) fn entries(effects: &Effects, asking: Asking) -> Vec<PaletteEntry> {
     rows.into_iter().map(entry).collect()
 }
 
+/// Makes operations on items that leave their effects here.
+type Operations = Box<dyn Fn(&Effects) -> Vec<PaletteEntry> + Send + Sync>;
+
 /// The world around a thread, which outlives the programs that drive it.
 pub(crate) struct World {
     pub(crate) place: tempfile::TempDir,
@@ -160,6 +189,8 @@ pub(crate) struct World {
     pub(crate) hooks: Hooks,
     /// Tools beside those of [`entries`].
     pub(crate) more: Box<dyn Fn() -> Vec<PaletteEntry> + Send + Sync>,
+    /// Operations on items.
+    pub(crate) operations: Operations,
 }
 
 impl World {
@@ -178,9 +209,10 @@ impl World {
             approves: Some(Decision::Approved),
             decides: None,
             approver: None,
-            model: Model { turns: turns(), asked: AtomicU64::new(0), slow: None },
+            model: Model::new(turns()),
             hooks: Hooks::none(),
             more: Box::new(Vec::new),
+            operations: Box::new(|_| Vec::new()),
         }
     }
 
@@ -200,7 +232,8 @@ impl World {
     fn palette(&self) -> Palette {
         let mut all = entries(&self.effects, self.asking);
         all.extend((self.more)());
-        Palette::new(all).unwrap()
+        let operations = (self.operations)(&self.effects);
+        Palette::new(all).unwrap().with_operations(operations, |_| true).unwrap()
     }
 
     pub(crate) fn run(&self, palette: &Palette, first: &str) -> Run {
@@ -248,12 +281,29 @@ impl World {
         first: &str,
         change: impl FnOnce(&mut Reading),
     ) -> Result<Outcome, ResumeError> {
+        self.resume_with(first, change, |_| ()).await
+    }
+
+    /// Goes on after an end, as the operator wants it to.
+    pub(crate) async fn reopen(&self, raised: RaisedLimits) -> Result<Outcome, ResumeError> {
+        let reopens =
+            |resumed: &mut Resumed<'_>| (resumed.reopens, resumed.raised) = (true, raised);
+        self.resume_with("Begin.", |_| (), reopens).await
+    }
+
+    async fn resume_with(
+        &self,
+        first: &str,
+        change: impl FnOnce(&mut Reading),
+        opened: impl FnOnce(&mut Resumed<'_>),
+    ) -> Result<Outcome, ResumeError> {
         let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
         let (mut journal, mut reading) = self.open(&store).unwrap();
         change(&mut reading);
         let palette = self.palette();
         let run = self.run(&palette, first);
-        let resumed = Resumed::new(&reading);
+        let mut resumed = Resumed::new(&reading);
+        opened(&mut resumed);
         let cancel = Cancel::new();
         self.with(&palette, &*store, &mut journal, &cancel, |context| resume(run, resumed, context))
             .await
@@ -275,7 +325,7 @@ impl World {
             Grant::everything(),
         ))));
         let says: &dyn Approver =
-            Box::leak(Box::new(Says { approves: self.approves, decides: self.decides }));
+            Box::leak(Box::new(Says { approves: self.approves.clone(), decides: self.decides }));
         let approver = self.approver.as_deref().unwrap_or(says);
         action(DriveContext {
             provider: &self.model,
@@ -326,9 +376,9 @@ impl World {
         let cut = Self {
             key: Arc::clone(&self.key),
             asking: self.asking,
-            approves: self.approves,
+            approves: self.approves.clone(),
             decides: self.decides,
-            model: Model { turns: self.model.turns.clone(), asked: AtomicU64::new(0), slow: None },
+            model: Model::new(self.model.turns.clone()),
             ..Self::new()
         };
         let lease = cut

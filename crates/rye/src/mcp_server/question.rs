@@ -142,7 +142,7 @@ pub(super) fn decided(answer: &ElicitResult) -> Result<Decision, &'static str> {
         content.filter(|content| content.len() == 1).and_then(|it| it.get(DECISION)?.as_str());
     match word {
         Some("approve") => Ok(Decision::Approved),
-        Some("deny") => Ok(Decision::Denied),
+        Some("deny") => Ok(Decision::DENIED),
         _ => Err(MALFORMED),
     }
 }

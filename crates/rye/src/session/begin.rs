@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::transcript::Reading;
-use rye_thread::{Cancel, Journal, Outcome, ResumeError, Resumed, Run, ThreadId, drive, resume};
+use rye_thread::{
+    Cancel, Journal, Outcome, RaisedLimits, ResumeError, Resumed, Run, ThreadId, drive, resume,
+};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -22,8 +24,18 @@ pub(super) struct Begun {
     heritage: Heritage,
     pub(super) folder: PathBuf,
     pub(super) warnings: Vec<String>,
-    /// What a thread that goes on goes on from.
-    before: Option<(Reading, Map<String, Value>)>,
+    before: Option<Before>,
+}
+
+/// What a thread that goes on goes on from, and how.
+pub(super) struct Before {
+    pub(super) reading: Reading,
+    /// What is recorded of this opening.
+    pub(super) facts: Map<String, Value>,
+    /// Whether it goes on after an end.
+    pub(super) reopens: bool,
+    /// The limits that the operator raises.
+    pub(super) raised: RaisedLimits,
 }
 
 impl Begun {
@@ -44,14 +56,14 @@ impl Begun {
         Ok(Self { run, journal, means, heritage, folder, warnings, before: None })
     }
 
-    /// A thread that goes on; `facts` are recorded of that.
+    /// A thread that goes on.
     pub(super) fn again(
         run: Run,
         journal: Journal,
         means: Means,
         heritage: Heritage,
         warnings: Vec<String>,
-        before: (Reading, Map<String, Value>),
+        before: Before,
     ) -> Self {
         let folder = journal.folder().to_owned();
         Self { run, journal, means, heritage, folder, warnings, before: Some(before) }
@@ -59,7 +71,7 @@ impl Begun {
 
     /// What a thread that goes on goes on from.
     pub(super) fn before(&self) -> Option<&Reading> {
-        self.before.as_ref().map(|(reading, _)| reading)
+        self.before.as_ref().map(|before| &before.reading)
     }
 
     /// How many threads of its tree are answered at once.
@@ -87,9 +99,9 @@ impl Begun {
         let context = means.context(store.ledger(), &mut journal, &host);
         match before {
             None => Ok(drive(run, context).await),
-            Some((reading, facts)) => {
+            Some(Before { reading, facts, reopens, raised }) => {
                 let mut resumed = Resumed::new(&reading);
-                resumed.facts = facts;
+                (resumed.facts, resumed.reopens, resumed.raised) = (facts, reopens, raised);
                 resume(run, resumed, context).await
             }
         }

@@ -5,6 +5,7 @@ mod below;
 mod changes;
 mod ending;
 mod error;
+mod raising;
 mod reopened;
 #[cfg(feature = "mcp")]
 mod stands;
@@ -17,7 +18,10 @@ use std::sync::Arc;
 use rye_sign::SigningKey;
 use rye_thread::budget::LedgerError;
 use rye_thread::transcript::Reading;
-use rye_thread::{ApprovalRequest, Decider, Decision, ThreadId, ThreadState, ThreadSummary};
+use rye_thread::{
+    ApprovalRequest, Decider, Decision, FailureKind, Limits, RaisedLimits, ResumeError, ThreadId,
+    ThreadState, ThreadSummary, recorded_limits,
+};
 use serde_json::Map;
 
 pub(in crate::session) use self::again::Again;
@@ -25,10 +29,12 @@ use self::again::steadily;
 pub use self::ending::Cancelled;
 pub(in crate::session) use self::ending::ENDING;
 pub use self::error::ReopenError;
+pub(in crate::session) use self::raising::option;
+use self::raising::resume_command;
 #[cfg(feature = "mcp")]
 pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
-use super::begin::Begun;
+use super::begin::{Before, Begun};
 use super::facts::TOKEN;
 use super::going_on::Latest;
 use super::prepare::Prepared;
@@ -55,25 +61,56 @@ impl Rye {
         thread: &ThreadId,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
+        self.resume_as(thread, None, host).await
+    }
+
+    /// Goes on with a thread as [`Rye::resume`] does, and also with one that a limit or a failure of its provider ended, within
+    /// the limits that the operator raises (SPEC D18).
+    ///
+    /// This is the operator's act: no surface offers it to a model, a hook or a client.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rye::resume`]; also when a given limit is not higher than the thread's own, when the limit that ended the thread is
+    /// not raised, or when another thread started this one.
+    pub async fn resume_raising(
+        &self,
+        thread: &ThreadId,
+        raised: RaisedLimits,
+        host: Host<'_>,
+    ) -> Result<RunReport, ReopenError> {
+        self.resume_as(thread, Some(raised), host).await
+    }
+
+    async fn resume_as(
+        &self,
+        thread: &ThreadId,
+        raised: Option<RaisedLimits>,
+        host: Host<'_>,
+    ) -> Result<RunReport, ReopenError> {
         host.clock.now().checked()?;
-        let mut report = self.resume_last(thread, &host).await?;
+        let mut report = self.resume_last(thread, raised, &host).await?;
         while report.outcome.state == ThreadState::Continued {
             let mut continues = std::mem::take(&mut report.continues);
             continues.push(report.thread.clone());
-            let next = self.resume_last(&report.thread, &host).await?;
+            let next = self.resume_last(&report.thread, None, &host).await?;
             report = RunReport { continues, ..next };
         }
-        Ok(report.with_self_starting())
+        Ok(self.with_resume_command(report.with_self_starting()))
     }
 
     /// Goes on with the last thread of a conversation, or begins the one after it.
     async fn resume_last(
         &self,
         thread: &ThreadId,
+        raised: Option<RaisedLimits>,
         host: &Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         match self.latest(thread, host)? {
-            Latest::Thread(last) => self.resume_one(&last, host.clone()).await,
+            Latest::Thread(last) => self.resume_one(&last, raised, host.clone()).await,
+            Latest::ToBegin(request) if raised.is_some_and(|raised| !raised.is_empty()) => {
+                Err(ReopenError::NotBegun { thread: thread.clone(), next: request.thread })
+            }
             Latest::ToBegin(request) => self.begin_after(*request, host).await,
         }
     }
@@ -85,7 +122,7 @@ impl Rye {
         host: &Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         if !self.make_room(&request.thread, host)? {
-            return Box::pin(self.resume_last(&request.thread, host)).await;
+            return Box::pin(self.resume_last(&request.thread, None, host)).await;
         }
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
@@ -121,19 +158,20 @@ impl Rye {
     async fn resume_one(
         &self,
         thread: &ThreadId,
+        raised: Option<RaisedLimits>,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        let begun = steadily(|| self.going_on(thread, None, &host, &store, None))?;
+        let begun = steadily(|| self.going_on(thread, (None, None), raised, &host, &store))?;
+        let limits = begun.journal.record().limits.clone();
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
         // Its program may have ended before a child had its account below the parent's, and this ledger may be another one.
         self.account_again(&begun, &store, &host)?;
-        let (outcome, warnings) =
-            Box::pin(self.tended(thread, begun, &host, &store, key)).await.map_err(|source| {
-                ReopenError::Resume { thread: thread.clone(), source: Box::new(source) }
-            })?;
+        let (outcome, warnings) = Box::pin(self.tended(thread, begun, &host, &store, key))
+            .await
+            .map_err(|source| not_resumed(thread, &limits, source))?;
         let (thread, continues) = (thread.clone(), Vec::new());
         let report = RunReport {
             thread,
@@ -144,6 +182,7 @@ impl Rye {
             continues,
             self_starting: Vec::new(),
             limit_set_by: None,
+            resume: None,
         };
         let parent = self.settled(&report, parent.as_ref(), &store)?;
         Ok(RunReport { parent, ..report })
@@ -152,16 +191,19 @@ impl Rye {
     /// A thread that can go on from where it is, prepared anew and held against what it rested on.
     ///
     /// `lineage` is known where its parent is driven, and with it the key that this opening is signed with when the operator
-    /// has none.
+    /// has none. `raised` is there where the operator has the thread go on, also after an end.
     pub(super) fn going_on(
         &self,
         thread: &ThreadId,
-        lineage: Option<Arc<Lineage>>,
+        (lineage, key): (Option<Arc<Lineage>>, Option<Arc<SigningKey>>),
+        raised: Option<RaisedLimits>,
         host: &Host<'_>,
         store: &Arc<Store>,
-        key: Option<Arc<SigningKey>>,
     ) -> Result<Begun, ReopenError> {
-        let mut reopened = self.reopened(thread, host)?;
+        let mut reopened = match raised {
+            Some(raised) => self.stopped(thread, &raised, host)?,
+            None => self.reopened(thread, host)?,
+        };
         reopened.refuse_foreign(host)?;
         if let (Some(key), false) = (key, reopened.is_operators) {
             reopened.key = key;
@@ -181,7 +223,9 @@ impl Rye {
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
         let Prepared { contract, opening, text, means, heritage, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
+        let has_ended = reopened.record.state.is_final();
         let (journal, reading) = reopened.journal(store, host.clock.now())?;
+        let limits = recorded_limits(&reading).map_or(limits, |recorded| recorded.first);
         warnings.extend(torn(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let max_output = means.provider.describe().max_output;
@@ -191,7 +235,9 @@ impl Rye {
         // It may be another machine by now, or another sandbox on the same one.
         facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
         facts.extend(signed_again);
-        Ok(Begun::again(run, journal, means, heritage, warnings, (reading, facts)))
+        let raised = raised.unwrap_or_default();
+        let before = Before { reading, facts, reopens: has_ended, raised };
+        Ok(Begun::again(run, journal, means, heritage, warnings, before))
     }
 
     fn account_again(
@@ -225,7 +271,7 @@ impl Rye {
     pub fn decide(
         &self,
         thread: &ThreadId,
-        decision: Decision,
+        decision: &Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
         let thread = self.last_begun(thread, host)?;
@@ -243,14 +289,16 @@ impl Rye {
         said: (Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        steadily(|| self.decided(&waiting.request().thread, Some(waiting), said, host))
+        let (decision, by) = said;
+        let thread = &waiting.request().thread;
+        steadily(|| self.decided(thread, Some(waiting), (&decision, by), host))
     }
 
     fn decided(
         &self,
         thread: &ThreadId,
         expected: Option<&Waiting>,
-        (decision, by): (Decision, &Decider),
+        (decision, by): (&Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
         let reopened = self.reopened(thread, host)?;
@@ -276,8 +324,26 @@ impl Rye {
         if expected.is_some_and(|expected| *expected != waiting) {
             return Err(ReopenError::AnotherCall { thread: thread.clone() });
         }
-        journal.decide(waiting.request(), decision, by, now)?;
+        if *decision == Decision::ApprovedInThread && waiting.request().covers.is_empty() {
+            let (thread, item_id) = (thread.clone(), waiting.request().item_id.clone());
+            return Err(ReopenError::EachByItself { thread, item_id });
+        }
+        journal.decide(waiting.request(), decision.clone(), by, now)?;
         Ok(waiting.into_request())
+    }
+}
+
+/// Why a thread did not go on, with the command that raises the limit that stands in its way.
+fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> ReopenError {
+    let thread = thread.clone();
+    match source {
+        ResumeError::LimitStands { hit } => {
+            let kind = FailureKind::Limit(hit.clone());
+            let command = resume_command(&thread, &kind, limits);
+            ReopenError::LimitStands { thread, hit, command }
+        }
+        ResumeError::NotRaised(source) => ReopenError::NotRaised { thread, source },
+        source => ReopenError::Resume { thread, source: Box::new(source) },
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use rye_thread::budget::LedgerError;
+use rye_thread::budget::{Balance, LedgerError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord, ThreadState, settle_left, spawned_children,
-    spending,
+    Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord, ThreadState, recorded_limits, settle_left,
+    spawned_children, spending,
 };
 
 use super::going_on::goes_on;
@@ -29,7 +29,12 @@ impl Rye {
     ) -> Result<(), LedgerError> {
         let thread = &record.thread;
         match record.parent {
-            None => drop(store.ledger().open(thread, record.limits.spend)?),
+            None => {
+                // The transcript says what the operator raised it to.
+                let limits = recorded_limits(reading).map(|recorded| recorded.last);
+                let spend = limits.as_ref().unwrap_or(&record.limits).spend;
+                let _balance: Balance = store.ledger().set_cap(thread, spend)?;
+            }
             Some(_) => store.open_account(record)?,
         }
         settle_left(thread, reading, store.ledger())?;

@@ -1,8 +1,9 @@
 //! A run's report as data, the same on every surface.
 
-use rye_thread::{ApprovalRequest, FailureKind, Limit, ThreadId};
+use rye_thread::{ApprovalRequest, FailureKind, ThreadId};
 use serde_json::{Value, json};
 
+use super::reopen::option;
 use super::{LimitSource, RunReport};
 
 impl RunReport {
@@ -16,8 +17,11 @@ impl RunReport {
         let source =
             self.limit_set_by.as_ref().filter(|_| failure.message.ends_with(&hit.to_string()))?;
         let name = hit.limit.as_str();
-        let again = option(hit.limit)
-            .map_or_else(String::new, |option| format!(", or run it again with `{option}`"));
+        let again = match (&self.resume, option(hit.limit)) {
+            // The command that has it go on has the option.
+            (Some(_), _) | (None, None) => String::new(),
+            (None, Some(option)) => format!(", or run it again with `{option}`"),
+        };
         Some(match source {
             LimitSource::Default => format!(
                 "`{name}` is the program's default; write a higher one into `<limits>` of the directive{again}"
@@ -29,7 +33,8 @@ impl RunReport {
                 format!("`{name}` is set in `<limits>` of directive `{id}`; raise it there{again}")
             }
             LimitSource::Options => {
-                format!("`{name}` is set by the options of this run; raise it there")
+                let again = if self.resume.is_some() { "" } else { "; raise it there" };
+                format!("`{name}` is set by the options of this run{again}")
             }
             LimitSource::Parent(thread) => {
                 format!("`{name}` is what thread `{thread}` had left; give that thread more")
@@ -50,6 +55,9 @@ impl RunReport {
         }
         if !self.continues.is_empty() {
             told["continues"] = self.continues.iter().map(ThreadId::as_str).collect();
+        }
+        if let Some(command) = &self.resume {
+            told["resume"] = command.as_str().into();
         }
         if !self.self_starting.is_empty() {
             told["self_starting"] = self.self_starting.as_slice().into();
@@ -75,17 +83,6 @@ impl RunReport {
             })),
             "warnings": self.warnings,
         })
-    }
-}
-
-/// The option of `rye run` that sets a limit.
-fn option(limit: Limit) -> Option<&'static str> {
-    match limit {
-        Limit::Duration => Some("--duration"),
-        Limit::Spend => Some("--spend"),
-        Limit::Tokens => Some("--tokens"),
-        Limit::Turns => Some("--turns"),
-        _ => None,
     }
 }
 

@@ -29,6 +29,7 @@ mod mcp;
 mod outcomes;
 mod programs;
 mod pruning;
+mod raising;
 mod readme;
 mod refused;
 mod repository;

@@ -141,7 +141,7 @@ fn without_waiting(shown: &str) -> String {
     kept.replace("\r\u{1b}[2K", "")
 }
 
-const ASKED: &str = "Run it? [y]es, [n]o, anything else: later: ";
+const ASKED: &str = "Run it? [y]es, [a]lways in this thread, [n]o, anything else: later: ";
 
 #[track_caller]
 fn check(answer: &[u8], exit: i32, decision: Option<&str>, is_written: bool) {
@@ -173,6 +173,7 @@ fn yes_runs_the_call() {
     check(b"y\n", 0, Some("approved"), true);
     check(b"yes\n", 0, Some("approved"), true);
     check(b"  y  \n", 0, Some("approved"), true);
+    check(b"a\n", 0, Some("approved_in_thread"), true);
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn no_does_not() {
 /// Neither a yes nor a no is taken for one, and nor is a terminal that closes.
 #[test]
 fn anything_else_leaves_the_thread_suspended() {
-    for answer in [&b"later\n"[..], b"\n", b"Y\n", b"yess\n", b"\x04"] {
+    for answer in [&b"later\n"[..], b"\n", b"Y\n", b"alway\n", b"\x04"] {
         check(answer, 4, None, false);
     }
 }

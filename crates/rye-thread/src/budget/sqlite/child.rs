@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{balance, integer, reserve, settle, store, unsettled};
+use super::{balance, cap_nanos, reserve, settle, store, unsettled};
 use crate::budget::{Balance, LedgerError, Reservation};
 use crate::{Nanos, SpendLimit, ThreadId};
 
@@ -31,10 +31,7 @@ fn enter(
     (parent, number): (&ThreadId, u64),
     cap: SpendLimit,
 ) -> Result<(), LedgerError> {
-    let cap_nanos = match cap {
-        SpendLimit::Unlimited => None,
-        SpendLimit::AtMost(cap) => Some(integer(cap)?),
-    };
+    let cap_nanos = cap_nanos(cap)?;
     connection.execute(
         "INSERT INTO account VALUES (?1, ?2, 0, 0, 0)",
         params![child.as_str(), cap_nanos],
@@ -153,6 +150,11 @@ pub(super) fn has_reserved_itself(
 /// Whether the account is one of a child whose end is settled.
 pub(super) fn is_closed(connection: &Connection, thread: &ThreadId) -> Result<bool, LedgerError> {
     Ok(row(connection, thread)?.is_some_and(|row| !row.is_open))
+}
+
+/// Returns `true` if another thread started this one.
+pub(super) fn is_child(connection: &Connection, thread: &ThreadId) -> Result<bool, LedgerError> {
+    Ok(row(connection, thread)?.is_some())
 }
 
 struct Row {

@@ -31,6 +31,10 @@ impl Ledger for Plain {
         self.0.open(thread, cap)
     }
 
+    fn set_cap(&self, thread: &ThreadId, cap: SpendLimit) -> Result<Balance, LedgerError> {
+        self.0.set_cap(thread, cap)
+    }
+
     fn reserve(&self, thread: &ThreadId, amount: Nanos) -> Result<Reservation, LedgerError> {
         self.0.reserve(thread, amount)
     }

@@ -75,7 +75,7 @@ impl<'a> Driver<'a> {
             if let Some(returned) = self.log.receipt() {
                 return Ok(returned);
             }
-            if asked != Some(Decision::Approved) {
+            if !asked.is_some_and(|decision| decision.is_approval()) {
                 break;
             }
         }
@@ -99,9 +99,10 @@ impl<'a> Driver<'a> {
         let Some(why) = reason(&offered.entry, &needed, is_again) else { return Ok(None) };
         let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
-        let answer = self.denied(prepared.call, offered, arguments, is_again);
         let decision = self.have_decided(request).await?;
-        if decision == Decision::Denied {
+        if let Decision::Denied(reason) = &decision {
+            let reason = reason.as_ref();
+            let answer = self.denied(prepared.call, offered, arguments, is_again, reason);
             prepared.plan = Plan::Answer(answer);
         }
         Ok(Some(decision))
@@ -149,7 +150,7 @@ impl<'a> Driver<'a> {
         let decision = self.decision_on(&request).await?;
         let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
         let by = "prompt".to_owned();
-        self.emit(&Event::ApprovalDecided { request, decision, by });
+        self.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
         self.seal()?;
         Ok(decision)
     }

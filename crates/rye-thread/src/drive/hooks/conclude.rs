@@ -68,6 +68,11 @@ impl Frame {
         self.decision = None;
     }
 
+    /// Returns `true` if the operator said no.
+    pub(in crate::drive) fn is_denied(&self) -> bool {
+        matches!(self.decision, Some(Decision::Denied(_)))
+    }
+
     /// Whether this hook decides, if none before it has.
     ///
     /// One whose action failed decides nothing that lets the thread do more than it would without.
@@ -133,7 +138,7 @@ pub(in crate::drive) fn apply(
 }
 
 fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
-    let is_denied = frame.decision == Some(Decision::Denied);
+    let is_denied = frame.is_denied();
     let Some(effect) = frame.effect else { return Ok(None) };
     match (frame.event, effect) {
         (HookEvent::AfterStep | HookEvent::DirectiveReturn, HookEffect::Fail) => {

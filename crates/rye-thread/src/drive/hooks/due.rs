@@ -40,6 +40,12 @@ impl Due {
         (self.step, self.refused, self.limited) = (true, refused.to_vec(), limited);
     }
 
+    /// The thread goes on after it ended, and hooks are told of its next end as well.
+    pub(in crate::drive) fn reopened(&mut self) {
+        self.heard.clear();
+        (self.failure, self.overflow, self.has_ended) = (None, false, false);
+    }
+
     /// A request is sent, so that everything before it had its turn.
     pub(in crate::drive) fn asked(&mut self, turns: u64) {
         (self.has_begun, self.step, self.measured) = (true, false, turns);
@@ -68,7 +74,7 @@ impl Due {
     /// while it stands where it stood.
     pub(super) fn said(&self, frame: &Frame) -> Option<Decision> {
         let limit = frame.asks_about()?;
-        self.refused_more.contains(&limit).then_some(Decision::Denied)
+        self.refused_more.contains(&limit).then_some(Decision::DENIED)
     }
 
     /// Gives hooks whose turn is over what was said already, where nobody was asked.
@@ -86,7 +92,7 @@ impl Due {
         if let Some(frame) = aborting.filter(|_| run.is_cancelled()) {
             self.aborted = Some(frame.failed("aborted the thread"));
         }
-        for frame in frames.iter().filter(|frame| frame.decision == Some(Decision::Denied)) {
+        for frame in frames.iter().filter(|frame| frame.is_denied()) {
             let is_new = self.said(frame).is_none();
             self.refused_more.extend(frame.asks_about().filter(|_| is_new));
         }

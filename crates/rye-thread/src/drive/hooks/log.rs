@@ -81,13 +81,12 @@ impl Log {
 
     /// The decision that is next.
     pub(super) fn decision(&mut self) -> Option<Decision> {
-        match self.0.front() {
-            Some(Entry::Decided(decision)) => {
-                let decision = *decision;
-                drop(self.0.pop_front());
-                Some(decision)
+        match self.0.pop_front()? {
+            Entry::Decided(decision) => Some(decision),
+            other => {
+                self.0.push_front(other);
+                None
             }
-            _ => None,
         }
     }
 

@@ -8,17 +8,22 @@ use crate::added::disk::AddedDisk;
 use crate::added::{self, AddedItem};
 use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
+use crate::drive::batch::Proposal;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::message::disk::{ReplyDisk, ResultDisk};
-use crate::outcome::disk::{FailureDisk, LimitHitDisk, RefusalDisk};
+use crate::outcome::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
 use crate::transcript::{Record, Triggered};
-use crate::{Decision, Failure, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState};
+use crate::{
+    Decision, Failure, Limits, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState,
+};
 
 /// One record, read for what it says about the run.
 pub(in crate::drive) enum Recorded {
     Asked {
         call_id: String,
-        arguments: Value,
+        item_id: String,
+        proposal: Proposal,
+        covers: Vec<String>,
     },
     /// A hook added to the conversation; the text follows.
     ContextInTurn,
@@ -46,6 +51,10 @@ pub(in crate::drive) enum Recorded {
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
+    /// The thread went on, with these limits where the operator raised one.
+    Resumed {
+        limits: Option<Limits>,
+    },
     /// A child was about to begin.
     Spawned(Spawn),
     StepFinish {
@@ -67,12 +76,14 @@ impl Recorded {
     pub(in crate::drive) fn read(record: &Record) -> Result<Self, String> {
         Ok(match record.event.as_str() {
             "approval_requested" => {
-                let AskedWire { call_id, arguments } = payload(record)?;
-                Self::Asked { call_id, arguments }
+                let AskedWire { call_id, item_id, arguments, arguments_sha256: sha256, covers } =
+                    payload(record)?;
+                let proposal = Proposal { arguments, sha256 };
+                Self::Asked { call_id, item_id, proposal, covers }
             }
             "approval_decided" => {
-                let DecidedWire { decision } = payload(record)?;
-                Self::Decided { decision: decision.parse().map_err(|error| format!("{error}"))? }
+                let DecidedWire { decision, reason } = payload(record)?;
+                Self::Decided { decision: Decision::read(&decision, reason.as_deref())? }
             }
             "model_fallback" => Self::Fallback(payload(record)?),
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
@@ -106,9 +117,11 @@ impl Recorded {
                 let TextWire { text } = payload(record)?;
                 Self::UserMessage { text }
             }
-            "assistant_reasoning" | "assistant_text" | "checkpoint" | "thread_resumed" => {
-                Self::Nothing
+            "thread_resumed" => {
+                let ResumedWire { limits } = payload(record)?;
+                Self::Resumed { limits: limits.map(LimitsDisk::into_limits) }
             }
+            "assistant_reasoning" | "assistant_text" | "checkpoint" => Self::Nothing,
             other => return Err(format!("this version knows no event `{other}`")),
         })
     }
@@ -141,7 +154,14 @@ impl Recorded {
 impl Recorded {
     /// Whether it shows that hooks which acted before it have had their turn.
     pub(super) const fn is_after_hooks(&self) -> bool {
-        !matches!(self, Self::Asked { .. } | Self::Decided { .. } | Self::Hook(_) | Self::Nothing)
+        !matches!(
+            self,
+            Self::Asked { .. }
+                | Self::Decided { .. }
+                | Self::Hook(_)
+                | Self::Nothing
+                | Self::Resumed { .. }
+        )
     }
 }
 
@@ -163,7 +183,16 @@ struct CallWire {
 #[derive(Deserialize)]
 struct AskedWire {
     call_id: String,
+    item_id: String,
     arguments: Value,
+    arguments_sha256: String,
+    #[serde(default)]
+    covers: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ResumedWire {
+    limits: Option<LimitsDisk>,
 }
 
 #[derive(Deserialize)]
@@ -216,6 +245,7 @@ impl HookWire {
 #[derive(Deserialize)]
 struct DecidedWire {
     decision: String,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -12,8 +12,8 @@ use crate::drive::hooks::Entry;
 use crate::drive::recover::{FallbackWire, Recorded};
 use crate::transcript::{Event, Reading};
 use crate::{
-    ApprovalRequest, Approver, Clock, Decision, Failure, FailureKind, Limit, LimitHit, Moment,
-    Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned, ToolCall,
+    ApprovalRequest, Approver, Clock, Decision, Failure, FailureKind, Limit, LimitHit, Limits,
+    Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned, ToolCall,
     ToolResult, Usage,
 };
 
@@ -25,6 +25,10 @@ pub(in crate::drive) struct Tape {
     fallbacks: Vec<FallbackWire>,
     /// The calls that the operator was asked about.
     asked: BTreeSet<String>,
+    /// Where the thread went on after it had ended: how much was seen before, and the limits from then on.
+    reopened: Mutex<VecDeque<(usize, Option<Limits>)>>,
+    /// The places of limits that no longer end the replay, because the thread went on after them.
+    passed: AtomicUsize,
     /// How much the replay has come to of what a model sees and says.
     seen: AtomicUsize,
     turns: u64,
@@ -79,6 +83,7 @@ impl Tape {
                 }
                 Ok(Recorded::End(end)) => {
                     reel.is_complete |= record.event == "thread_complete";
+                    reel.has_ended = true;
                     if let Ok(Some(failure)) = end.failure() {
                         reel.failed(&failure, || visible(&reading.records[..place]).len());
                     }
@@ -89,12 +94,17 @@ impl Tape {
                     reel.fallbacks.push(next);
                 }
                 Ok(Recorded::Continued { .. }) => reel.is_complete = true,
+                Ok(Recorded::Resumed { limits }) if reel.has_ended => {
+                    (reel.has_ended, reel.is_asked) = (false, false);
+                    reel.reopened.push_back((visible(&reading.records[..place]).len(), limits));
+                }
                 _ => {}
             }
         }
-        let Reel { left, stopped, fallbacks, turns, is_complete, asked, .. } = reel;
-        let (left, seen) = (Mutex::new(left), AtomicUsize::new(0));
-        Self { left, stopped, fallbacks, asked, seen, turns, is_complete }
+        let Reel { left, stopped, fallbacks, turns, is_complete, asked, reopened, .. } = reel;
+        let (left, reopened, seen) = (Mutex::new(left), Mutex::new(reopened), AtomicUsize::new(0));
+        let passed = AtomicUsize::new(0);
+        Self { left, stopped, fallbacks, asked, reopened, passed, seen, turns, is_complete }
     }
 
     /// Who answered, from `first` on.
@@ -157,6 +167,9 @@ struct Reel {
     asked: BTreeSet<String>,
     turns: u64,
     is_complete: bool,
+    reopened: VecDeque<(usize, Option<Limits>)>,
+    /// Whether the record holds an end here.
+    has_ended: bool,
     /// Whether a request waits for its answer.
     is_asked: bool,
     /// Whether the last question was whether an interrupted call may run again.
@@ -209,8 +222,20 @@ impl Tape {
     /// The limit that the thread met when it had come as far as the replay has.
     pub(in crate::drive) fn stopped(&self, limit: Limit) -> Option<&Failure> {
         let seen = self.seen.load(Ordering::Relaxed);
-        let here = self.stopped.iter().find(|it| it.after == seen && it.hit.limit == limit);
+        let ahead = self.stopped.iter().skip(self.passed.load(Ordering::Relaxed));
+        let here = ahead.clone().find(|it| it.after == seen && it.hit.limit == limit);
         here.map(|stopped| &stopped.failure)
+    }
+
+    /// The limits with which the thread went on that had ended here, where it did; `Some(None)` stands for those that it had.
+    pub(in crate::drive) fn reopened(&self) -> Option<Option<Limits>> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
+        reopened.front().filter(|(after, _)| *after == seen)?;
+        let (_, limits) = reopened.pop_front()?;
+        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen).count();
+        self.passed.store(behind, Ordering::Relaxed);
+        Some(limits)
     }
 }
 

@@ -168,6 +168,30 @@ fn every_transition_leads_where_the_table_says() {
     }
 }
 
+/// A limit or a provider that ended a run leaves it where it was; the history grows only behind an answer that cannot stand.
+#[test]
+fn the_operator_reopens_a_run_that_was_stopped() {
+    let user = |run: &Run| match run.messages().last() {
+        Some(Message::User { text }) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let mut limited = after(false, &[StepAtTheLimit]);
+    limited.reopen().unwrap();
+    assert_eq!((limited.phase.name(), limited.messages().len()), ("ready", 1));
+    let mut refused = after(false, &[Step, Refused]);
+    refused.reopen().unwrap();
+    assert_eq!((refused.phase.name(), refused.messages().len()), ("ready", 3));
+    let told = "This did not work: the model refused to answer for the content. Try again.";
+    assert_eq!(user(&refused), told);
+    for path in [&[][..], &[Step], &[Step, Calls], &[Step, Text], &[Cancel], &[Fail], &[Step, Cut]]
+    {
+        let mut run = after(false, path);
+        let before = run.to_json();
+        assert!(run.reopen().is_err(), "{path:?}");
+        assert_eq!(run.to_json(), before, "{path:?}");
+    }
+}
+
 /// Whatever is not in the table is refused and leaves no trace.
 #[test]
 fn no_other_input_changes_anything() {
@@ -244,9 +268,10 @@ fn a_decision_is_known_until_its_call_begins() {
     let mut run = after(false, &[Step, Calls, AskApproval]);
     assert_eq!(run.decision(0), None);
     assert_eq!(phase(&run.step(START)), "ask approval of 1 at 0");
-    run.decided(Decision::Denied).unwrap();
-    assert_eq!((run.decision(0), run.decision(1)), (Some(Decision::Denied), None));
-    assert_eq!(Run::from_json(&run.to_json()).unwrap().decision(0), Some(Decision::Denied));
+    let denied = Decision::Denied(Some("it is Friday".parse().unwrap()));
+    run.decided(denied.clone()).unwrap();
+    assert_eq!((run.decision(0), run.decision(1)), (Some(&denied), None));
+    assert_eq!(Run::from_json(&run.to_json()).unwrap().decision(0), Some(&denied));
     run.begun(0);
     assert_eq!(run.decision(0), None);
 }

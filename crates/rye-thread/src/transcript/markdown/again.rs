@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::markdown;
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::{FailureDisk, RefusalDisk};
+use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::transcript::{Event, Injected, Record};
 use crate::{
     Limits, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason, ThreadState,
@@ -36,8 +36,8 @@ fn shown(record: &Record, asked: &mut HashMap<String, String>) -> Option<String>
             return Some(text);
         }
         "approval_decided" => {
-            let DecidedWire { call_id, decision, by } = payload(record)?;
-            return Some(super::decided(asked.get(&call_id)?, &decision, &by));
+            let DecidedWire { call_id, decision, by, reason } = payload(record)?;
+            return Some(super::decided(asked.get(&call_id)?, &decision, &by, reason.as_deref()));
         }
         "hook_triggered" => {
             let HookWire { hook, hook_event, effect } = payload(record)?;
@@ -69,10 +69,10 @@ fn event(record: &Record) -> Option<Event> {
         "step_finish" => payload::<FinishWire>(record)?.event(),
         "thread_start" => start(&payload(record)?),
         "thread_resumed" => {
-            let ResumedWire { epoch } = payload(record)?;
+            let ResumedWire { epoch, limits } = payload(record)?;
             let (facts, cost, elapsed) = (Map::new(), Nanos::ZERO, Duration::ZERO);
-            let signed_by = String::new();
-            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed, signed_by }
+            let (signed_by, limits) = (String::new(), limits.map(LimitsDisk::into_limits));
+            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed, signed_by, limits }
         }
         "tool_call_start" => payload::<CallWire>(record)?.event(),
         "tool_call_result" => payload::<ResultWire>(record)?.event(),
@@ -111,6 +111,7 @@ struct DecidedWire {
     call_id: String,
     decision: String,
     by: String,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +135,7 @@ struct PlaceWire {
 #[derive(Deserialize)]
 struct ResumedWire {
     epoch: u64,
+    limits: Option<LimitsDisk>,
 }
 
 #[derive(Deserialize)]

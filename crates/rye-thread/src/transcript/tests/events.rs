@@ -38,11 +38,11 @@ macro_rules! rows {
 rows! {
     ApprovalDecided: Event::ApprovalDecided {
             request: asked(),
-            decision: Decision::Denied,
+            decision: Decision::Denied(Some("not on a `Friday`".parse().unwrap())),
             by: "command".to_owned(),
         },
-        r#"{"call_id":"1","arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","decision":"denied","by":"command"}"#,
-        "Call of `a/b` denied by command\n\n";
+        r#"{"call_id":"1","arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","decision":"denied","by":"command","reason":"not on a `Friday`"}"#,
+        "Call of `a/b` denied by command\n\n```\nnot on a `Friday`\n```\n\n";
     ApprovalRequested: Event::ApprovalRequested(asked()),
         r#"{"call_id":"1","item_id":"a/b","arguments":{"x":1},"arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","reason":"configured"}"#,
         "## Waiting for approval: `a/b`\n\n```json\n{\n  \"x\": 1\n}\n```\n\n";
@@ -171,9 +171,10 @@ rows! {
             cost: Nanos::new(42),
             elapsed: std::time::Duration::from_millis(250),
             signed_by: "K".to_owned(),
+            limits: Some(Limits::default()),
         },
-        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250,"signed_by":"K"}"#,
-        "*Resumed 2026-11-20T18:00:00.250Z, opening 3*\n\n";
+        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250,"signed_by":"K","limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5}}"#,
+        "*Resumed 2026-11-20T18:00:00.250Z, opening 3, with raised limits*\n\n";
     ThreadStart: Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
             limits: Limits::default(),

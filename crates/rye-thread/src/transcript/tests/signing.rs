@@ -21,6 +21,7 @@ fn resumed(key: &SigningKey) -> Event {
         cost: Nanos::ZERO,
         elapsed: Duration::ZERO,
         signed_by: key.public().to_pem(),
+        limits: None,
     }
 }
 

@@ -75,7 +75,7 @@ async fn after_a_step() {
     check(Row { state: "suspended", ..escalate("nobody", vec![step()]) }).await;
     let says = Some(Decision::Approved);
     check(Row { says, ..escalate("approved", vec![step(), done()]) }).await;
-    let says = Some(Decision::Denied);
+    let says = Some(Decision::DENIED);
     check(Row { says, state: "error", failure: denied, ..escalate("denied", vec![step()]) }).await;
 }
 
@@ -94,7 +94,7 @@ async fn at_an_error() {
     check(Row { state: "suspended", ..escalate("nobody", vec![bad()]) }).await;
     let says = Some(Decision::Approved);
     check(Row { says, ..escalate("approved", vec![bad(), done()]) }).await;
-    let says = Some(Decision::Denied);
+    let says = Some(Decision::DENIED);
     check(Row { says, state: "error", failure: failed, ..escalate("denied", vec![bad()]) }).await;
     let cut = reply("half", vec![call("c", "a_note", json!({"n": 1}))], StopReason::MaxTokens);
     check(row("a cut answer", event, Retry, vec![Turn::Reply(cut), done()])).await;
@@ -116,7 +116,7 @@ async fn at_a_limit() {
     check(Row { state: "suspended", ..row("nobody", event, Escalate, four()) }).await;
     let says = Some(Decision::Approved);
     check(Row { says, ..row("approved", event, Escalate, five()) }).await;
-    let says = Some(Decision::Denied);
+    let says = Some(Decision::DENIED);
     let denied = row("denied", event, Escalate, four());
     check(Row { says, state: "error", failure: failed, ..denied }).await;
 }
@@ -137,7 +137,7 @@ async fn when_outputs_are_returned() {
     check(Row { state: "suspended", ..escalate("nobody", vec![done()]) }).await;
     let says = Some(Decision::Approved);
     check(Row { says, ..escalate("approved", vec![done()]) }).await;
-    let says = Some(Decision::Denied);
+    let says = Some(Decision::DENIED);
     check(Row { says, state: "error", failure: limit, ..escalate("denied", four()) }).await;
 }
 

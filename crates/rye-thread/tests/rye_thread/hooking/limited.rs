@@ -57,7 +57,7 @@ const ROWS: [Row; 7] = [
     Row { effect: Some(HookEffect::Escalate), says: None, state: "suspended", is_raised: false },
     Row {
         effect: Some(HookEffect::Escalate),
-        says: Some(Decision::Denied),
+        says: Some(Decision::DENIED),
         state: "completed",
         is_raised: false,
     },
@@ -88,7 +88,7 @@ async fn check(limit: Limit, row: &Row) {
     }
     let mut thread = Thread::new(script).returning(score()).with(spawning());
     thread.limits = limits;
-    thread.approves = row.says;
+    thread.approves = row.says.clone();
     let mut own = when(hook("h", HookEvent::Limit), |data: &Value| data["limit"]["final"] == false);
     own.effect = row.effect;
     let own = telling(own, "load knowledge k/x");
@@ -166,7 +166,7 @@ async fn a_limit_that_was_not_raised_is_asked_about_once() {
     };
     // Whoever may have up to so many threads; what they are asked about, and how often hooks act.
     let rows: [(Judge, &[u64], usize); 3] = [
-        (|_| Decision::Denied, &[1], 8),
+        (|_| Decision::DENIED, &[1], 8),
         (|request| up_to(request, 2), &[1, 2], 6),
         (|request| up_to(request, 4), &[1, 2, 4], 4),
     ];
@@ -194,7 +194,7 @@ async fn a_limit_that_was_not_raised_is_asked_about_once() {
 
 fn up_to(request: &ApprovalRequest, most: u64) -> Decision {
     let maximum = request.arguments["limit"]["maximum"].as_u64().unwrap();
-    if maximum < most { Decision::Approved } else { Decision::Denied }
+    if maximum < most { Decision::Approved } else { Decision::DENIED }
 }
 
 /// That one limit was not raised says nothing about another one.
@@ -206,7 +206,7 @@ async fn each_limit_is_asked_about_by_itself() {
     thread = thread.returning(score()).with(spawning());
     (thread.limits.spawns, thread.limits.turns) = (1, 1);
     thread.decides = Some(|request| match request.arguments["limit"]["name"] == "spawns" {
-        true => Decision::Denied,
+        true => Decision::DENIED,
         false => Decision::Approved,
     });
     let own = vec![deciding("h", HookEvent::Limit, HookEffect::Escalate)];
@@ -232,7 +232,7 @@ async fn one_failure_is_told_to_a_hook_once() {
         let thread = thread.with(echo("b/forbidden", Effect::Once));
         let mut thread = thread.granting(Grant::of_items("execute", "tool", "a.*"));
         thread.limits.spawns = 0;
-        thread.approves = Some(Decision::Denied);
+        thread.approves = Some(Decision::DENIED);
         let mut own = note("own", event, HookLayer::Directive, 1);
         own.effect = Some(effect);
         let is_final = move |data: &Value| data[name]["final"] == true;
@@ -247,7 +247,7 @@ async fn one_failure_is_told_to_a_hook_once() {
 }
 
 /// What is cut: what a hook does at the limit, what somebody says whom it asks, and what the thread comes to.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Cut {
     effect: HookEffect,
     /// What is said of the limit; calls are approved.
@@ -274,7 +274,7 @@ const CUTS: [Cut; 3] = [
     },
     Cut {
         effect: HookEffect::Escalate,
-        says: Decision::Denied,
+        says: Decision::DENIED,
         state: ThreadState::Completed,
         spawns: 1,
         acted: &["h", "h", "h"],
@@ -283,7 +283,7 @@ const CUTS: [Cut; 3] = [
     },
     Cut {
         effect: HookEffect::Fail,
-        says: Decision::Denied,
+        says: Decision::DENIED,
         state: ThreadState::Error,
         spawns: 1,
         acted: &["h", "last"],
@@ -299,9 +299,9 @@ impl Cut {
         // Of what its hook does once, somebody approves each.
         world.asking = Asking::Always;
         world.approves = Some(Decision::Approved);
-        if self.says == Decision::Denied {
+        if self.says == Decision::DENIED {
             world.decides = Some(|request| match request.reason {
-                ApprovalReason::Escalated => Decision::Denied,
+                ApprovalReason::Escalated => Decision::DENIED,
                 _ => Decision::Approved,
             });
         }

@@ -104,7 +104,7 @@ async fn time_runs_out_where_it_did() {
         }),
     ];
     for (name, script) in rows {
-        for says in [Decision::Approved, Decision::Denied] {
+        for says in [Decision::Approved, Decision::DENIED] {
             let mut thread = Thread::new(Vec::new()).returning(score());
             thread.script = script(&thread.clock, slow_call("a"));
             let clock = Arc::clone(&thread.clock);
@@ -113,7 +113,7 @@ async fn time_runs_out_where_it_did() {
                 async { ToolOutput::ok(json!("late")) }
             });
             thread = thread.with(tool("a/slow", Effect::Once, slow));
-            thread.approves = Some(says);
+            thread.approves = Some(says.clone());
             let note = |id, event| running(hook(id, event), "a/note", json!({"n": 3}));
             let own = vec![
                 deciding("more", HookEvent::Limit, HookEffect::Escalate),

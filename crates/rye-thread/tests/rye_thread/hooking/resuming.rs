@@ -115,7 +115,7 @@ async fn an_escalation_outlives_its_program() {
         ("hook ask at after_step", "escalated")
     );
     for (says, expected) in
-        [(Decision::Approved, ThreadState::Completed), (Decision::Denied, ThreadState::Error)]
+        [(Decision::Approved, ThreadState::Completed), (Decision::DENIED, ThreadState::Error)]
     {
         let mut cut = first.cut(&first.bytes());
         with_hooks(&mut cut);

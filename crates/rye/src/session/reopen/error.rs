@@ -2,8 +2,8 @@
 
 use rye_thread::budget::LedgerError;
 use rye_thread::{
-    ApprovalRequest, ClockError, DecidedApproval, JournalError, RegistryError, ResumeError,
-    ThreadId, ThreadState,
+    ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised, RegistryError,
+    ResumeError, ThreadId, ThreadState,
 };
 
 use crate::ThreadReadError;
@@ -64,6 +64,46 @@ pub enum ReopenError {
         thread: ThreadId,
         /// What they said, and when.
         decided: DecidedApproval,
+    },
+    /// The call may be approved once, and not for the rest of its thread.
+    #[error(
+        "each call of `{item_id}` in thread `{thread}` is decided by itself; approve this one with `rye approve {thread}`, without `--always`"
+    )]
+    EachByItself {
+        /// The thread.
+        thread: ThreadId,
+        /// The item, or the hook that asks.
+        item_id: String,
+    },
+    /// The limit that ended the thread would end it again at once.
+    #[error("thread `{thread}` ended by {hit}; raise the limit, for example with `{command}`")]
+    LimitStands {
+        /// The thread.
+        thread: ThreadId,
+        /// The limit, and where it stood.
+        hit: LimitHit,
+        /// A command that raises it.
+        command: String,
+    },
+    /// A given limit is not higher than the thread's own.
+    #[error("thread `{thread}` does not go on")]
+    NotRaised {
+        /// The thread.
+        thread: ThreadId,
+        /// The limit.
+        source: NotRaised,
+    },
+    /// The limits of a thread were to be raised that another thread started.
+    #[error(
+        "the limits of thread `{thread}` are what thread `{parent}`, which started it, had left, and are not raised; raise those of the first thread: `rye resume {first}` with `--turns`, `--tokens`, `--spend` or `--duration`"
+    )]
+    RaisedBelow {
+        /// The thread.
+        thread: ThreadId,
+        /// The thread that started it.
+        parent: ThreadId,
+        /// The first thread of the tree.
+        first: ThreadId,
     },
     /// Its journal cannot be used, or another program drives it.
     #[error(transparent)]
@@ -197,8 +237,11 @@ impl ReopenError {
             Self::Resume { source, .. } if matches!(**source, ResumeError::Changed { .. }) => {
                 Class::Refused
             }
-            Self::NoProject => Class::Usage,
-            Self::Ledger(LedgerError::Exhausted { .. }) => Class::Limit,
+            Self::EachByItself { .. }
+            | Self::NoProject
+            | Self::NotRaised { .. }
+            | Self::RaisedBelow { .. } => Class::Usage,
+            Self::LimitStands { .. } | Self::Ledger(LedgerError::Exhausted { .. }) => Class::Limit,
             _ => Class::Failed,
         }
     }

@@ -10,12 +10,14 @@ use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
     AddedItem, DecidedApproval, Journal, JournalError, Moment, OutputContract, PendingApproval,
-    ThreadId, ThreadRecord, added_items, decided_approval, pending_approval, read_plain,
+    RaisedLimits, ThreadId, ThreadRecord, added_items, decided_approval, pending_approval,
+    read_plain,
 };
 use serde_json::Value;
 
 use super::ReopenError;
 use super::changes::{changes, is_same, row_name};
+use super::raising::is_stopped;
 use crate::Rye;
 use crate::session::authority::added_item;
 use crate::session::facts::{self, SIGNED_BY, row_of};
@@ -112,14 +114,42 @@ impl Rye {
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<Reopened, ReopenError> {
+        self.reopened_if(thread, host, |record| !record.state.is_final())
+    }
+
+    /// The same for a thread that the operator has go on, which may have been stopped by a limit or its provider.
+    pub(super) fn stopped(
+        &self,
+        thread: &ThreadId,
+        raised: &RaisedLimits,
+        host: &Host<'_>,
+    ) -> Result<Reopened, ReopenError> {
+        let may_go_on = |record: &ThreadRecord| !record.state.is_final() || is_stopped(record);
+        let reopened = self.reopened_if(thread, host, may_go_on)?;
+        match &reopened.record.parent {
+            Some(parent) if !raised.is_empty() => Err(ReopenError::RaisedBelow {
+                thread: thread.clone(),
+                parent: parent.clone(),
+                first: self.first_above(&reopened.record),
+            }),
+            _ => Ok(reopened),
+        }
+    }
+
+    fn reopened_if(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+        may_go_on: impl Fn(&ThreadRecord) -> bool,
+    ) -> Result<Reopened, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let file = record_file(&threads, thread);
         let found = self.found(&threads, thread)?;
         self.list_end(&found, host)?;
-        let state = found.reading.record.state;
-        if state.is_final() {
-            return Err(ReopenError::Ended { thread: thread.clone(), state });
+        let record = &found.reading.record;
+        if !may_go_on(record) {
+            return Err(ReopenError::Ended { thread: thread.clone(), state: record.state });
         }
         let key = match found.reading.vouched_by {
             Voucher::Thread => Arc::new(

@@ -65,7 +65,7 @@ pub(super) fn works() -> Scene {
 pub(super) fn waits() -> Scene {
     asking().scene(ASKING, |stage| {
         stage.run();
-        stage.rye().decide(&stage.thread, Decision::Approved, &stage.host()).unwrap();
+        stage.rye().decide(&stage.thread, &Decision::Approved, &stage.host()).unwrap();
         stage.resume();
     })
 }

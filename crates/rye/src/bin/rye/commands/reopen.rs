@@ -1,7 +1,7 @@
 //! `rye resume`, `rye approve`, `rye deny` and `rye cancel`.
 
 use clap::Args;
-use rye::thread::{Cancel, Decision, ThreadId};
+use rye::thread::{Cancel, Decision, DenialReason, RaisedLimits, SpendLimit, ThreadId};
 use rye::{Cancelled, Host, ReopenError};
 use serde_json::json;
 
@@ -15,19 +15,36 @@ use crate::output::{self, Answer};
 use crate::stream::Telling;
 use crate::thread_argument::ThreadArgument;
 
-/// Go on with a thread that was stopped, killed or suspended
+/// Go on with a thread that was stopped, killed or suspended, or that a limit or its provider ended
 #[derive(Debug, Args)]
 #[command(
     after_help = "Everything that the thread rests on is verified again and must be what it was; what was answered and done is \
                         taken from its transcript, so that nothing is asked or done twice. A call that may have happened and \
                         cannot be repeated waits for `rye approve` or `rye deny`.\n\n\
-                        Exits with 3 when something changed since or the transcript was changed, and with 4 when a call waits. \
-                        `--json` prints lines as `rye run` does, those of this opening.\n\n\
-                        Example:\n  rye resume index-019a0000-0000-7000-8000-000000000000"
+                        A thread that a limit ended goes on when that limit is raised; the new limits count from the beginning \
+                        of the thread and are recorded. One that a failure of its provider ended needs no option. A thread \
+                        that another one started keeps the limits that it has.\n\n\
+                        Exits with 3 when something changed since or the transcript was changed, with 4 when a call waits, and \
+                        with 5 when the limit that ended the thread is not raised. `--json` prints lines as `rye run` does, \
+                        those of this opening.\n\n\
+                        Examples:\n  rye resume index-019a0000-0000-7000-8000-000000000000\n  \
+                        rye resume --last --turns 20 --spend 1.00"
 )]
 pub(crate) struct Resume {
     #[command(flatten)]
     thread: ThreadArgument,
+    /// Raise the limit on requests to the model
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    turns: Option<u64>,
+    /// Raise the limit on tokens
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    tokens: Option<u64>,
+    /// Raise the limit on US dollars, such as `0.25`, or `unlimited`
+    #[arg(long, value_name = "USD", help_heading = "Limits")]
+    spend: Option<SpendLimit>,
+    /// Raise the limit on seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    duration: Option<u64>,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -37,11 +54,18 @@ pub(crate) struct Resume {
 #[command(
     after_help = "The call may run once, with just these arguments; their hash is recorded. `rye resume` goes on; `--resume` does \
                         so at once, with its exit codes.\n\n\
-                        Examples:\n  rye approve index-019a0000-0000-7000-8000-000000000000\n  rye approve --last --resume"
+                        With `--always`, the model's later calls of the same tool in this thread do not wait any more, also after \
+                        a resume. That is recorded, and no other thread has it. Signatures and questions of hooks are decided \
+                        each time.\n\n\
+                        Examples:\n  rye approve index-019a0000-0000-7000-8000-000000000000\n  \
+                        rye approve --last --always --resume"
 )]
 pub(crate) struct Approve {
     #[command(flatten)]
     decided: Decided,
+    /// Approve later calls of the same tool in this thread, too
+    #[arg(long)]
+    always: bool,
 }
 
 /// The thread that a decision is about, and what follows it.
@@ -57,13 +81,17 @@ struct Decided {
 /// Deny the call that a thread waits with
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The call does not run, and the model is told. `rye resume` goes on; `--resume` does so at once, with its \
-                        exit codes.\n\n\
-                        Examples:\n  rye deny index-019a0000-0000-7000-8000-000000000000\n  rye deny --last --resume"
+    after_help = "The call does not run, and the model is told, with the reason where one is given. `rye resume` goes on; \
+                        `--resume` does so at once, with its exit codes.\n\n\
+                        Examples:\n  rye deny index-019a0000-0000-7000-8000-000000000000\n  \
+                        rye deny --last --reason 'write to a branch instead' --resume"
 )]
 pub(crate) struct Deny {
     #[command(flatten)]
     decided: Decided,
+    /// The reason, which the model is told: one line of text
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<DenialReason>,
 }
 
 /// End a thread for good
@@ -79,31 +107,43 @@ pub(crate) struct End {
 
 pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
     let thread = arguments.thread.resolve(environment)?;
-    go_on(&thread, &arguments.telling, environment)
+    let mut raised = RaisedLimits::default();
+    (raised.turns, raised.tokens) = (arguments.turns, arguments.tokens);
+    (raised.spend, raised.duration_seconds) = (arguments.spend, arguments.duration);
+    go_on(&thread, raised, &arguments.telling, environment)
 }
 
-fn go_on(thread: &ThreadId, telling: &Telling, environment: &Environment) -> Result<Exit, Failure> {
+fn go_on(
+    thread: &ThreadId,
+    raised: RaisedLimits,
+    telling: &Telling,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     let watch = telling.begin(thread, environment);
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let prompt = Prompt::new(environment, telling.quiet);
     let rye = environment.rye()?;
     let host = Host { observer: &watch, approver: &prompt, ..host(&clock, &cancel, environment)? };
-    let report = with_signals(&cancel, rye.resume(thread, host))??;
+    let report = with_signals(&cancel, rye.resume_raising(thread, raised, host))??;
     Ok(tell(&report, &watch, environment))
 }
 
 pub(crate) fn approve(arguments: &Approve, environment: &Environment) -> Result<Exit, Failure> {
-    decide(&arguments.decided, Decision::Approved, environment)
+    let decision = match arguments.always {
+        true => Decision::ApprovedInThread,
+        false => Decision::Approved,
+    };
+    decide(&arguments.decided, &decision, environment)
 }
 
 pub(crate) fn deny(arguments: &Deny, environment: &Environment) -> Result<Exit, Failure> {
-    decide(&arguments.decided, Decision::Denied, environment)
+    decide(&arguments.decided, &Decision::Denied(arguments.reason.clone()), environment)
 }
 
 fn decide(
     decided: &Decided,
-    decision: Decision,
+    decision: &Decision,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &decided.thread.resolve(environment)?;
@@ -118,6 +158,7 @@ fn decide(
         let row = json!({
             "thread": thread.as_str(),
             "decision": decision.as_str(),
+            "reason": decision.reason().map(DenialReason::as_str),
             "call_id": request.call_id,
             "item_id": request.item_id,
             "arguments": request.arguments,
@@ -127,12 +168,16 @@ fn decide(
         Answer::one("decisions", row).print();
     } else {
         let arguments = output::text(&in_short(&request));
-        println!("{decision}: `{}` with {arguments}", request.item_id);
+        let word = decision.as_str().replace('_', " ");
+        println!("{word}: `{}` with {arguments}", request.item_id);
         if !decided.resume {
             eprintln!("go on with `rye resume {first}`");
         }
     }
-    if decided.resume { go_on(&first, &Telling::default(), environment) } else { Ok(Exit::Fine) }
+    match decided.resume {
+        true => go_on(&first, RaisedLimits::default(), &Telling::default(), environment),
+        false => Ok(Exit::Fine),
+    }
 }
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {

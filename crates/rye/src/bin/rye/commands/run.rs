@@ -225,8 +225,10 @@ impl Approver for Prompt {
             ApprovalReason::Escalated => ("A hook wants somebody to decide. ", "Go on?"),
             _ => ("", "Run it?"),
         };
+        let may_always = !request.covers.is_empty();
+        let always = if may_always { " [a]lways in this thread," } else { "" };
         eprint!(
-            "`{}` with {arguments}\n{why}{question} [y]es, [n]o, anything else: later: ",
+            "`{}` with {arguments}\n{why}{question} [y]es,{always} [n]o, anything else: later: ",
             request.item_id
         );
         let (answer, answered) = tokio::sync::oneshot::channel();
@@ -238,7 +240,8 @@ impl Approver for Prompt {
         });
         match answered.await.ok()?.ok()?.trim() {
             "y" | "yes" => Some(Decision::Approved),
-            "n" | "no" => Some(Decision::Denied),
+            "a" | "always" if may_always => Some(Decision::ApprovedInThread),
+            "n" | "no" => Some(Decision::DENIED),
             _ => None,
         }
     }
@@ -362,7 +365,7 @@ fn next(report: &RunReport) -> Option<String> {
             asking = request.thread,
         )),
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
-        _ => None,
+        _ => report.resume.as_ref().map(|command| format!("go on with `{command}`")),
     }
 }
 

@@ -68,7 +68,7 @@ impl<'a> Nursery<'a> {
         });
         let lineage = lineage.transpose().map_err(|error| with_causes(&error))?;
         let (key, host) = (Arc::clone(&self.key), &self.host);
-        let begun = self.rye.going_on(line.last(), lineage, host, &self.store, Some(key));
+        let begun = self.rye.going_on(line.last(), (lineage, Some(key)), None, host, &self.store);
         let begun = begun.map_err(|error| with_causes(&error))?;
         let (record, before) = (begun.journal.record(), begun.before());
         let before = before.unwrap_or(&reading.transcript);

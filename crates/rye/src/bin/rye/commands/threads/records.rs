@@ -3,11 +3,17 @@
 use rye::thread::transcript::Record;
 use serde_json::{Value, json};
 
+use crate::output;
+
 pub(super) fn line(record: &Record) -> String {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
     let about = match record.event.as_str() {
         "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
-        "approval_decided" => payload["decision"].as_str().map(str::to_owned),
+        "approval_decided" => payload["decision"].as_str().map(|decision| {
+            let reason = payload["reason"].as_str().map(output::line);
+            let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            format!("{}{reason}", decision.replace('_', " "))
+        }),
         "spawn_child" => payload["thread"].as_str().map(str::to_owned),
         "request_failed" => payload["class"].as_str().map(str::to_owned),
         "request_retried" => {
@@ -15,7 +21,10 @@ pub(super) fn line(record: &Record) -> String {
             let (attempt, attempts) = (number("attempt"), number("attempts"));
             payload["class"].as_str().map(|class| format!("{class} ({attempt} of {attempts})"))
         }
-        "thread_resumed" => payload["epoch"].as_u64().map(|epoch| format!("opening {epoch}")),
+        "thread_resumed" => payload["epoch"].as_u64().map(|epoch| {
+            let raised = if payload["limits"].is_null() { "" } else { ", limits raised" };
+            format!("opening {epoch}{raised}")
+        }),
         "tool_call_start" => {
             // What is no tool of the palette has no target, and may be named in the arguments alone.
             let places = [&payload["target"]["item_id"], &payload["arguments"]["item_id"]];
