@@ -71,9 +71,9 @@ pub trait DeltaSink: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a provider may charge for it or may not")]
 pub enum Charge {
-    /// Nothing: each attempt so far was refused at no cost, and the next one waits.
+    /// Nothing: no attempt is on its way. Attempts that failed were paid for when the next one was announced.
     Nothing,
-    /// Whatever it may cost: an attempt is on its way, or an earlier one may be charged.
+    /// The cost of the attempt that is on its way.
     Possible,
 }
 

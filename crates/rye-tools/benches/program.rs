@@ -59,12 +59,30 @@ fn permit() -> Permit {
     Authority::new(operator).permit(&capability.into()).expect("because everything is granted")
 }
 
-#[expect(clippy::print_stdout, reason = "a sandbox that is not measured is named")]
 fn start(bencher: Bencher<'_, '_>, mode: Option<Mode>) {
-    let (_folder, processes) = processes(mode);
-    let found = processes.sandbox().mode();
-    if found != mode.unwrap_or(Mode::None) {
-        println!("not measured: {}", processes.sandbox());
+    start_in(bencher, mode, 0);
+}
+
+/// The same in a project of 20,000 files, which is looked at before and after the program.
+#[divan::bench(args = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None], sample_count = 20, sample_size = 1)]
+fn in_a_large_project(bencher: Bencher<'_, '_>, mode: Mode) {
+    start_in(bencher, Some(mode), 100);
+}
+
+/// Starts a program in a project with so many folders of 200 files.
+#[expect(clippy::print_stdout, reason = "a sandbox that is not measured is named")]
+fn start_in(bencher: Bencher<'_, '_>, mode: Option<Mode>, folders: usize) {
+    let (folder, processes) = processes(mode);
+    for number in 0..folders {
+        let place = folder.path().join(format!("project/src/{number}"));
+        std::fs::create_dir(&place).expect("because the folder is new");
+        for file in 0..200 {
+            std::fs::write(place.join(file.to_string()), "").expect("because the folder is there");
+        }
+    }
+    let report = processes.sandbox().expect("because the machine has room");
+    if report.mode() != mode.unwrap_or(Mode::None) {
+        println!("not measured: {report}");
         return;
     }
     let tool = CommandTool::new("/bin/true").tool(&processes);

@@ -57,11 +57,11 @@ mod usage;
 pub(crate) use self::account::{Account, Changed};
 pub use self::bounds::Bounds;
 pub use self::launch::launch;
-pub(crate) use self::launch::{LAUNCH, PROBE, SUPERVISE};
+pub(crate) use self::launch::{HELD, LAUNCH, PROBE, SUPERVISE, UNSUPPORTED};
 pub(crate) use self::layout::{Layout, PINNED, POLICY};
 pub(crate) use self::plan::{GRACE, Home, Link, Plan};
 pub(crate) use self::report::Finding;
-pub use self::report::{Mode, Policy, PolicyError, Report};
+pub use self::report::{Mode, Policy, PolicyError, ProbeError, Report};
 
 /// Returns `true` if the system lets this program put each call into a control group of its own, which bounds it exactly.
 #[must_use]

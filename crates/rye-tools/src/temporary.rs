@@ -1,7 +1,8 @@
 //! Temporary files and folders, which are removed by the next program of the same user if the one that made them was killed.
 //!
 //! Each is locked by the program that uses it. One that can be locked by another program is used by none. All have names of
-//! one form, `.rye-….tmp`, and only the names of this form that belong to the user are removed.
+//! one form: `.rye-`, six letters and digits or two numbers, and `.tmp`. Only what has such a name and belongs to the user is
+//! removed, and folders only in the places of [`TemporaryFolder`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,6 +24,9 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 const PREFIX: &str = ".rye-";
 const SUFFIX: &str = ".tmp";
 
+/// The number of random letters and digits in a name.
+const RANDOM: usize = 6;
+
 /// The most attempts to make something that another program takes for left behind, before it is locked.
 const ATTEMPTS: usize = 8;
 
@@ -40,7 +44,7 @@ impl TemporaryFolder {
     ///
     /// When the system refuses.
     pub fn new_in(parent: &Path) -> io::Result<Self> {
-        sweep_path(parent);
+        sweep_path(parent, Left::All);
         attempt(|| {
             let folder = builder(0o700).tempdir_in(parent)?;
             let lock = open_folder(folder.path())?;
@@ -96,7 +100,7 @@ fn open_all(folder: &Dir) -> io::Result<()> {
 /// When the system refuses.
 pub fn temporary_file(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    sweep_path(folder);
+    sweep_path(folder, Left::Files);
     attempt(|| {
         let made = builder(mode).tempfile_in(folder)?;
         Ok(lock_shared(made.as_file()).then_some(made))
@@ -105,7 +109,8 @@ pub fn temporary_file(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
 
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX).permissions(Permissions::from_mode(mode));
+    builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(SUFFIX);
+    builder.permissions(Permissions::from_mode(mode));
     builder
 }
 
@@ -140,41 +145,65 @@ pub(crate) fn lock_shared(file: &impl AsFd) -> bool {
     }
 }
 
-fn sweep_path(folder: &Path) {
+/// The kinds that are removed where they were left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Left {
+    Files,
+    All,
+}
+
+fn sweep_path(folder: &Path, left: Left) {
     // Where the folder cannot be opened, nothing can be made in it either, which is told there.
     if let Ok(folder) = Dir::open_ambient_dir(folder, ambient_authority()) {
-        sweep_once(&folder);
+        sweep_kinds(&folder, left);
     }
 }
 
-/// Removes what killed programs of this user left in a folder, once in the life of this program.
+/// Removes the files that killed programs of this user left in a folder, once in the life of this program.
 pub(crate) fn sweep_once(folder: &Dir) {
+    sweep_kinds(folder, Left::Files);
+}
+
+/// A folder by its numbers and the time at which it was made, and the kinds that were removed there.
+type Swept = (u64, u64, Option<SystemTime>, Left);
+
+fn sweep_kinds(folder: &Dir, left: Left) {
     // A folder that is made later may have the number of one that is gone, and not its time as well.
-    static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
+    static SWEPT: Mutex<BTreeSet<Swept>> = Mutex::new(BTreeSet::new());
     let Ok(found) = folder.dir_metadata() else { return };
     let created = found.created().ok().map(cap_std::time::SystemTime::into_std);
-    let id = (found.dev(), found.ino(), created);
+    let id = (found.dev(), found.ino(), created, left);
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
-        sweep(folder);
+        sweep(folder, left);
     }
 }
 
-fn sweep(folder: &Dir) {
+fn sweep(folder: &Dir, left: Left) {
     for entry in folder.entries().into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-        if name.to_str().is_some_and(is_ours) {
+        if name.to_str().is_some_and(is_temporary) {
             // What cannot be removed is left to the next program.
-            let _left = remove_unused(folder, &name);
+            let _left = remove_unused(folder, &name, left);
         }
     }
 }
 
+/// Returns `true` for the names that this program makes: of random letters and digits, or of a process number and a count.
+fn is_temporary(name: &str) -> bool {
+    let inner = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    inner.is_some_and(|inner| match inner.split_once('-') {
+        Some((process, count)) => is_number(process) && is_number(count),
+        None => inner.len() == RANDOM && inner.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    })
+}
+
 /// Removes a file or folder of this user's own that no program has locked. Links are neither followed nor removed.
-fn remove_unused(folder: &Dir, name: &OsStr) -> io::Result<()> {
+fn remove_unused(folder: &Dir, name: &OsStr, left: Left) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     let found = folder.symlink_metadata(name)?;
-    if found.uid() != own || !(found.is_dir() || found.is_file()) {
+    let is_left = found.is_file() || (found.is_dir() && left == Left::All);
+    if found.uid() != own || !is_left {
         return Ok(());
     }
     let mut options = OpenOptions::new();
@@ -223,18 +252,18 @@ mod tests {
         let folder = TemporaryFolder::new_in(outer.path()).unwrap();
         let file = temporary_file(outer.path(), 0o600).unwrap();
         // A process that holds the folder of another one, which was killed.
-        fs::create_dir(place(".rye-held.tmp")).unwrap();
-        let held = hold(&place(".rye-held.tmp")).unwrap();
-        fs::create_dir_all(place(".rye-left.tmp/tmp/deep")).unwrap();
-        fs::write(place(".rye-left.tmp/tmp/deep/file"), "left").unwrap();
+        fs::create_dir(place(".rye-a1held.tmp")).unwrap();
+        let held = hold(&place(".rye-a1held.tmp")).unwrap();
+        fs::create_dir_all(place(".rye-a1left.tmp/tmp/deep")).unwrap();
+        fs::write(place(".rye-a1left.tmp/tmp/deep/file"), "left").unwrap();
         fs::write(place(".rye-1-2.tmp"), "left").unwrap();
-        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap(), Left::All);
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut expected = [".rye-held.tmp".to_owned(), name(folder.path()), name(file.path())];
+        let mut expected = [".rye-a1held.tmp".to_owned(), name(folder.path()), name(file.path())];
         expected.sort();
         assert_eq!(names(outer.path()), expected);
         drop(held);
-        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap(), Left::All);
         assert_eq!(names(outer.path()).len(), 2);
     }
 
@@ -260,30 +289,57 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("file"), "kept").unwrap();
         let place = |name: &str| outer.path().join(name);
-        symlink(elsewhere.path(), place(".rye-link.tmp")).unwrap();
-        symlink(elsewhere.path().join("file"), place(".rye-file.tmp")).unwrap();
-        fs::create_dir(place(".rye-inner.tmp")).unwrap();
-        symlink(elsewhere.path(), place(".rye-inner.tmp/link")).unwrap();
+        symlink(elsewhere.path(), place(".rye-a1link.tmp")).unwrap();
+        symlink(elsewhere.path().join("file"), place(".rye-a1file.tmp")).unwrap();
+        fs::create_dir(place(".rye-a1innr.tmp")).unwrap();
+        symlink(elsewhere.path(), place(".rye-a1innr.tmp/link")).unwrap();
         let mkfifo = rustix::fs::mknodat(
             rustix::fs::CWD,
-            place(".rye-pipe.tmp"),
+            place(".rye-a1pipe.tmp"),
             rustix::fs::FileType::Fifo,
             rustix::fs::Mode::RWXU,
             0,
         );
         mkfifo.unwrap();
-        for name in ["rye-a.tmp", ".rye-a", ".rye.tmp", ".tmpABC", "tmp"] {
+        for name in [
+            "rye-a.tmp",
+            ".rye-a",
+            ".rye.tmp",
+            ".tmpABC",
+            "tmp",
+            ".rye-notes.tmp",
+            ".rye-notes-1.tmp",
+            ".rye-notes_.tmp",
+            ".rye-1-2-3.tmp",
+            ".rye-12-.tmp",
+            ".rye-.tmp",
+        ] {
             fs::write(place(name), "kept").unwrap();
         }
         if rustix::process::geteuid().is_root() {
-            fs::create_dir(place(".rye-other.tmp")).unwrap();
-            std::os::unix::fs::chown(place(".rye-other.tmp"), Some(65534), Some(65534)).unwrap();
+            fs::create_dir(place(".rye-a1othr.tmp")).unwrap();
+            std::os::unix::fs::chown(place(".rye-a1othr.tmp"), Some(65534), Some(65534)).unwrap();
         }
         let before: Vec<String> =
-            names(outer.path()).into_iter().filter(|name| name != ".rye-inner.tmp").collect();
-        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+            names(outer.path()).into_iter().filter(|name| name != ".rye-a1innr.tmp").collect();
+        sweep(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap(), Left::All);
         assert_eq!(names(outer.path()), before);
         assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn folders_of_other_places_stay() {
+        let outer = tempfile::tempdir().unwrap();
+        let place = outer.path().join(".rye-abcdef.tmp");
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("file"), "kept").unwrap();
+        fs::write(outer.path().join(".rye-ghijkl.tmp"), "left").unwrap();
+        sweep_once(&Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap());
+        drop(temporary_file(outer.path(), 0o600).unwrap());
+        assert_eq!(names(outer.path()), [".rye-abcdef.tmp"]);
+        assert_eq!(fs::read_to_string(place.join("file")).unwrap(), "kept");
+        drop(TemporaryFolder::new_in(outer.path()).unwrap());
+        assert_eq!(names(outer.path()), [""; 0]);
     }
 
     #[test]
@@ -295,7 +351,7 @@ mod tests {
             |folder| drop(temporary_file(folder, 0o600).unwrap()),
         ];
         for (outer, make) in outer.iter().zip(makers) {
-            fs::create_dir(outer.path().join(".rye-left.tmp")).unwrap();
+            fs::write(outer.path().join(".rye-a1left.tmp"), "left").unwrap();
             make(outer.path());
             assert_eq!(names(outer.path()), [""; 0]);
         }

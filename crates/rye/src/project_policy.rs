@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rye_sign::Digest;
 use rye_thread::read_plain;
 use rye_tools::Processes;
-use rye_tools::sandbox::{Mode, Policy};
+use rye_tools::sandbox::{Mode, Policy, ProbeError};
 use serde::{Deserialize, Serialize};
 
 use self::files::files;
@@ -63,6 +63,9 @@ pub enum PolicyError {
         /// The sandbox.
         mode: Mode,
     },
+    /// The sandbox of programs could not be tried out, so that it is not known whether they can change the policy.
+    #[error(transparent)]
+    Sandbox(#[from] ProbeError),
     /// A file of the policy cannot be read, so that nothing can be said of it.
     #[error("the policy cannot be compared: `{path}` cannot be read")]
     Unreadable {
@@ -199,7 +202,7 @@ impl Rye {
         let place = project.zip(self.policy_pins.as_deref());
         let policy = place.map(|(project, pins)| ProjectPolicy::new(project, pins)).transpose()?;
         let change = policy.as_ref().map(ProjectPolicy::change).transpose()?.flatten();
-        match (change, processes.map(Processes::sandbox)) {
+        match (change, processes.map(Processes::sandbox).transpose()?) {
             (Some(change), _) if !change.is_empty() => Err(PolicyError::Changed { change }),
             (Some(_), _) | (None, None) => Ok(()),
             (None, Some(report)) if report.mode().is_whole() || !report.may_start() => Ok(()),

@@ -14,7 +14,7 @@ use tracing::{Instrument as _, Span};
 
 use super::failure::Failure;
 use super::hints::Hints;
-use super::memory::{AnswerMemory, PROCESS};
+use super::memory::{AnswerMemory, PROCESS, Room};
 use super::read::{
     Limit, Patience, accepted, content_type, is_stream, refuse_page, streamed, whole,
 };
@@ -106,28 +106,27 @@ impl Transport {
         let body = Bytes::from(body);
         let start = Instant::now();
         let mut attempts = 0;
+        let mut waited = Duration::ZERO;
+        deltas.charge(Charge::Nothing);
         let total = patience.map_or(self.retry.total, |patience| patience.min(self.retry.total));
         let policy = RetryPolicy { total, ..self.retry };
         loop {
             attempts += 1;
+            let room = self.admit(&mut waited).await.map_err(|failure| failure.into_error(None))?;
             deltas.charge(Charge::Possible);
-            let left = self.retry.total.saturating_sub(start.elapsed());
-            let limit = if left < self.timeout {
-                Limit { setting: "total_seconds", value: self.retry.total }
-            } else {
-                Limit { setting: "timeout_seconds", value: self.timeout }
-            };
-            let patience = Patience::from_now(self.timeout.min(left), self.idle, limit);
+            let patience = self.patience(start.elapsed().saturating_sub(waited));
             let span =
                 telemetry::attempt(self.request.url().as_str(), self.server.as_ref(), attempts);
-            let attempt = self.attempt(&body, patience, deltas, &span).instrument(span.clone());
+            let attempt = self.attempt(&body, (patience, room), deltas, &span);
+            let attempt = attempt.instrument(span.clone());
             let failure = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
             telemetry::failed(&span, &failure);
             drop(span);
-            let progress = Progress { attempts, elapsed: start.elapsed() };
+            let elapsed = start.elapsed().saturating_sub(waited);
+            let progress = Progress { attempts, elapsed };
             match next(&policy, progress, &failure.failed, (self.random)()) {
                 Next::Wait(wait) => {
                     telemetry::waits(attempts, wait, &failure);
@@ -142,6 +141,30 @@ impl Transport {
         }
     }
 
+    /// Waits for the room of an answer, before anything is sent. `waited` is the time for which this request has waited so.
+    ///
+    /// This time is none of the attempts: a request that waited long would be sent, and charged, with no time left for its answer.
+    async fn admit(&self, waited: &mut Duration) -> Result<Room<'static>, Failure> {
+        let start = Instant::now();
+        let limit = Limit { setting: "total_seconds", value: self.retry.total };
+        let patience =
+            Patience::from_now(self.retry.total.saturating_sub(*waited), self.idle, limit);
+        let room = patience.admit(&self.reporter, self.memory, self.max_answer_bytes).await;
+        *waited += start.elapsed();
+        room
+    }
+
+    /// The time of the next attempt, after attempts and pauses of this length.
+    fn patience(&self, elapsed: Duration) -> Patience {
+        let left = self.retry.total.saturating_sub(elapsed);
+        let limit = if left < self.timeout {
+            Limit { setting: "total_seconds", value: self.retry.total }
+        } else {
+            Limit { setting: "timeout_seconds", value: self.timeout }
+        };
+        Patience::from_now(self.timeout.min(left), self.idle, limit)
+    }
+
     fn request(&self, body: &Bytes) -> Request {
         let mut request = Request::new(self.request.method().clone(), self.request.url().clone());
         request.headers_mut().clone_from(self.request.headers());
@@ -152,12 +175,11 @@ impl Transport {
     async fn attempt(
         &self,
         body: &Bytes,
-        patience: Patience,
+        (patience, mut room): (Patience, Room<'_>),
         deltas: &dyn DeltaSink,
         span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
-        let mut room = patience.admit(reporter, self.memory, self.max_answer_bytes).await?;
         let response = patience.bear(reporter, self.client.execute(self.request(body))).await?;
         let (status, hints) = (response.status(), Hints::of(response.headers()));
         telemetry::responded(span, status.as_u16());
@@ -235,4 +257,89 @@ fn tls(base_url: &str) -> Result<ClientConfig, rustls::Error> {
         return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
     }
     Ok(builder.with_platform_verifier()?.with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use rye_thread::Delta;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Charges(Mutex<Vec<Charge>>);
+
+    impl DeltaSink for Charges {
+        fn delta(&self, _: Delta<'_>) {}
+
+        fn charge(&self, charge: Charge) {
+            self.0.lock().unwrap().push(charge);
+        }
+    }
+
+    /// A client whose memory is full, with the room that another answer has.
+    async fn crowded() -> (Transport, Room<'static>) {
+        let config = ProviderConfig::from_value(&json!({
+            "name": "vendor", "protocol": "openai_chat", "base_url": "http://127.0.0.1:1",
+            "models": { "m": { "context_window": 10, "max_output": 10 } },
+        }));
+        let config = config.unwrap();
+        let random = Arc::new(|| 0);
+        let connection = Connection { config: &config, model: "m", key: None, random };
+        let memory: &'static AnswerMemory = Box::leak(Box::new(AnswerMemory::new(1, 1)));
+        let transport = Transport { memory, ..Transport::new(connection).unwrap() };
+        let room = memory.admit(1).await;
+        (transport, room)
+    }
+
+    /// Nothing is sent before there is room for its answer, so that nothing is charged.
+    #[tokio::test]
+    async fn a_request_that_waits_for_room_costs_nothing() {
+        let (transport, room) = crowded().await;
+        let charges = Charges::default();
+        {
+            let asked = transport.ask("{}".to_owned(), None, &charges);
+            tokio::pin!(asked);
+            tokio::select! {
+                biased;
+                answer = &mut asked => panic!("it was sent: {answer:?}"),
+                () = tokio::task::yield_now() => {}
+            }
+            assert_eq!(*charges.0.lock().unwrap(), [Charge::Nothing], "dropped, it is free");
+            drop(room);
+            let is_sent = async {
+                while charges.0.lock().unwrap().len() < 2 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                _answer = &mut asked => {}
+                () = is_sent => {}
+            }
+        }
+        let told = charges.0.into_inner().unwrap();
+        assert_eq!(told.get(..2), Some([Charge::Nothing, Charge::Possible].as_slice()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_for_room_is_no_time_of_an_attempt() {
+        let (transport, room) = crowded().await;
+        let total = transport.retry.total;
+        let most = total - Duration::from_secs(1);
+        let (mut waited, start) = (Duration::ZERO, Instant::now());
+        let release = async {
+            tokio::time::sleep(most).await;
+            drop(room);
+        };
+        let (admitted, ()) = tokio::join!(transport.admit(&mut waited), release);
+        assert!(admitted.is_ok() && waited >= most, "{waited:?}");
+        let patience = transport.patience(start.elapsed().saturating_sub(waited));
+        assert!(patience.left() >= transport.timeout.min(most), "{:?}", patience.left());
+        // It is given up once all of its time went by without room.
+        let late = transport.ask("{}".to_owned(), None, &()).await.unwrap_err();
+        assert!(late.to_string().contains("raise `total_seconds`"), "{late}");
+        assert!(!late.may_have_cost() && start.elapsed() >= total + most, "{:?}", start.elapsed());
+    }
 }

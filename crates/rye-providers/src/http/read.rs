@@ -39,6 +39,12 @@ impl Patience {
         Self { idle, deadline: Instant::now() + whole, limit }
     }
 
+    /// The time that is left.
+    #[cfg(test)]
+    pub(super) fn left(self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// Waits for the work while there is time.
     pub(super) async fn bear<T>(
         self,

@@ -63,9 +63,16 @@ impl Assemble for Response {
                 }
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end = event.response.map(ToOwned::to_owned);
-                refuse_failed(self.end.as_deref())?;
-                kept = self.end.as_ref().map_or(0, |end| end.get().len());
+                let end =
+                    event.response.ok_or_else(|| order("the response ends without a response"))?;
+                let mut end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
+                refuse_failed(&end)?;
+                // The items that came one by one are repeated at the end.
+                if !self.items.is_empty() {
+                    end.remove("output");
+                }
+                kept = end.size();
+                self.end = Some(end.into_raw());
                 return Ok((Progress::Done, kept));
             }
             "error" => return Err(refused(data)),
@@ -103,9 +110,7 @@ fn announce(item: Option<&RawValue>, deltas: &dyn DeltaSink) {
     }
 }
 
-fn refuse_failed(end: Option<&RawValue>) -> Result<(), StreamError> {
-    let end = end.ok_or_else(|| order("the response ends without a response"))?;
-    let end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
+fn refuse_failed(end: &RawObject) -> Result<(), StreamError> {
     if end.text("status").as_deref() != Some("failed") {
         return Ok(());
     }

@@ -27,6 +27,8 @@ pub(super) struct Walk<'a> {
 
 /// The steps of one directive.
 struct Frame<'a> {
+    /// The number of directives by which the plan comes to this one.
+    depth: usize,
     turns: VecDeque<Turn>,
     last_notes: Vec<String>,
     /// What its own steps came to, which is all that they can refer to.
@@ -36,7 +38,7 @@ struct Frame<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(steps: &[PlannedStep]) -> Self {
         let (turns, last_notes) = turns(steps, "step");
-        let frame = Frame { turns: turns.into(), last_notes, finished: Vec::new() };
+        let frame = Frame { depth: 0, turns: turns.into(), last_notes, finished: Vec::new() };
         Self { frames: vec![frame], finished: Vec::new(), notes: Vec::new(), n_steps: 0 }
     }
 
@@ -92,13 +94,20 @@ impl<'a> Walk<'a> {
             let results = done.into_iter().map(|(_, content)| content).collect();
             frame.finished.push(Finished { step: turn.name.clone(), results });
         }
-        nested.into_iter().rev().try_for_each(|(id, steps)| self.follow(&turn.name, id, &steps))
+        let depth = self.frames.last().map_or(0, |frame| frame.depth) + 1;
+        let mut nested = nested.into_iter().rev();
+        nested.try_for_each(|(id, steps)| self.follow(&turn.name, id, (depth, &steps)))
     }
 
     /// Puts the steps of an executed directive before everything that is left.
-    fn follow(&mut self, step: &str, call_id: &str, steps: &[PlannedStep]) -> Result<(), String> {
+    fn follow(
+        &mut self,
+        step: &str,
+        call_id: &str,
+        (depth, steps): (usize, &[PlannedStep]),
+    ) -> Result<(), String> {
         self.n_steps += steps.len();
-        if self.frames.len() > MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(format!(
                 "the step `{step}` cannot be followed: directives that execute directives are followed {MAX_DEPTH} deep; \
                  have one of them not execute the next"
@@ -119,7 +128,7 @@ impl<'a> Walk<'a> {
             }
         }
         last_notes.splice(..0, notes);
-        self.frames.push(Frame { turns, last_notes, finished: Vec::new() });
+        self.frames.push(Frame { depth, turns, last_notes, finished: Vec::new() });
         Ok(())
     }
 }

@@ -56,7 +56,7 @@ async fn each_attempt_may_have_cost() {
     }
 }
 
-/// Only while it waits does a request that is dropped cost nothing: what came before was paid for.
+/// Only while it waits, for room or for the next attempt, does a request that is dropped cost nothing: earlier attempts were paid.
 #[tokio::test]
 async fn what_stopping_costs_is_told() {
     let [limited, failed] = [(429, "rate_limit_error"), (500, "api_error")]
@@ -65,7 +65,7 @@ async fn what_stopping_costs_is_told() {
     let told = Told::default();
     vendor.provider(&vendor.config()).stream(&request(), &told).await.unwrap();
     let (free, paid) = (Charge::Nothing, Charge::Possible);
-    assert_eq!(told.charges.into_inner().unwrap(), [paid, free, paid, free, paid]);
+    assert_eq!(told.charges.into_inner().unwrap(), [free, paid, free, paid, free, paid]);
     let retries = told.retries.into_inner().unwrap();
     let shown: Vec<String> =
         retries.iter().map(|retry| format!("{}: {retry}", retry.message)).collect();

@@ -1,5 +1,6 @@
 //! Ending a program with everything that it started.
 
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use tokio::process::Child;
 use super::job::StartError;
 use super::run::io;
 use crate::sandbox::GRACE;
+
+/// The time in which the launcher looks at the project after a program has ended.
+const LOOK: Duration = Duration::from_secs(300);
 
 /// Ends a program with everything that it started, should nobody wait for it any more.
 #[derive(Debug)]
@@ -31,8 +35,13 @@ impl Guard {
         match times {
             1 => self.send(Signal::TERM, Signal::TERM),
             2 => self.end(),
-            _ => drop(self.pid.map(|pid| kill_process_group(pid, Signal::KILL))),
+            _ => self.kill(),
         }
+    }
+
+    /// Kills its group, the launcher too.
+    fn kill(&self) {
+        let _gone = self.pid.map(|pid| kill_process_group(pid, Signal::KILL));
     }
 
     /// Has the launcher end in turn what does not end by itself now that its input has ended; it does so even when this program
@@ -69,23 +78,27 @@ impl Drop for Guard {
 }
 
 /// Waits until the program ended and its output with it, or its time is used up.
+///
+/// If the file `ended` is there, the program has ended, and its launcher has time of its own for its look at the project.
 pub(super) async fn conversation<T>(
     child: &mut Child,
     guard: &Guard,
     talk: impl Future<Output = T>,
     limit: Duration,
+    ended: &Path,
 ) -> Result<(bool, ExitStatus), StartError> {
     let next = tokio::time::sleep(limit);
     tokio::pin!(talk, next);
     let (mut is_told, mut late, mut status) = (false, 0, None);
+    let mut is_looking = false;
     loop {
         match status {
             Some(status) if is_told => return Ok((late > 0, status)),
             _ => {}
         }
         tokio::select! {
-            ended = child.wait(), if status.is_none() => {
-                status = Some(ended.map_err(io("wait for the program"))?);
+            waited = child.wait(), if status.is_none() => {
+                status = Some(waited.map_err(io("wait for the program"))?);
                 guard.after();
                 // Whoever still holds the pipes has been ended; a moment for what is in them.
                 next.as_mut().reset(tokio::time::Instant::now() + GRACE);
@@ -95,8 +108,17 @@ pub(super) async fn conversation<T>(
                 if let Some(status) = status {
                     return Ok((late > 0, status));
                 }
-                late += 1;
-                guard.press(late);
+                if !is_looking && ended.exists() {
+                    is_looking = true;
+                    next.as_mut().reset(tokio::time::Instant::now() + LOOK);
+                    continue;
+                }
+                if is_looking {
+                    guard.kill();
+                } else {
+                    late += 1;
+                    guard.press(late);
+                }
                 // The launcher ends what has not ended in time, for which it takes as long.
                 next.as_mut().reset(tokio::time::Instant::now() + GRACE + GRACE);
             }
@@ -109,6 +131,46 @@ impl Guard {
     fn after(&self) {
         if !self.has_launcher {
             self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use tokio::io::AsyncWriteExt;
+    use tokio::process::Command;
+
+    use super::*;
+
+    /// A launcher that goes on for longer than the limit. The program is late only if it had not ended by then.
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
+    async fn the_look_of_the_launcher_is_not_the_time_of_the_program() {
+        for has_ended in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let ended = folder.path().join("ended");
+            if has_ended {
+                std::fs::write(&ended, "").unwrap();
+            }
+            let mut child = Command::new("sh")
+                .args(["-c", "trap '' TERM; read line; exit 7"])
+                .stdin(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            let guard = Guard::over(&child, true);
+            let talk = async {
+                // The limit is used up by then.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                stdin.write_all(b"on\n").await.unwrap();
+            };
+            let done = conversation(&mut child, &guard, talk, Duration::ZERO, &ended).await;
+            let (is_late, status) = done.unwrap();
+            assert_eq!(is_late, !has_ended);
+            assert!(!has_ended || status.code() == Some(7), "{status}");
         }
     }
 }

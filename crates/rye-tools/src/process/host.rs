@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use super::places::{IN_HOME, NEEDED, ON_MACHINE};
-use crate::sandbox::{Bounds, Finding, Mode, Policy, Report};
+use crate::sandbox::{Bounds, Finding, Mode, Policy, ProbeError, Report};
 
 /// The files of a project that Rye locks while it writes.
 const LOCKED: [&str; 3] =
@@ -34,6 +34,9 @@ pub const ENVIRONMENT: [&str; 18] = [
     "USER",
 ];
 
+/// The mode that works on this machine, and the stronger ones that do not.
+pub(super) type Found = (Mode, Vec<Finding>);
+
 /// What the program around this library lends for starting others.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -59,8 +62,8 @@ pub struct ProcessHost {
     pub other_homes: Vec<PathBuf>,
     /// Further files and folders that no program reads, such as keys of the user space.
     pub hidden: Vec<PathBuf>,
-    /// What was found out, which all copies of this value share.
-    pub(super) found: Arc<OnceLock<(Mode, Vec<Finding>)>>,
+    /// The mode that works here and the stronger ones that do not, once that is known; all copies of this value share it.
+    pub(super) found: Arc<Mutex<Option<Found>>>,
 }
 
 impl ProcessHost {
@@ -153,7 +156,6 @@ pub struct Processes {
     pub(super) host: ProcessHost,
     pub(super) rules: Rules,
     pub(super) project: PathBuf,
-    report: OnceLock<Report>,
 }
 
 impl Processes {
@@ -164,7 +166,7 @@ impl Processes {
     /// When the folder is not there.
     pub fn new(host: ProcessHost, rules: Rules, project: &Path) -> std::io::Result<Self> {
         let project = project.canonicalize()?;
-        Ok(Self { host, rules, project, report: OnceLock::new() })
+        Ok(Self { host, rules, project })
     }
 
     /// The words that run a script of this extension, or `None` when no configuration has any.
@@ -179,9 +181,13 @@ impl Processes {
         self.host.variables.find(name)
     }
 
-    /// Which sandbox programs get: tried out at the first call, and known from then on.
-    pub fn sandbox(&self) -> &Report {
-        self.report.get_or_init(|| self.find_out())
+    /// The sandbox that programs get: tried out at the first call, and known from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`ProbeError`] when it could not be tried out, for instance because the disk is full. It is tried again at the next call.
+    pub fn sandbox(&self) -> Result<Report, ProbeError> {
+        self.find_out()
     }
 
     /// The most that the processes of one call take together.

@@ -10,7 +10,7 @@ use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
 use super::capture::Captured;
-use crate::sandbox::{Account, Bounds, Changed, Mode};
+use crate::sandbox::{Account, Bounds, Changed, Mode, ProbeError};
 use crate::self_starting::SELF_STARTING;
 
 /// How long a program may take when nobody says.
@@ -79,6 +79,8 @@ pub(crate) enum StartError {
         /// Whether something was moved in that moment, so that another start may succeed.
         is_raced: bool,
     },
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
     #[error("the folder `{path}` is refused: {problem}")]
     Folder { path: String, problem: &'static str },
     #[error("cannot {action}")]
@@ -86,14 +88,19 @@ pub(crate) enum StartError {
 }
 
 impl StartError {
-    /// As a result that the model reads; a refusal is told from a failure.
-    pub(crate) fn into_output(self) -> ToolOutput {
-        let message = match &self {
+    /// Returns the error with its cause.
+    pub(crate) fn message(&self) -> String {
+        match self {
             Self::Io { source, .. } => format!("{self}: {source}"),
             _ => self.to_string(),
-        };
+        }
+    }
+
+    /// As a result that the model reads; a refusal is told from a failure.
+    pub(crate) fn into_output(self) -> ToolOutput {
+        let message = self.message();
         match self {
-            Self::Io { .. } | Self::Sandbox { .. } => {
+            Self::Io { .. } | Self::Probe(_) | Self::Sandbox { .. } => {
                 ToolOutput::error(json!({ "error": message }))
             }
             _ => ToolOutput::refused(json!({ "error": message })),

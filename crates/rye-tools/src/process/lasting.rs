@@ -6,13 +6,13 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::ending::Guard;
 use super::host::Processes;
 use super::job::{Job, StartError};
-use super::run::io as failed;
+use super::run::{SAID, io as failed, last_line};
 use crate::TemporaryFolder;
 use crate::sandbox::{GRACE, Plan};
 
@@ -52,15 +52,31 @@ impl Processes {
         let mut child = command.spawn().map_err(failed("start the program"))?;
         let guard = Guard::over(&child, self.launcher().is_some());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+        let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
             return Err(failed("start the program")(io::Error::other("it has no pipes")));
         };
         let begin = self.input(&plan, None)?.unwrap_or_default();
-        stdin.write_all(&begin).await.map_err(failed("start the program"))?;
+        if let Err(error) = stdin.write_all(&begin).await {
+            return Err(refusal(&plan, &mut stderr, error).await);
+        }
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let (child, scratch) = (Some(child), Some(scratch));
         Ok((Lasting { guard, child, scratch, input }, pipes))
+    }
+}
+
+/// Returns what a launcher says that ends before it has read its plan.
+async fn refusal(plan: &Plan, stderr: &mut ChildStderr, error: io::Error) -> StartError {
+    let mut said = Vec::new();
+    let most = u64::try_from(SAID).unwrap_or(u64::MAX);
+    let read = tokio::time::timeout(GRACE, stderr.take(most).read_to_end(&mut said)).await;
+    let said = String::from_utf8_lossy(&said);
+    match last_line(&said) {
+        problem if matches!(read, Ok(Ok(_))) && !problem.is_empty() => {
+            StartError::Sandbox { mode: plan.mode, problem: problem.to_owned(), is_raced: false }
+        }
+        _ => failed("start the program")(error),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which sandbox works on this machine, found out by a program that tries to get out.
+//! The sandbox that works on this machine, found out by a program that tries to get out.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,63 +6,124 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::host::Processes;
-use super::job::Job;
-use crate::sandbox::{Finding, LAUNCH, Mode, PROBE, Plan, Policy, Report};
+use super::host::{Found, Processes};
+use super::job::{Job, StartError};
+use super::run::{io as failed, last_line};
+use crate::sandbox::{
+    Bounds, Finding, HELD, LAUNCH, Mode, PROBE, Plan, Policy, ProbeError, Report, UNSUPPORTED,
+};
+
+/// The time that one mode has to start a program.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// More processes and threads than a user has, and fewer than a kernel can number.
+const PROCESSES: u64 = 1 << 20;
+
+/// The words by which bubblewrap says that this machine cannot do what it needs.
+const UNSUPPORTED_WORDS: [&str; 8] = [
+    "(ENOSPC)",
+    "Function not implemented",
+    "Invalid argument",
+    "No permissions to create",
+    "Operation not permitted",
+    "Operation not supported",
+    "Permission denied",
+    "Unknown option",
+];
+
+/// The outcome of trying a mode.
+enum Trial {
+    Works,
+    /// The machine cannot do it, for this reason.
+    Impossible(String),
+    /// It could not be tried, for this reason, which may be gone the next time.
+    Undecided(String),
+}
 
 impl Processes {
-    /// What the rules say of what the machine can do.
-    pub(super) fn find_out(&self) -> Report {
+    /// Returns the policy with the mode that works here. Only a mode that was found is kept for the next call.
+    pub(super) fn find_out(&self) -> Result<Report, ProbeError> {
         let policy = self.rules.sandbox;
         if policy == Policy::Off {
-            return Report::new(policy, Mode::None, Vec::new());
+            return Ok(Report::new(policy, Mode::None, Vec::new()));
         }
-        let (mode, passed_over) = self.host.found.get_or_init(|| self.try_all());
-        Report::new(policy, *mode, passed_over.clone())
+        let mut found = self.host.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mode, passed_over) = match &*found {
+            Some(found) => found.clone(),
+            None => found.insert(self.try_all()?).clone(),
+        };
+        Ok(Report::new(policy, mode, passed_over))
     }
 
-    /// Tries each mode, strongest first.
+    /// Tries each mode, strongest first. A mode that could not be tried leads to one that is as strong, and never to a weaker one.
     ///
     /// Root comes to work on projects of other users, which bubblewrap does not let it write. So for root it comes second.
-    fn try_all(&self) -> (Mode, Vec<Finding>) {
-        let mut modes = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock];
+    fn try_all(&self) -> Result<Found, ProbeError> {
+        let mut modes = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None];
         if rustix::process::geteuid().is_root() {
-            modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock];
+            modes.swap(0, 1);
         }
-        let mut passed_over = Vec::new();
+        let (mut passed_over, mut undecided) = (Vec::new(), Vec::new());
         for mode in modes {
+            if !mode.is_whole() && !undecided.is_empty() {
+                break;
+            }
             match self.probe(mode) {
-                Ok(()) => return (mode, passed_over),
-                Err(reason) => passed_over.push(Finding { mode, reason }),
+                Trial::Works => {
+                    passed_over.append(&mut undecided);
+                    passed_over.sort_by_key(|finding: &Finding| finding.mode);
+                    return Ok((mode, passed_over));
+                }
+                Trial::Impossible(reason) => passed_over.push(Finding { mode, reason }),
+                Trial::Undecided(reason) => undecided.push(Finding { mode, reason }),
             }
         }
-        passed_over.sort_by_key(|finding| finding.mode);
-        (Mode::None, passed_over)
+        Err(ProbeError::new(&undecided))
     }
 
-    /// Starts a program in the mode that tries to get out, and says what is wrong with it.
-    ///
-    /// It runs in an empty project of its own: nothing of the operator's project, and nothing that is hidden, takes a mode away.
-    fn probe(&self, mode: Mode) -> Result<(), String> {
-        let Some(launcher) = self.launcher() else {
-            return Err(match cfg!(target_os = "linux") {
-                true => "this program has no launcher for it".to_owned(),
-                false => "there is none for this system".to_owned(),
+    fn probe(&self, mode: Mode) -> Trial {
+        if mode == Mode::None {
+            return Trial::Works;
+        }
+        if let Some(reason) = self.obstacle(mode) {
+            return Trial::Impossible(reason.to_owned());
+        }
+        match self.start_probe(mode) {
+            Ok(ended) => trial(mode, &ended),
+            Err(error) => Trial::Undecided(error.message()),
+        }
+    }
+
+    /// Returns what a mode lacks, as far as that is known without a start.
+    fn obstacle(&self, mode: Mode) -> Option<&'static str> {
+        if self.launcher().is_none() {
+            return Some(match cfg!(target_os = "linux") {
+                true => "this program has no launcher for it",
+                false => "there is none for this system",
             });
-        };
+        }
         if !self.host.modes.contains(&mode) {
-            return Err("this program was told not to use it".to_owned());
+            return Some("this program was told not to use it");
         }
-        if mode == Mode::Bubblewrap && !self.host.bubblewrap.iter().any(|path| path.is_file()) {
-            return Err("it is not installed".to_owned());
-        }
-        let scratch = self.scratch().map_err(|error| error.to_string())?;
-        let outside = scratch.path().canonicalize().map_err(|error| error.to_string())?;
-        let plan = self.probe_plan(mode, &outside).map_err(|error| error.to_string())?;
+        let has_bubblewrap = || self.host.bubblewrap.iter().any(|path| path.is_file());
+        (mode == Mode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
+    }
+
+    /// Starts a program in the mode that tries to get out.
+    ///
+    /// It runs in an empty project of its own, within bounds of its own: nothing of the operator's project, and nothing that is hidden,
+    /// takes a mode away.
+    fn start_probe(&self, mode: Mode) -> Result<Output, StartError> {
+        let launcher = self.launcher().unwrap_or(Path::new("")).as_os_str();
+        let scratch = self.scratch()?;
+        let outside =
+            scratch.path().canonicalize().map_err(failed("find the folder of the call"))?;
+        let plan = self.probe_plan(mode, &outside).map_err(failed("make a project to try in"))?;
         let words = [
-            launcher.as_os_str(),
+            launcher,
             LAUNCH.as_ref(),
             PROBE.as_ref(),
             plan.temporary.as_os_str(),
@@ -74,15 +135,7 @@ impl Processes {
             true => [&words[..], &[plan.project.join(".git").into()]].concat(),
             false => words.into(),
         };
-        let ended = self.output(&plan, &words).map_err(|error| error.to_string())?;
-        if ended.status.success() {
-            return Ok(());
-        }
-        let said = [ended.stdout, ended.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        let said = said.trim().lines().last().unwrap_or_default();
-        let said = said.strip_prefix("rye: ").unwrap_or(said);
-        Err(if said.is_empty() { ended.status.to_string() } else { said.to_owned() })
+        self.output(&plan, &words)
     }
 
     /// A plan for a project in the folder of the call, with a repository to guard and a secret to hide.
@@ -97,20 +150,90 @@ impl Processes {
             cwd: PathBuf::new(),
             environment: BTreeMap::new(),
             input: None,
-            limit: Duration::from_secs(5),
+            limit: LIMIT,
             network: false,
         };
         let plan = self.plan(mode, scratch, &job, project.clone());
-        Ok(Plan { project, homes: Vec::new(), hidden: vec![secret], journal: None, ..plan })
+        let bounds = Bounds { processes: PROCESSES, ..Bounds::default() };
+        let homes = Vec::new();
+        Ok(Plan { project, homes, hidden: vec![secret], journal: None, bounds, ..plan })
     }
 
-    fn output(&self, plan: &Plan, words: &[OsString]) -> io::Result<Output> {
-        let command =
-            self.command(plan, words).map_err(|error| io::Error::other(error.to_string()))?;
-        let mut child = command.into_std().stdin(Stdio::piped()).spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(&plan.frame()?)?;
+    fn output(&self, plan: &Plan, words: &[OsString]) -> Result<Output, StartError> {
+        let command = self.command(plan, words)?.into_std().stdin(Stdio::piped()).spawn();
+        let mut child = command.map_err(failed("start the launcher"))?;
+        let frame = plan.frame().map_err(failed("describe the program"))?;
+        let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(&frame));
+        let ended = child.wait_with_output().map_err(failed("wait for the launcher"))?;
+        match written {
+            // A launcher that ends before it has read all says why on its standard error.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(failed("describe the program")(error))
+            }
+            _ => Ok(ended),
         }
-        child.wait_with_output()
+    }
+}
+
+/// Tells a sandbox that does not work here from one that could not be tried.
+fn trial(mode: Mode, ended: &Output) -> Trial {
+    let output = String::from_utf8_lossy(&ended.stdout);
+    let error = String::from_utf8_lossy(&ended.stderr);
+    let said = last_line(&error);
+    let code = ended.status.code();
+    if code == Some(0) && output == HELD {
+        return Trial::Works;
+    }
+    if code == Some(1) && !output.is_empty() {
+        return Trial::Impossible(output.into_owned());
+    }
+    let is_refused = UNSUPPORTED_WORDS.iter().any(|words| said.contains(words));
+    if code == Some(i32::from(UNSUPPORTED)) || (mode == Mode::Bubblewrap && is_refused) {
+        return Trial::Impossible(said.to_owned());
+    }
+    Trial::Undecided(match said {
+        "" => format!("the launcher ended with {}", ended.status),
+        said => said.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    /// The way in which a launcher ends, and the letter of what that says of the mode: works, impossible, undecided.
+    #[test]
+    fn only_a_refusal_says_that_a_mode_does_not_work() {
+        const EXIT: i32 = 256;
+        const ESCAPED: &str = "the network can be used";
+        let none = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
+        let busy = "bwrap: Creating new namespace failed: Resource temporarily unavailable";
+        for (mode, status, output, error, expected) in [
+            (Mode::Namespaces, 0, HELD, "", 'w'),
+            (Mode::Namespaces, 0, "", "", 'u'),
+            (Mode::Namespaces, EXIT, ESCAPED, "", 'i'),
+            (Mode::Namespaces, 126 * EXIT, "", "rye: cannot make namespaces: EPERM", 'i'),
+            (Mode::Namespaces, 125 * EXIT, "", "rye: cannot make a pipe: Too many open files", 'u'),
+            (Mode::Namespaces, 2 * EXIT, "", "", 'u'),
+            (Mode::Namespaces, EXIT, "", "Permission denied", 'u'),
+            (Mode::Landlock, 9, "", "", 'u'),
+            (Mode::Landlock, 137 * EXIT, "", "", 'u'),
+            (Mode::Bubblewrap, EXIT, "", none, 'i'),
+            (Mode::Bubblewrap, EXIT, "", "bwrap: setting up uid map: Permission denied", 'i'),
+            (Mode::Bubblewrap, EXIT, "", busy, 'u'),
+            (Mode::Bubblewrap, EXIT, "", "bwrap: Can't mkdir: No space left on device", 'u'),
+        ] {
+            let (stdout, stderr) = (output.into(), error.into());
+            let ended = Output { status: ExitStatus::from_raw(status), stdout, stderr };
+            let found = match trial(mode, &ended) {
+                Trial::Works => 'w',
+                Trial::Impossible(_) => 'i',
+                Trial::Undecided(_) => 'u',
+            };
+            assert_eq!(found, expected, "{mode} {status} {error}");
+        }
     }
 }

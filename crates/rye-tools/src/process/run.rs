@@ -23,8 +23,8 @@ use crate::sandbox::{Account, GRACE, LAUNCH, Layout, Mode, Plan, SUPERVISE};
 const OUTPUT: usize = 64 * 1024;
 const ERROR: usize = 16 * 1024;
 
-/// How much of what the launcher said is told when the program was not started.
-const SAID: usize = 1024;
+/// How much of what the launcher said is read when the program was not started.
+pub(super) const SAID: usize = 1024;
 
 /// How often a program is started, should what its sandbox keeps be moved in that moment.
 const STARTS: usize = 10;
@@ -81,6 +81,8 @@ impl Processes {
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
         let note = plan.awaited();
         std::fs::write(&note, "").map_err(io("note that the call is awaited"))?;
+        // An earlier start that failed may have left it.
+        let _absent = std::fs::remove_file(plan.ended());
         let mut child = command.spawn().map_err(io("start the program"))?;
         let mut guard = Guard::over(&child, self.launcher().is_some());
         // Dropped before the guard, so that a supervisor that is told to end sees that its account is not read.
@@ -95,7 +97,8 @@ impl Processes {
                 drain(stderr, &mut error, OutputStream::Error, told),
             )
         };
-        let (is_late, status) = conversation(&mut child, &guard, talk, limit).await?;
+        let (is_late, status) =
+            conversation(&mut child, &guard, talk, limit, &plan.ended()).await?;
         guard.is_done = true;
         let account = self.account(plan, &error)?;
         let bounds = self.rules.bounds;
@@ -123,8 +126,8 @@ impl Processes {
         match Account::read(&plan.scratch) {
             Some(account) if account.is_started => Ok(account),
             Some(Account { is_raced, .. }) => {
-                let said = error.end(SAID);
-                let problem = said.strip_prefix("rye: ").unwrap_or(&said).to_owned();
+                let problem = last_line(&error.end(SAID)).to_owned();
+                let is_raced = is_raced && may_be_race(&problem);
                 Err(StartError::Sandbox { mode: plan.mode, problem, is_raced })
             }
             None => Ok(Account {
@@ -134,9 +137,9 @@ impl Processes {
         }
     }
 
-    /// What programs are started in, or why none is.
+    /// The sandbox that programs are started in, or the reason why none is started.
     pub(super) fn mode(&self) -> Result<Mode, StartError> {
-        let report = self.sandbox();
+        let report = self.sandbox()?;
         if report.may_start() {
             return Ok(report.mode());
         }
@@ -249,8 +252,52 @@ fn written(script: &Script, scratch: &Path) -> Result<PathBuf, StartError> {
     Ok(path)
 }
 
+/// Returns `true` for a problem that a change of the project in that moment explains. bubblewrap mounts by paths, and says only that
+/// one is gone or has become another; its other problems stay.
+fn may_be_race(problem: &str) -> bool {
+    const GONE: [&str; 3] =
+        ["No such file or directory", "Not a directory", "Read-only file system"];
+    !problem.starts_with("bwrap: ") || GONE.iter().any(|words| problem.ends_with(words))
+}
+
+/// Returns the last line of what the launcher said, which is that of the last attempt.
+pub(super) fn last_line(said: &str) -> &str {
+    let line = said.trim().lines().last().unwrap_or_default();
+    line.strip_prefix("rye: ").unwrap_or(line)
+}
+
 fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
 
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bubblewrap_that_always_fails_is_not_started_again() {
+        for (problem, expected) in [
+            ("bwrap: Can't find source path /p/.git: No such file or directory", true),
+            ("bwrap: Can't mkdir /p/w/.git: Read-only file system", true),
+            ("cannot guard `/p/.git`: it was moved", true),
+            ("bwrap: no", false),
+            ("bwrap: Creating new namespace failed: Resource temporarily unavailable", false),
+            ("bwrap: setting up uid map: Permission denied", false),
+        ] {
+            assert_eq!(may_be_race(problem), expected, "{problem}");
+        }
+    }
+
+    #[test]
+    fn what_a_launcher_says_last_is_told() {
+        for (said, expected) in [
+            ("", ""),
+            ("rye: cannot read the plan: end\n", "cannot read the plan: end"),
+            ("bwrap: first\nbwrap: second\n\n", "bwrap: second"),
+        ] {
+            assert_eq!(last_line(said), expected);
+        }
+    }
 }

@@ -44,11 +44,13 @@ impl Bounds {
         self.processes.saturating_mul(2)
     }
 
-    /// A hint for the result of a program that complains of too little memory, or of too many processes.
+    /// A hint for the result of a program whose runtime got no more memory, or no more processes, from the kernel.
     pub(crate) fn hint(self, stderr: &str) -> Option<String> {
-        let text = stderr.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        let bound = match (has(&MEMORY), has(&PROCESSES)) {
+        let has = |words: &[&str]| {
+            stderr.lines().any(|line| words.iter().any(|word| line.contains(word)))
+        };
+        let of_python = stderr.lines().any(|line| line.split(':').next() == Some("MemoryError"));
+        let bound = match (of_python || has(&MEMORY), has(&PROCESSES)) {
             (true, _) => Bound::Memory,
             (false, true) => Bound::Processes,
             (false, false) => return None,
@@ -57,21 +59,29 @@ impl Bounds {
     }
 }
 
-/// The words by which programs tell that they get no more memory.
-const MEMORY: [&str; 8] = [
-    "bad_alloc",
-    "cannot allocate memory",
-    "enomem",
+/// The words by which runtimes tell that the kernel gave them no memory: the C library, C++, Rust, Go, Perl, `git`, the JVM and
+/// Python. Words of programs that have bounds of their own, such as cards and buffers, are none of them.
+const MEMORY: [&str; 9] = [
+    "Cannot allocate memory",
+    "Could not reserve enough space",
+    "Out of memory in perl",
+    "Out of memory!",
+    "fatal error: runtime: out of memory",
+    "malloc failed",
     "memory allocation of",
-    "memoryerror",
-    "not enough space",
-    "out of memory",
-    "unable to allocate",
+    "std::bad_alloc",
+    "insufficient memory for the Java Runtime Environment",
 ];
 
 /// The words by which they tell that they start no more processes.
-const PROCESSES: [&str; 4] =
-    ["can't start new thread", "cannot fork", "eagain", "resource temporarily unavailable"];
+const PROCESSES: [&str; 6] = [
+    "Cannot fork",
+    "can't start new thread",
+    "failed to spawn thread",
+    "fork: Resource temporarily unavailable",
+    "fork: retry: Resource temporarily unavailable",
+    "unable to create native thread",
+];
 
 /// One of the [`Bounds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +116,12 @@ mod tests {
             ("Out of memory!\nAborted", Some("100 MiB of memory; `memory_mib`")),
             ("sh: Cannot fork", Some("20 processes and threads; `processes`")),
             ("fork: Resource temporarily unavailable", Some("20 processes and threads; `proc")),
+            ("MemoryError: Unable to allocate 8 GiB", Some("100 MiB of memory; `memory_mib`")),
+            ("RuntimeError: can't start new thread", Some("20 processes and threads; `processes`")),
+            ("read: Resource temporarily unavailable", None),
+            ("torch.cuda.OutOfMemoryError: CUDA out of memory", None),
+            ("There is not enough space on the disk", None),
+            ("Error: EAGAIN", None),
             ("no such file", None),
             ("", None),
         ] {

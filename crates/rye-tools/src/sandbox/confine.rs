@@ -121,7 +121,7 @@ fn restrict_files(plan: &Plan) -> Result<(), Fault> {
     match status.ruleset {
         // Where namespaces confine already, a kernel without Landlock is as good.
         RulesetStatus::NotEnforced if is_alone => {
-            Err(Fault::new("enforce a Landlock ruleset", "this kernel has no Landlock"))
+            Err(Fault::lasting("enforce a Landlock ruleset", "this kernel has no Landlock"))
         }
         _ => Ok(()),
     }

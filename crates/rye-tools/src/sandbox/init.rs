@@ -26,16 +26,16 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
         flags |= CloneFlags::CLONE_NEWNET;
     }
     if is_administrator()? {
-        return unshare(flags).map_err(Fault::at("make namespaces"));
+        return unshare(flags).map_err(Fault::at_call("make namespaces"));
     }
     let (user, group) = (geteuid(), getegid());
-    unshare(flags | CloneFlags::CLONE_NEWUSER).map_err(Fault::at("make user namespaces"))?;
+    unshare(flags | CloneFlags::CLONE_NEWUSER).map_err(Fault::at_call("make user namespaces"))?;
     for (file, text) in [
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("{user} {user} 1")),
         ("gid_map", format!("{group} {group} 1")),
     ] {
-        fs::write(format!("/proc/self/{file}"), text).map_err(Fault::at("map the user"))?;
+        fs::write(format!("/proc/self/{file}"), text).map_err(Fault::at_call("map the user"))?;
     }
     hand_on(CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP)
 }
@@ -51,10 +51,10 @@ fn is_administrator() -> Result<bool, Fault> {
 fn hand_on(powers: CapabilitySet) -> Result<(), Fault> {
     let own = capabilities(None).map_err(Fault::at("read capabilities"))?;
     let sets = CapabilitySets { inheritable: powers, ..own };
-    set_capabilities(None, sets).map_err(Fault::at("hand capabilities on"))?;
+    set_capabilities(None, sets).map_err(Fault::at_call("hand capabilities on"))?;
     for power in powers.iter() {
         configure_capability_in_ambient_set(power, true)
-            .map_err(Fault::at("hand capabilities on"))?;
+            .map_err(Fault::at_call("hand capabilities on"))?;
     }
     Ok(())
 }

@@ -206,7 +206,7 @@ fn finish_others(folder: &Path, project: &Path) -> Result<Excerpt<Moved>, Fault>
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        if let Some(moved) = finish(&mut file, project)? {
+        if let Some(moved) = finish((&path, &mut file), project)? {
             all.append(moved);
             // One that ended by itself has taken its own away.
             let _gone = fs::remove_file(&path);
@@ -217,13 +217,24 @@ fn finish_others(folder: &Path, project: &Path) -> Result<Excerpt<Moved>, Fault>
 
 /// Does what one note asks for; `None` for a note of another project. A supervisor that was killed before it had written all had not
 /// started anything.
-fn finish(file: &mut File, project: &Path) -> Result<Option<Excerpt<Moved>>, Fault> {
+fn finish(
+    (path, file): (&Path, &mut File),
+    project: &Path,
+) -> Result<Option<Excerpt<Moved>>, Fault> {
     let Some(mut note) = Note::read(file)? else { return Ok(Some(Excerpt::default())) };
     if note.project != project {
         return Ok(None);
     }
     if let Some(known) = &note.known {
-        let after = Survey::after(project, known)?;
+        let known = present(known, Survey::identities(project)?).ok_or_else(|| {
+            let problem = format!(
+                "nothing in the project has the number that it had then; look for repositories that you did not make, and \
+                 remove the note `{}`",
+                path.display()
+            );
+            Fault::new("look at what an earlier program left", problem)
+        })?;
+        let after = Survey::after(project, &known)?;
         let problem = after.problem();
         note.moved.append(after.moved);
         if let Some(problem) = problem {
@@ -232,4 +243,15 @@ fn finish(file: &mut File, project: &Path) -> Result<Option<Excerpt<Moved>>, Fau
         }
     }
     Ok(Some(note.moved))
+}
+
+/// Returns those of the places that are there which were known before; `None` if there is none of them, because the file system
+/// gives out new numbers. A device may have another number after a restart, and is not compared.
+fn present(known: &BTreeSet<Identity>, there: BTreeSet<Identity>) -> Option<BTreeSet<Identity>> {
+    let is_same = |old: &Identity, new: &Identity| {
+        (old.inode, old.born, &old.target) == (new.inode, new.born, &new.target)
+    };
+    let found: BTreeSet<Identity> =
+        there.into_iter().filter(|new| known.iter().any(|old| is_same(old, new))).collect();
+    (known.is_empty() || !found.is_empty()).then_some(found)
 }

@@ -20,9 +20,15 @@ pub(super) const CONFINE: &str = "confine";
 /// Tries to get out, to see whether the sandbox holds.
 pub(crate) const PROBE: &str = "probe";
 
-/// What the launcher ends with when the program could not be confined or started.
+/// The word by which the probe says that it did not get out.
+pub(crate) const HELD: &str = "held";
+
+/// The launcher's exit code if the program could not be confined or started this time.
 #[cfg(target_os = "linux")]
 pub(super) const FAILED: u8 = 125;
+
+/// The launcher's exit code if this machine cannot do what the sandbox needs.
+pub(crate) const UNSUPPORTED: u8 = 126;
 
 /// Does the launcher's work when the command line asks for it; otherwise `None`, and the program goes on as itself.
 ///
@@ -41,7 +47,7 @@ fn run(words: &[OsString]) -> ExitCode {
 
     let Some((part, rest)) = words.split_first() else { return misused() };
     let done = match (part.to_str(), rest) {
-        (Some(PROBE), _) => return probe::probe(rest),
+        (Some(PROBE), _) => probe::probe(rest),
         (Some(SUPERVISE), [_, ..]) => supervise::supervise(rest),
         (Some(INIT), [plan, standing, program @ ..]) if !program.is_empty() => {
             Below::take(plan, standing).and_then(|below| init::init(below, program))
@@ -53,7 +59,7 @@ fn run(words: &[OsString]) -> ExitCode {
     };
     done.unwrap_or_else(|fault| {
         complain(&fault.to_string());
-        ExitCode::from(FAILED)
+        ExitCode::from(if fault.is_lasting { UNSUPPORTED } else { FAILED })
     })
 }
 

@@ -28,7 +28,7 @@ pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
     if plan.project.parent().is_none() {
         return Err(Fault::new("keep the rest read-only", "the project is the whole machine"));
     }
-    unshare(CloneFlags::CLONE_NEWNS).map_err(Fault::at("make a namespace of mounts"))?;
+    unshare(CloneFlags::CLONE_NEWNS).map_err(Fault::at_call("make a namespace of mounts"))?;
     // A folder that is entered now would lead to what is covered below, for everybody who sees this process.
     std::env::set_current_dir("/").map_err(Fault::at("leave the folder"))?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -69,7 +69,7 @@ struct Sources {
 
 impl Sources {
     fn open(plan: &Plan) -> Result<Self, Fault> {
-        let device = |name: &'static str| Ok((name, handle(&Path::new("/dev").join(name))?));
+        let device = |name| Ok((name, device(name)?));
         let launcher = std::env::current_exe().ok().filter(|path| path.starts_with(TEMPORARY));
         let opened = |path: PathBuf| Ok((path.clone(), handle(&path)?));
         let shown = plan.homes_to_cover().flat_map(|home| home.shown.clone());
@@ -92,6 +92,15 @@ fn handle(path: &Path) -> Result<File, Fault> {
     opened.map_err(Fault::at(&format!("open `{}`", path.display())))
 }
 
+/// A device that every machine has. One without it has no such sandbox.
+fn device(name: &str) -> Result<File, Fault> {
+    let path = Path::new("/dev").join(name);
+    match path.exists() {
+        true => handle(&path),
+        false => Err(Fault::lasting(&format!("open `{}`", path.display()), "it is not there")),
+    }
+}
+
 fn call(
     source: Option<&Path>,
     target: &Path,
@@ -100,7 +109,7 @@ fn call(
     data: Option<&str>,
 ) -> Result<(), Fault> {
     mount(source, target, kind, flags, data)
-        .map_err(Fault::at(&format!("mount `{}`", target.display())))
+        .map_err(Fault::at_call(&format!("mount `{}`", target.display())))
 }
 
 /// Mounts what was opened, where it may have been covered in between.

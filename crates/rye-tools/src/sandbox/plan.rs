@@ -74,6 +74,11 @@ impl Plan {
         self.scratch.join("awaited")
     }
 
+    /// Returns the file that is there once nothing of the program is left, while the launcher looks at the project.
+    pub(crate) fn ended(&self) -> PathBuf {
+        self.scratch.join("ended")
+    }
+
     /// The bytes that the launcher reads first: the length of the plan, a line end, and the plan.
     pub(crate) fn frame(&self) -> io::Result<Vec<u8>> {
         let plan = serde_json::to_vec(self)?;

@@ -2,36 +2,96 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Says on standard output what it could do and should not, or could not and should; nothing when all is right.
+use nix::libc::{
+    EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ETIMEDOUT,
+};
+
+use super::fault::Fault;
+use super::launch::HELD;
+
+/// Tries to get out. Says on standard output that it was held, or what it could do and should not, or could not and should.
 ///
 /// `words` are the folder that it may write, the one that it may not, what it may not read, and, in a whole sandbox, a repository
-/// of its project.
-pub(super) fn probe(words: &[OsString]) -> ExitCode {
-    let [open, closed, secret, repositories @ ..] = words else { return ExitCode::from(2) };
-    let (open, closed) = (Path::new(open).join("probe"), Path::new(closed).join("probe"));
-    let attempts = [
-        (fs::write(open, "").is_err(), "its own folder cannot be written"),
-        (fs::write(closed, "").is_ok(), "a folder outside can be written"),
-        (fs::read(secret).is_ok_and(|it| !it.is_empty()), "a hidden file can be read"),
-        (
-            repositories
-                .iter()
-                .any(|folder| fs::write(Path::new(folder).join("probe"), "").is_ok()),
-            "a repository of the project can be written",
-        ),
-        (UdpSocket::bind("127.0.0.1:0").is_ok(), "the network can be used"),
-    ];
-    let problems: Vec<&str> =
-        attempts.into_iter().filter_map(|(happened, what)| happened.then_some(what)).collect();
+/// of its project. An attempt that fails because something is used up says nothing of the sandbox, and is a fault.
+pub(super) fn probe(words: &[OsString]) -> Result<ExitCode, Fault> {
+    let [open, closed, secret, repositories @ ..] = words else { return Ok(ExitCode::from(2)) };
+    let write = |folder: &OsString| fs::write(Path::new(folder).join("probe"), "");
+    let mut problems = Vec::new();
+    if !succeeds("write its own folder", write(open))? {
+        problems.push("its own folder cannot be written");
+    }
+    if succeeds("write a folder outside", write(closed))? {
+        problems.push("a folder outside can be written");
+    }
+    if succeeds("read a hidden file", fs::read(secret).and_then(|text| refuse_empty(&text)))? {
+        problems.push("a hidden file can be read");
+    }
+    for repository in repositories {
+        if succeeds("write a repository", write(repository))? {
+            problems.push("a repository of the project can be written");
+        }
+    }
+    if succeeds("open a socket", UdpSocket::bind("127.0.0.1:0").map(drop))? {
+        problems.push("the network can be used");
+    }
+    if problems.is_empty() {
+        tell(HELD);
+        return Ok(ExitCode::SUCCESS);
+    }
     tell(&problems.join(", "));
-    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(ExitCode::FAILURE)
+}
+
+/// An empty file stands in the place of a hidden one.
+fn refuse_empty(text: &[u8]) -> io::Result<()> {
+    if text.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
+}
+
+/// Returns `true` if an attempt succeeded, and `false` if it was refused.
+fn succeeds(action: &str, attempt: io::Result<()>) -> Result<bool, Fault> {
+    match attempt {
+        Ok(()) => Ok(true),
+        Err(error) if is_used_up(&error) => Err(Fault::at(action)(error)),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Returns `true` for an error that has its cause in what is used up or late, and not in a rule.
+fn is_used_up(error: &io::Error) -> bool {
+    const ERRORS: [i32; 11] =
+        [EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ETIMEDOUT];
+    error.raw_os_error().is_some_and(|errno| ERRORS.contains(&errno))
 }
 
 #[expect(clippy::print_stdout, reason = "what it found goes to who started it")]
 fn tell(problems: &str) {
     print!("{problems}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_up_says_nothing_of_a_sandbox() {
+        for (errno, expected) in [
+            (nix::libc::EACCES, Some(false)),
+            (nix::libc::EROFS, Some(false)),
+            (nix::libc::EPERM, Some(false)),
+            (nix::libc::ENOENT, Some(false)),
+            (ENOSPC, None),
+            (EMFILE, None),
+            (ENFILE, None),
+            (EAGAIN, None),
+        ] {
+            let attempt = succeeds("write", Err(io::Error::from_raw_os_error(errno)));
+            assert_eq!(attempt.ok(), expected, "{errno}");
+        }
+        assert!(succeeds("write", Ok(())).unwrap());
+    }
 }

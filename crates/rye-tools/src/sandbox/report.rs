@@ -124,6 +124,25 @@ pub(crate) struct Finding {
     pub(crate) reason: String,
 }
 
+/// The sandbox could not be tried out, so that it is not known which mode works here. No program is started, because a weaker mode
+/// than necessary would be no sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the sandbox could not be tried out, so that no program is started: {reasons}; mend that and try again"
+)]
+#[non_exhaustive]
+pub struct ProbeError {
+    reasons: String,
+}
+
+impl ProbeError {
+    pub(crate) fn new(undecided: &[Finding]) -> Self {
+        let reasons =
+            undecided.iter().map(|finding| format!("`{}`: {}", finding.mode, finding.reason));
+        Self { reasons: reasons.collect::<Vec<_>>().join("; ") }
+    }
+}
+
 /// Which sandbox programs get on this machine, why no stronger one, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {

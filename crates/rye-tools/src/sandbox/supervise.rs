@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -60,15 +60,14 @@ fn watched(
     let group = ControlGroup::make(plan.bounds).and_then(|group| group.enter().ok());
     let mut usage = UsageWatch::new(plan.bounds, group);
     let begun = Instant::now();
-    let repositories = aftermath.survey()?;
-    if plan.mode.is_whole() {
-        plan.layout = Layout::new(plan, repositories);
-    }
-    // Locks that a program holds on notes would keep others from starting.
-    plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
-    let start = Start::new(plan)?;
-    let child = self::start(plan, &start, program)?;
-    drop((start.plan, start.standing));
+    let (child, heard) = match begin(plan, &mut aftermath, program) {
+        Ok(begun) => begun,
+        Err(fault) => {
+            // No program was started that could have made anything.
+            aftermath.end(false, account)?;
+            return Err(fault);
+        }
+    };
     let mut watch = Watch {
         plan,
         caller,
@@ -81,9 +80,13 @@ fn watched(
     };
     let status = watch.until_end(signals);
     watch.kill_all();
+    if plan.is_awaited {
+        // A caller that has left its call has taken the folder away.
+        let _left = std::fs::write(plan.ended(), "");
+    }
     let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
     let is_ended = is_ended || usage.exceeded_bound().is_some();
-    let standing = handover::heard(start.heard);
+    let standing = handover::heard(heard);
     account.is_started = standing == Some(Standing::Stands);
     // bubblewrap, which mounts by paths, cannot tell a race from another problem.
     account.is_raced = match standing {
@@ -97,6 +100,23 @@ fn watched(
         None => Ok(exit_code(status?)),
         Some(bound) => Err(Fault::new("go on with the program", bound.describe(plan.bounds))),
     }
+}
+
+/// Looks at the project and starts the process that makes the sandbox. Returns also where it says that the sandbox stands.
+fn begin(
+    plan: &mut Plan,
+    aftermath: &mut Aftermath,
+    program: &[OsString],
+) -> Result<(Child, OwnedFd), Fault> {
+    let repositories = aftermath.survey()?;
+    if plan.mode.is_whole() {
+        plan.layout = Layout::new(plan, repositories);
+    }
+    // Locks that a program holds on notes would keep others from starting.
+    plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
+    let start = Start::new(plan)?;
+    let child = self::start(plan, &start, program)?;
+    Ok((child, start.heard))
 }
 
 /// Descriptors that the caller inherited from its own caller are nobody's business below.

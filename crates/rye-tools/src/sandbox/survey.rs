@@ -64,6 +64,11 @@ impl Survey {
         }
     }
 
+    /// Returns what is there now, as far as it can be seen.
+    pub(super) fn identities(project: &Path) -> Result<BTreeSet<Identity>, Fault> {
+        Ok(Self::walk(project, None)?.known)
+    }
+
     /// Looks again, and renames each place whose identity is not among the known ones. A part that cannot be looked at is a
     /// [`Survey::problem`], and the walk goes on.
     pub(super) fn after(project: &Path, known: &BTreeSet<Identity>) -> Result<Self, Fault> {

@@ -17,16 +17,28 @@ pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
     // Newer calls are told to be unknown, so that programs fall back to those that a filter can look into.
     for (rules, errno) in [(refused(plan), nix::libc::EPERM), (unknown(), nix::libc::ENOSYS)] {
         let program = compiled(rules, errno)?;
-        apply_filter(&program).map_err(Fault::at("install a seccomp filter"))?;
+        apply_filter(&program).map_err(of_filter)?;
     }
     Ok(())
+}
+
+/// A kernel without seccomp refuses each filter.
+fn of_filter(error: seccompiler::Error) -> Fault {
+    const ACTION: &str = "install a seccomp filter";
+    match error {
+        seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
+            Fault::at_call(ACTION)(error)
+        }
+        error => Fault::new(ACTION, error),
+    }
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, Fault> {
-    let target: TargetArch =
-        std::env::consts::ARCH.try_into().map_err(Fault::at("make a seccomp filter"))?;
+    let target: TargetArch = std::env::consts::ARCH
+        .try_into()
+        .map_err(|error| Fault::lasting("make a seccomp filter", error))?;
     let action = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target);
     let compiled = filter.and_then(BpfProgram::try_from);
@@ -48,12 +60,10 @@ fn refused(plan: &Plan) -> Rules {
     let mut rules: Rules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     if !plan.mode.is_whole() {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
-        rules.extend(OF_OTHERS.iter().map(|(call, argument)| (*call, another_process(*argument))));
+        rules.extend(OF_OTHERS.iter().map(|(call, argument)| (*call, vec![is_not(*argument, 0)])));
     }
     for (call, argument, own) in OF_GROUPS {
-        let rule =
-            rule(vec![condition(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *own)]);
-        rules.entry(*call).or_default().push(rule);
+        rules.entry(*call).or_default().push(is_not(*argument, *own));
     }
     rules.insert(nix::libc::SYS_socket, sockets(plan.network));
     rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
@@ -96,9 +106,9 @@ fn new_namespaces() -> Vec<SeccompRule> {
     rules.into()
 }
 
-/// A rule that is met by any process but the calling one, which is 0.
-fn another_process(argument: u8) -> Vec<SeccompRule> {
-    vec![rule(vec![condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)])]
+/// A rule that is met by any other value.
+fn is_not(argument: u8, value: u64) -> SeccompRule {
+    rule(vec![condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)])
 }
 
 /// Rules that are met by putting input into a terminal as if somebody typed it.
@@ -157,12 +167,21 @@ const OF_OTHERS: &[(i64, u8)] = &[
 const OF_GROUPS: &[(i64, u8, u64)] =
     &[(nix::libc::SYS_ioprio_set, 0, 1), (nix::libc::SYS_setpriority, 0, 0)];
 
-/// What programs share by numbers and names, where they have none of their own: it stays when they end, and no limit counts it.
+/// Memory, queues and semaphores that programs share by keys and names, and by ids, which `/proc/sysvipc` lists. They stay when
+/// their programs end, and no limit counts them.
 const SHARED: &[i64] = &[
     nix::libc::SYS_mq_open,
     nix::libc::SYS_mq_unlink,
+    nix::libc::SYS_msgctl,
     nix::libc::SYS_msgget,
+    nix::libc::SYS_msgrcv,
+    nix::libc::SYS_msgsnd,
+    nix::libc::SYS_semctl,
     nix::libc::SYS_semget,
+    nix::libc::SYS_semop,
+    nix::libc::SYS_semtimedop,
+    nix::libc::SYS_shmat,
+    nix::libc::SYS_shmctl,
     nix::libc::SYS_shmget,
 ];
 

@@ -165,7 +165,7 @@ impl Arena {
     #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
     pub(crate) fn in_mode(&self, mode: Mode) -> Option<Arc<Processes>> {
         let processes = self.processes(mode, Rules::default());
-        let report = processes.sandbox();
+        let report = processes.sandbox().unwrap();
         if report.mode() == mode {
             return Some(processes);
         }

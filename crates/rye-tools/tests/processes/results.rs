@@ -167,7 +167,7 @@ fn what_runs_is_the_text_that_was_verified() {
     check(&call(&tool, json!({})), ToolStatus::Ok, json!("verified\n"));
     for mode in [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock] {
         let processes = arena.processes(mode, rules());
-        if processes.sandbox().mode() != mode {
+        if processes.sandbox().unwrap().mode() != mode {
             continue;
         }
         let change = script(
@@ -294,7 +294,8 @@ fn a_sandbox_that_is_off_is_none() {
     let mut rules = rules();
     rules.sandbox = Policy::Off;
     let processes = arena.processes(Mode::Namespaces, rules);
-    assert_eq!(processes.sandbox().to_string().lines().next(), Some("sandbox: none (wanted: off)"));
+    let report = processes.sandbox().unwrap().to_string();
+    assert_eq!(report.lines().next(), Some("sandbox: none (wanted: off)"));
     assert_eq!(shell(&processes, "echo $0").content["stdout"], "/bin/bash\n");
 }
 
@@ -337,17 +338,17 @@ fn output_is_told_while_it_comes() {
 /// configuration hides.
 #[test]
 fn nothing_in_a_project_takes_the_sandbox_away() {
-    let usual = any(&Arena::new()).sandbox().mode();
+    let usual = any(&Arena::new()).sandbox().unwrap().mode();
     let linked = Arena::new();
     let keys = linked.root.join("project/.ai/config/keys/signing");
     fs::remove_dir_all(&keys).unwrap();
     std::os::unix::fs::symlink("/usr", &keys).unwrap();
-    assert_eq!(any(&linked).sandbox().mode(), usual);
+    assert_eq!(any(&linked).sandbox().unwrap().mode(), usual);
     let wide = Arena::new();
     let mut rules = rules();
     rules.hidden.push("/usr".into());
     let processes = Processes::new(wide.host(), rules, &wide.root.join("project")).unwrap();
-    assert_eq!(processes.sandbox().mode(), usual);
+    assert_eq!(processes.sandbox().unwrap().mode(), usual);
 }
 
 /// A guard stands where the path leads, and not where the link does.

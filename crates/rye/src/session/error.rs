@@ -220,6 +220,9 @@ pub enum PrepareError {
         /// What the key may not grant.
         source: Box<Denied>,
     },
+    /// The sandbox of programs could not be tried out.
+    #[error(transparent)]
+    Sandbox(#[from] rye_tools::sandbox::ProbeError),
     /// An item cannot be found, verified or parsed.
     #[error(transparent)]
     Resolve(#[from] ResolveError),

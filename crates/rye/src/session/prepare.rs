@@ -14,6 +14,7 @@ use rye_thread::transcript::Injected;
 use rye_thread::{
     DriveContext, Hooks, Journal, Limits, Opening, OutputContract, Palette, Provider, ThreadRecord,
 };
+use rye_tools::Processes;
 use serde_json::Value;
 
 use super::authority::under;
@@ -115,11 +116,11 @@ pub(crate) fn prepare(
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
     let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
     notices.extend(warnings(composed, &vouched, rye));
-    notices.extend(plan.processes.as_deref().and_then(sandbox_warning));
+    let sandbox = plan.processes.as_deref().map(Processes::sandbox).transpose()?;
+    notices.extend(sandbox.as_ref().and_then(sandbox_warning));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
-    let sandbox = plan.processes.as_deref().map(sandbox_fact);
-    record.facts.extend(sandbox.map(|fact| (SANDBOX.to_owned(), fact)));
+    record.facts.extend(sandbox.map(|report| (SANDBOX.to_owned(), sandbox_fact(&report))));
     record_request(&mut record, request);
     record_instruction(&mut record, directive.as_ref());
     let mut tokens = lineage.map(|lineage| lineage.tokens.clone()).unwrap_or_default();

@@ -209,9 +209,9 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// Without a project, and when the configuration of programs is refused.
+    /// Without a project, when the configuration of programs is refused, and when the sandbox cannot be tried out.
     pub fn sandbox(&self) -> Result<Option<Report>, PrepareError> {
-        Ok(processes(self)?.0.map(|processes| processes.sandbox().clone()))
+        Ok(processes(self)?.0.map(|processes| processes.sandbox()).transpose()?)
     }
 
     /// The most that the processes of one call take together; `None` for a host that starts none.
@@ -237,15 +237,14 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// Without a project, and when the configuration of programs is refused.
+    /// Without a project, when the configuration of programs is refused, and when the sandbox cannot be tried out.
     pub fn sandbox_warning(&self) -> Result<Option<String>, PrepareError> {
-        Ok(processes(self)?.0.as_deref().and_then(sandbox_warning))
+        Ok(self.sandbox()?.as_ref().and_then(sandbox_warning))
     }
 }
 
-/// The fact of the record that says what programs were kept in; it is found out by starting one.
-pub(crate) fn sandbox_fact(processes: &Processes) -> Value {
-    let report = processes.sandbox();
+/// The fact of the record that says what programs were kept in.
+pub(crate) fn sandbox_fact(report: &Report) -> Value {
     let passed_over = report.passed_over().map(|(mode, reason)| (mode.to_string(), json!(reason)));
     json!({
         "mode": report.mode().as_str(),
@@ -256,8 +255,7 @@ pub(crate) fn sandbox_fact(processes: &Processes) -> Value {
 }
 
 /// What the operator should know of it.
-pub(crate) fn sandbox_warning(processes: &Processes) -> Option<String> {
-    let report = processes.sandbox();
+pub(crate) fn sandbox_warning(report: &Report) -> Option<String> {
     if report.mode().is_whole() {
         return None;
     }

@@ -413,6 +413,26 @@ fn executed_directives_are_bounded_in_depth_and_number() {
     talk.fails("the step `again` cannot be followed: the executed directives have more than 1000 steps together");
 }
 
+/// Directives beside each other are no deeper than one of them.
+#[test]
+fn a_step_executes_many_directives_at_once() {
+    let inner = |name: &str| PlannedStep::new(name, "", vec![directive("a/leaf", json!({}))]);
+    let all = PlannedStep::new("all", "", vec![directive("a/inner", json!({})); 9]);
+    let mut talk = Talk::new(vec![all], vec![]);
+    let reply = talk.next();
+    let result = |(call, number)| ToolResult::ok(call, directions(&[inner(&format!("n{number}"))]));
+    let results: Vec<ToolResult> = reply.calls.iter().zip(0..).map(result).collect();
+    assert_eq!(results.len(), 9);
+    talk.request.messages.push(Message::ToolResults { results });
+    for number in 0..9 {
+        let executed = one_call(&mut talk, directions(&[step("leaf", "t/leaf", json!({}))]));
+        assert_eq!(executed.0, format!("step_1_{}_1_1", number + 1));
+        let (id, _) = one_call(&mut talk, json!("done"));
+        assert!(id.starts_with(&executed.0), "{id} after {}", executed.0);
+    }
+    assert_eq!(talk.next().text, "Every planned step is done.");
+}
+
 #[test]
 fn steps_that_cannot_be_read_are_not_passed_over() {
     let again = PlannedStep::new("again", "", vec![directive("a/inner", json!({}))]);

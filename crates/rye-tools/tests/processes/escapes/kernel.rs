@@ -4,9 +4,9 @@ use super::Row;
 
 /// Families of sockets, and ways to speak to services.
 pub(super) const SOCKETS: &[Row] = &[
-    ("a raw socket", "kkk-", "perl -e 'print \"OUT\" if socket(S, 2, 3, 1)'"),
-    ("a raw socket of IPv6", "kkk-", "perl -e 'print \"OUT\" if socket(S, 10, 3, 58)'"),
-    ("a socket for echoes", "kkk-", "perl -e 'print \"OUT\" if socket(S, 2, 2, 1)'"),
+    ("a raw socket", "kkkc", "perl -e 'print \"OUT\" if socket(S, 2, 3, 1)'"),
+    ("a raw socket of IPv6", "kkkc", "perl -e 'print \"OUT\" if socket(S, 10, 3, 58)'"),
+    ("a socket for echoes", "kkkc", "perl -e 'print \"OUT\" if socket(S, 2, 2, 1)'"),
     ("datagrams of IPv6", "kkko", "perl -e 'print \"OUT\" if socket(S, 10, 2, 0)'"),
     ("the ciphers of the kernel", "kkk-", "perl -e 'print \"OUT\" if socket(S, 38, 5, 0)'"),
     ("a socket for keys", "kkk-", "perl -e 'print \"OUT\" if socket(S, 15, 3, 2)'"),
@@ -21,8 +21,8 @@ pub(super) const SOCKETS: &[Row] = &[
     ("a datagram to a service", "kkko", "perl -e 'print \"OUT\" if socket(S, 1, 2, 0)'"),
     ("packets to a service", "kkko", "perl -e 'print \"OUT\" if socket(S, 1, 5, 0)'"),
     ("a pair of another family", "kkk-", "perl -e 'print \"OUT\" if socketpair(A, B, 30, 1, 0)'"),
-    ("events of devices", "kkk-", "perl -e 'print \"OUT\" if socket(S, 16, 3, 15)'"),
-    ("the audit of the machine", "kkk-", "perl -e 'print \"OUT\" if socket(S, 16, 3, 9)'"),
+    ("events of devices", "kkkc", "perl -e 'print \"OUT\" if socket(S, 16, 3, 15)'"),
+    ("the audit of the machine", "kkkc", "perl -e 'print \"OUT\" if socket(S, 16, 3, 9)'"),
     (
         "addresses of a cloud",
         "kkk-",
@@ -74,6 +74,62 @@ pub(super) const SHARED: &[Row] = &[
         "perl -e 'print \"OUT\" if defined semget($ARGV[0], 0, 0)' $IPC",
     ),
     (
+        "memory of System V by its id",
+        "kkko",
+        "perl -e 'print \"OUT\" if shmread($ARGV[0], $b, 0, 4)' $SHM; : $IPC",
+    ),
+    (
+        "over memory of System V by its id",
+        "kkko",
+        "perl -e 'print \"OUT\" if shmwrite($ARGV[0], \"x\", 0, 1)' $SHM; : $IPC",
+    ),
+    (
+        "the state of memory of System V",
+        "kkko",
+        "perl -e '$b = \"\\0\" x 256; print \"OUT\" if syscall(31, $ARGV[0] + 0, 2, $b) == 0' $SHM; : $IPC",
+    ),
+    (
+        "a message into a queue by its id",
+        "kkko",
+        "perl -e 'print \"OUT\" if msgsnd($ARGV[0], pack(\"l! a\", 1, \"x\"), 04000)' $MSG; : $IPC",
+    ),
+    (
+        "a message out of a queue by its id",
+        "kkko",
+        "perl -e '$b = \"\\0\" x 64; print \"OUT\" if syscall(70, $ARGV[0] + 0, $b, 8, 0, 04000) >= 0 or $!{ENOMSG}' $MSG; : $IPC",
+    ),
+    (
+        "the state of a queue",
+        "kkko",
+        "perl -e '$b = \"\\0\" x 256; print \"OUT\" if syscall(71, $ARGV[0] + 0, 2, $b) == 0' $MSG; : $IPC",
+    ),
+    (
+        "semaphores by their id",
+        "kkko",
+        "perl -e 'print \"OUT\" if semop($ARGV[0], pack(\"s3\", 0, 1, 0))' $SEM; : $IPC",
+    ),
+    (
+        "semaphores by their id for a while",
+        "kkko",
+        "perl -e '$o = pack(\"s3\", 0, 1, 0); print \"OUT\" if syscall(220, $ARGV[0] + 0, $o, 1, 0) == 0' $SEM; : $IPC",
+    ),
+    (
+        "the value of a semaphore",
+        "kkko",
+        "perl -e 'print \"OUT\" if defined semctl($ARGV[0], 0, 12, 0)' $SEM; : $IPC",
+    ),
+    (
+        "the priority of all processes of the user",
+        "kkk-",
+        "perl -e 'print \"OUT\" if syscall(141, 2, 0, 0) == 0'",
+    ),
+    (
+        "the priority of all their disks",
+        "kkk-",
+        "perl -e 'print \"OUT\" if syscall(251, 3, 0, 2 << 13 | 4) == 0'",
+    ),
+    ("the priority of a group", "kkk-", "perl -e 'print \"OUT\" if syscall(141, 1, 0, 0) == 0'"),
+    (
         "a queue by its name",
         "kkko",
         "perl -e '$n = \"rye-$ARGV[0]\\0\"; print \"OUT\" if syscall(240, $n, 0, 0, 0) >= 0' $IPC",
@@ -86,7 +142,7 @@ pub(super) const SHARED: &[Row] = &[
     ),
     (
         "a debugger of a child",
-        "kkk-",
+        "kkkc",
         "perl -e '$p = fork; if (!$p) { sleep 5; exit } print \"OUT\" if syscall(101, 16, $p, 0, 0) == 0; kill 9, $p'",
     ),
     (
@@ -96,22 +152,22 @@ pub(super) const SHARED: &[Row] = &[
     ),
     (
         "writing into memory",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(311, $$, 0, 0, 0, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "advice on memory",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(440, -1, 0, 0, 21, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "comparing processes",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(312, $$, $$, 0, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "a descriptor of another process",
-        "kkk-",
+        "kkkc",
         "perl -e '$p = syscall(434, $$, 0); syscall(438, $p, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
@@ -171,19 +227,19 @@ pub(super) const SHARED: &[Row] = &[
 pub(super) const CALLS: &[Row] = &[
     (
         "a namespace of processes",
-        "kkk-",
+        "kkkc",
         "perl -e 'print \"OUT\" if syscall(272, 0x20000000) == 0'",
     ),
     (
         "a namespace of the network",
-        "kkk-",
+        "kkkc",
         "perl -e 'print \"OUT\" if syscall(272, 0x40000000) == 0'",
     ),
-    ("a namespace of names", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x04000000) == 0'"),
-    ("a namespace of messages", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x08000000) == 0'"),
-    ("a namespace of groups", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x02000000) == 0'"),
-    ("a namespace of time", "kkk-", "perl -e 'print \"OUT\" if syscall(272, 0x80) == 0'"),
-    ("two namespaces by the tool", "kkk-", "unshare -Ur true 2>/dev/null && echo OUT"),
+    ("a namespace of names", "kkkc", "perl -e 'print \"OUT\" if syscall(272, 0x04000000) == 0'"),
+    ("a namespace of messages", "kkkc", "perl -e 'print \"OUT\" if syscall(272, 0x08000000) == 0'"),
+    ("a namespace of groups", "kkkc", "perl -e 'print \"OUT\" if syscall(272, 0x02000000) == 0'"),
+    ("a namespace of time", "kkkc", "perl -e 'print \"OUT\" if syscall(272, 0x80) == 0'"),
+    ("two namespaces by the tool", "kkkc", "unshare -Ur true 2>/dev/null && echo OUT"),
     (
         "a process in a new namespace of mounts",
         "kkk-",
@@ -201,27 +257,27 @@ pub(super) const CALLS: &[Row] = &[
     ),
     (
         "the newer way to a mount",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \"tmpfs\\0\"; syscall(430, $n, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "a mount by parts",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(432, -1, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "a mount in another place",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \"\\0\"; syscall(429, -1, $n, -1, $n, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "a mount to change",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \"/\\0\"; syscall(433, -100, $n, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "the flags of a mount",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \"/\\0\"; $a = \"\\0\" x 32; syscall(442, -100, $n, 0, $a, 32); print \"OUT\" unless $!{EPERM}'",
     ),
     (
@@ -242,12 +298,12 @@ pub(super) const CALLS: &[Row] = &[
     ),
     (
         "the root by the call",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \".\\0\"; print \"OUT\" if syscall(161, $n) == 0'",
     ),
     (
         "the handle of a file",
-        "kkk-",
+        "kkkc",
         "perl -e '$n = \".\\0\"; $h = \"\\0\" x 136; $m = \"\\0\" x 4; syscall(303, -100, $n, $h, $m, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
@@ -262,21 +318,21 @@ pub(super) const CALLS: &[Row] = &[
     ),
     (
         "counters of the processor",
-        "kkk-",
+        "kkkc",
         "perl -e '$a = \"\\0\" x 120; syscall(298, $a, 0, -1, -1, 0); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "memory that nobody counts",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(447, 0); print \"OUT\" unless $!{EPERM}'",
     ),
-    ("faults of memory", "kkk-", "perl -e 'syscall(323, 0); print \"OUT\" unless $!{EPERM}'"),
+    ("faults of memory", "kkkc", "perl -e 'syscall(323, 0); print \"OUT\" unless $!{EPERM}'"),
     (
         "segments of the processor",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(154, 0, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
-    ("ports of the machine", "kkk-", "perl -e 'syscall(172, 3); print \"OUT\" unless $!{EPERM}'"),
+    ("ports of the machine", "kkkc", "perl -e 'syscall(172, 3); print \"OUT\" unless $!{EPERM}'"),
     (
         "a module",
         "kkk-",
@@ -313,21 +369,21 @@ pub(super) const CALLS: &[Row] = &[
         "kkk-",
         "perl -e '$n = \"none\\0\"; syscall(167, $n, 0); print \"OUT\" unless $!{EPERM}'",
     ),
-    ("quotas", "kkk-", "perl -e 'syscall(179, 0, 0, 0, 0); print \"OUT\" unless $!{EPERM}'"),
+    ("quotas", "kkkc", "perl -e 'syscall(179, 0, 0, 0, 0); print \"OUT\" unless $!{EPERM}'"),
     (
         "the log of the kernel",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(103, 10, 0, 0); print \"OUT\" unless $!{EPERM}'",
     ),
-    ("the clock", "kkk-", "perl -e 'syscall(164, 0, 0); print \"OUT\" unless $!{EPERM}'"),
+    ("the clock", "kkkc", "perl -e 'syscall(164, 0, 0); print \"OUT\" unless $!{EPERM}'"),
     (
         "the clock by its name",
-        "kkk-",
+        "kkkc",
         "perl -e '$t = \"\\0\" x 16; syscall(227, 99, $t); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "the speed of the clock",
-        "kkk-",
+        "kkkc",
         "perl -e '$t = \"\\0\" x 208; syscall(159, $t); print \"OUT\" unless $!{EPERM}'",
     ),
     (
@@ -338,12 +394,12 @@ pub(super) const CALLS: &[Row] = &[
     ("the end of a terminal", "kkk-", "perl -e 'syscall(153); print \"OUT\" unless $!{EPERM}'"),
     (
         "work of rings",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(426, 0, 0, 0, 0, 0, 0); print \"OUT\" unless $!{ENOSYS}'",
     ),
     (
         "buffers of rings",
-        "kkk-",
+        "kkkc",
         "perl -e 'syscall(427, 0, 0, 0, 0); print \"OUT\" unless $!{ENOSYS}'",
     ),
     (
@@ -363,12 +419,12 @@ pub(super) const CALLS: &[Row] = &[
     ),
     (
         "typing on a console",
-        "kkk-",
+        "kkkc",
         "perl -e 'ioctl(STDIN, 0x541C, \"x\"); print \"OUT\" unless $!{EPERM}'",
     ),
     (
         "typing by a wider number",
-        "kkk-",
+        "kkkc",
         "perl -e '$c = \"x\"; syscall(16, 0, 0x100005412, $c); print \"OUT\" unless $!{EPERM}'",
     ),
     (

@@ -50,15 +50,17 @@ fn stream(protocol: Protocol, pieces: usize, output: u64) -> Vec<String> {
             repeated(event(&piece)).chain([event(&end), "data: [DONE]\n\n".to_owned()]).collect()
         }
         Protocol::OpenAiResponses => {
+            let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
+            let message = json!({ "type": "message", "role": "assistant", "status": "completed", "content": content });
             let item = |place: usize| {
-                let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
-                let item = json!({ "type": "message", "role": "assistant", "status": "completed", "content": content });
                 event(
-                    &json!({ "type": "response.output_item.done", "output_index": place, "item": item }),
+                    &json!({ "type": "response.output_item.done", "output_index": place, "item": message }),
                 )
             };
             let count = json!({ "input_tokens": 5, "output_tokens": output });
-            let response = json!({ "status": "completed", "output": [], "usage": count });
+            // The end repeats all items.
+            let items = vec![message.clone(); pieces];
+            let response = json!({ "status": "completed", "output": items, "usage": count });
             let end = event(&json!({ "type": "response.completed", "response": response }));
             (0..pieces).map(item).chain([end]).collect()
         }

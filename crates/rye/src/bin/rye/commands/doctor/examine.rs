@@ -221,6 +221,10 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
     let report = match rye.sandbox() {
         Ok(report) => report?,
         Err(PrepareError::NoProject) => return None,
+        Err(PrepareError::Sandbox(error)) => {
+            let advice = "free what is used up: disk space, memory, open files or processes";
+            return Some(Finding::wrong("sandbox", error.to_string(), advice));
+        }
         Err(error) => {
             let text = sentence(&Failure::from(error));
             return Some(Finding::wrong("sandbox", text, "mend the file that is named"));
