@@ -60,6 +60,25 @@ async fn a_child_runs_and_its_result_is_the_calls() {
     assert_eq!(result.1["content"]["state"], "completed");
 }
 
+/// The record has the length and the hash of the child's transcript, and is there before the call returns.
+#[tokio::test]
+async fn rule_04_a_parent_records_the_end_of_a_child_that_is_on_disk() {
+    let scratch = Scratch::new();
+    family(&scratch);
+    let report = scratch.run("test/parent", &[]).await.unwrap();
+    let events = scratch.events(&report);
+    let place = |event: &str| events.iter().position(|(name, _)| name == event).unwrap();
+    assert!(place("spawn_child") < place("child_ended"), "{events:?}");
+    assert!(place("child_ended") < place("tool_call_result"), "{events:?}");
+    let ended = &events[place("child_ended")].1;
+    let (rye, child) = (scratch.rye(), ended["thread"].as_str().unwrap().parse().unwrap());
+    let child = rye.thread(&rye.threads().unwrap(), &child).unwrap();
+    assert_eq!(ended["state"], child.record.state.as_str());
+    assert_eq!(ended["cost_nanos"], child.record.cost.get());
+    assert_eq!(ended["records"], child.transcript.records.len());
+    assert_eq!(ended["head"], child.transcript.head.to_string());
+}
+
 fn results(events: &[(String, Value)]) -> Vec<&Value> {
     let found = events.iter().filter(|(name, _)| name == "tool_call_result");
     found.map(|(_, payload)| payload).collect()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::account::ChildEnd;
 use crate::{AddedItem, ApprovalRequest, Limits, ThreadId, ToolOutput};
 
 /// The item id of the tool that starts a child.
@@ -48,6 +49,11 @@ pub trait Children: Send + Sync {
     fn thought(&self, now: Duration) -> Duration {
         let _nobody_is_asked = now;
         Duration::ZERO
+    }
+
+    /// The children that have ended, and whose ends are on disk and settled; each as often as this is asked.
+    fn ended(&self) -> Vec<ChildEnd> {
+        Vec::new()
     }
 
     /// Sees to it that no child of the thread runs any more, and that their money is settled.

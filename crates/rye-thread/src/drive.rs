@@ -127,6 +127,8 @@ struct Driver<'a> {
     purse: Purse,
     /// How many children were begun.
     spawned: u64,
+    /// The children whose ends are on record.
+    ended_children: BTreeSet<ThreadId>,
     /// What calls came to before, in a replay.
     tape: Option<Arc<Tape>>,
     /// The events whose hooks had no turn yet.
@@ -161,6 +163,7 @@ impl<'a> Driver<'a> {
             progress,
             purse: Purse::default(),
             spawned: 0,
+            ended_children: BTreeSet::new(),
             tape: None,
             due: Due::default(),
             log: Log::default(),

@@ -36,6 +36,7 @@
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
+mod account;
 mod added;
 mod amount;
 mod approval;
@@ -68,6 +69,7 @@ mod tool;
 pub mod transcript;
 mod usage;
 
+pub use self::account::{Account, AccountError, ChildEnd, FoundTranscript, ended_children};
 pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{

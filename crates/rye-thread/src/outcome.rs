@@ -8,7 +8,9 @@ use std::str::FromStr;
 use rye_caps::Denied;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalRequest, Limit, LimitHit, Nanos, ProviderErrorClass, ThreadId, Usage};
+use crate::{
+    ApprovalRequest, Limit, LimitHit, Nanos, ProviderErrorClass, ThreadId, TranscriptClaim, Usage,
+};
 
 /// Where a thread is in its life (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +117,8 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// The thread that goes on, exactly in state `Continued`; whoever drove this one begins it.
     pub continued_by: Option<ThreadId>,
+    /// What `thread.json` claims of the transcript, once that says how the thread ended.
+    pub transcript: Option<TranscriptClaim>,
     /// What somebody should know although the thread went on, such as that its readable transcript is not whole.
     pub warnings: Vec<String>,
 }

@@ -40,7 +40,7 @@ const RECORD: Members = &[
 ];
 
 /// The payload of each event that a transcript records.
-const PAYLOADS: [(&str, Members); 22] = [
+const PAYLOADS: [(&str, Members); 23] = [
     (
         "approval_decided",
         &[
@@ -64,6 +64,10 @@ const PAYLOADS: [(&str, Members); 22] = [
             ("key_id", Text),
             ("signature", Text),
         ],
+    ),
+    (
+        "child_ended",
+        &[("thread", Text), ("state", Text), COST, ("records", Count), ("head", Sha256)],
     ),
     (
         "context_injected",

@@ -67,6 +67,8 @@ impl Driver<'_> {
         let reserved = self.reserve(run, &mut request)?;
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
         let (reservation, held) = (self.purse.number(), self.purse.left());
+        // What children left may be part of what was reserved.
+        self.record_ended_children();
         self.emit(&Event::StepStart { turn, reserved, reservation, held, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.sync_for_a_request()?;

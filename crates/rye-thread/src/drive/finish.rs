@@ -120,7 +120,9 @@ impl Driver<'_> {
                 let state = if self.context.journal.still_held().is_ok() { Running } else { Error };
                 Outcome { failure: Some(failure), ..nothing(outcome, state) }
             }
-            _ => outcome,
+            _ => {
+                Outcome { transcript: self.context.journal.record().transcript.clone(), ..outcome }
+            }
         }
     }
 
@@ -142,6 +144,7 @@ impl Driver<'_> {
             cost: self.cost(run),
             failure,
             continued_by,
+            transcript: None,
             warnings: self
                 .warnings
                 .iter()
@@ -175,6 +178,7 @@ pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
         cost: run.cost(),
         failure: Some(failure),
         continued_by: None,
+        transcript: None,
         warnings: Vec::new(),
     }
 }

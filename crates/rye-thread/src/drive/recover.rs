@@ -90,6 +90,8 @@ pub(super) struct Recovered {
     pub(super) successor: Option<ThreadId>,
     /// The children that are on record, in their order.
     pub(super) spawns: Vec<Spawn>,
+    /// The children whose ends are on record.
+    pub(super) ended_children: BTreeSet<ThreadId>,
     /// The reservation of a request that was sent and has no answer.
     pub(super) unanswered: Option<Nanos>,
     /// The items that calls added to the conversation, in their order.
@@ -136,6 +138,7 @@ struct Fold {
     unwanted: Option<String>,
     successor: Option<ThreadId>,
     spawns: Vec<Spawn>,
+    ended_children: BTreeSet<ThreadId>,
     added: Vec<AddedItem>,
     /// The calls of the turn that is under way, taken from the run once.
     calls: Option<Arc<Calls>>,
@@ -173,6 +176,7 @@ impl Fold {
             unwanted: None,
             successor: None,
             spawns: Vec::new(),
+            ended_children: BTreeSet::new(),
             added: Vec::new(),
             calls: None,
             reserved: None,
@@ -231,6 +235,10 @@ impl Fold {
             }
             Recorded::Decided { decision } => self.decided(decision, is_sealed),
             Recorded::Resumed { limits } => self.resumed(limits.filter(|_| is_sealed)),
+            Recorded::ChildEnded { child } => {
+                self.ended_children.insert(child);
+                Ok(())
+            }
             Recorded::Spawned(spawn) => self.spawned(spawn),
             Recorded::End(end) => self.end(end),
         }
@@ -425,6 +433,7 @@ impl Fold {
             evaluations,
             successor,
             spawns,
+            ended_children,
             reserved: unanswered,
             added,
             approved,
@@ -451,6 +460,7 @@ impl Fold {
             evaluations,
             successor,
             spawns,
+            ended_children,
             unanswered,
             added,
             approved,

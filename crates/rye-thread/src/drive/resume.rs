@@ -132,6 +132,7 @@ impl Driver<'_> {
         self.due = std::mem::take(&mut recovered.due);
         self.log = std::mem::take(&mut recovered.log);
         self.approved = std::mem::take(&mut recovered.approved);
+        self.ended_children = std::mem::take(&mut recovered.ended_children);
         (self.evaluations, self.successor) = (recovered.evaluations, recovered.successor.take());
         self.warnings = thread_warnings(reading);
         self.add_all(std::mem::take(&mut recovered.added));

@@ -78,6 +78,7 @@ impl Driver<'_> {
         };
         let thought = thought().saturating_sub(before);
         self.thought(thought);
+        self.record_ended_children();
         Ok(match spawned {
             Err(Halt::Cancel) => call.stopped(Stop::Cancelled),
             Ok(None) => call.stopped(Stop::Failed(self.out_of_time(run))),
@@ -106,6 +107,8 @@ impl Driver<'_> {
             Ok(spawn) => Spawn { added: self.added, ..spawn },
             Err(output) => return Ok(Err(call.answer(output))),
         };
+        // Its share may be out of what others left.
+        self.record_ended_children();
         self.emit(&Event::SpawnChild(spawn.clone()));
         self.sync()?;
         self.spawned += 1;
@@ -170,7 +173,9 @@ impl Driver<'_> {
                 Err(_) => {}
             }
         }
-        match (self.end_children(ending).await, ending) {
+        let ended = self.end_children(ending).await;
+        self.record_ended_children();
+        match (ended, ending) {
             (Ended::All, _) | (_, Ending::Cancel | Ending::Interrupt) => Ok(()),
             (Ended::Interrupted, _) => Err(Stop::Interrupted),
             (Ended::Suspended(request), _) => Err(Stop::Suspended(request)),
@@ -188,6 +193,16 @@ impl Driver<'_> {
         let thought = thought().saturating_sub(before);
         self.thought(thought);
         ended
+    }
+
+    /// Records the ends of children that have no record yet. What they did not spend may be reserved afterwards.
+    pub(super) fn record_ended_children(&mut self) {
+        let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else { return };
+        for end in children.ended() {
+            if self.ended_children.insert(end.child.clone()) {
+                self.emit(&Event::ChildEnded(end));
+            }
+        }
     }
 
     fn children(&self) -> Option<&Arc<dyn Children>> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::account::ChildEnd;
 use crate::children::Spawn;
 use crate::{
     AddedItem, ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits,
@@ -103,6 +104,8 @@ pub enum Event {
         /// How much is set aside there, for the next attempt and the requests after it.
         held: Nanos,
     },
+    /// A child has ended, and its end is on disk. What it did not spend of its share is free from here on.
+    ChildEnded(ChildEnd),
     /// A child is about to begin; the record is on disk before it does.
     SpawnChild(Spawn),
     /// A request was answered. The record holds the answer as received.
@@ -313,12 +316,13 @@ impl Injected {
 
 impl Event {
     /// The names of all events, sorted.
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 23] = [
         "approval_decided",
         "approval_requested",
         "assistant_reasoning",
         "assistant_text",
         "checkpoint",
+        "child_ended",
         "context_injected",
         "hook_triggered",
         "model_fallback",
@@ -347,6 +351,7 @@ impl Event {
             Self::AssistantReasoning { .. } => "assistant_reasoning",
             Self::AssistantText { .. } => "assistant_text",
             Self::Checkpoint { .. } => "checkpoint",
+            Self::ChildEnded(_) => "child_ended",
             Self::ContextInjected(_) => "context_injected",
             Self::HookTriggered(_) => "hook_triggered",
             Self::ModelFallback { .. } => "model_fallback",

@@ -34,6 +34,9 @@ pub fn markdown(event: &Event, at: Moment) -> String {
         Event::RequestRetried { turn, retry, cost, .. } => {
             format!("*Turn {turn}: {}: {retry}{}*\n\n", retry.message, booked(*cost))
         }
+        Event::ChildEnded(end) => {
+            format!("Child `{}` ended: {}, {}\n\n", end.child, end.state, end.cost)
+        }
         Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
         Event::StepFinish { turn, reply, cost } => {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::payload::{IntentWire, Payload, ReceiptWire};
 use super::{Event, Injected, Triggered};
+use crate::account::disk::ChildEndDisk;
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
@@ -79,6 +80,7 @@ pub(super) fn value(event: &Event) -> Value {
         }
         Event::RequestFailed { .. } => failed(event),
         Event::RequestRetried { .. } => retried(event),
+        Event::ChildEnded(end) => json!(ChildEndDisk::of(end)),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
         Event::ThreadResumed { .. } => resumed(event),

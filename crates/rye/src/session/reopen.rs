@@ -247,6 +247,11 @@ impl Rye {
         host: &Host<'_>,
     ) -> Result<(), ReopenError> {
         let record = begun.journal.record();
+        if let Some(before) = begun.before() {
+            let thread = record.thread.clone();
+            let bounded = self.money(before, store, host);
+            bounded.map_err(|source| ReopenError::Unbounded { thread, source })?;
+        }
         let accounted = begun.before().map_or(Ok(()), |it| self.account(record, it, store, host));
         accounted.map_err(|error| match error {
             LedgerError::UnknownAccount { thread: payer } if payer != record.thread => {

@@ -1,13 +1,13 @@
 //! What threads have spent by their records, for a ledger that did not see it: the project was copied without it, or it was
 //! lost (SPEC 10.6).
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use rye_thread::budget::{Balance, LedgerError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord, ThreadState, recorded_limits, settle_left,
-    spawned_children, spending,
+    Account, AccountError, FoundTranscript, Nanos, Spawn, SpendLimit, ThreadId, ThreadRecord,
+    ThreadState, ended_children, recorded_limits, settle_left, spawned_children, spending,
 };
 
 use super::going_on::goes_on;
@@ -39,8 +39,12 @@ impl Rye {
         }
         settle_left(thread, reading, store.ledger())?;
         store.ledger().recall(thread, spending(reading))?;
+        let ended = ended_children(reading);
         for spawn in spawned_children(reading).unwrap_or_default() {
-            if store.has(&spawn.child) {
+            if let Some(end) = ended.get(&spawn.child) {
+                let cap = spawn.limits.spend;
+                store.ledger().recall_child(thread, &spawn.child, cap, end.cost)?;
+            } else if store.has(&spawn.child) {
                 let is_known = store.spent(&spawn.child)?.is_some();
                 self.account_child(thread, &spawn, is_known, store, host)?;
             }
@@ -81,56 +85,40 @@ impl Rye {
             let mut before = line.iter().filter(|it| ended(it));
             return before.try_for_each(|it| self.account(&it.record, &it.transcript, store, host));
         }
-        let mut seen = BTreeSet::new();
-        let cost = line.iter().map(|it| self.cost_of(it, (store, host), &mut seen));
-        let cost = cost.fold(Nanos::ZERO, Nanos::saturating_add);
+        let Some(cost) = line.first().and_then(|first| self.cost(&first.transcript, store, host))
+        else {
+            return Ok(());
+        };
         let is_worth_it = is_known || cost != Nanos::ZERO;
         let Some(first) = line.first().filter(|_| is_worth_it) else { return Ok(()) };
         recall(first.record.limits.spend, cost)
     }
 
-    /// What a thread that has ended has cost with those below it: what its record says, or more where a child ended after it.
-    fn cost_of(
-        &self,
-        ended: &ThreadReading,
-        place: (&Store, &Host<'_>),
-        seen: &mut BTreeSet<ThreadId>,
-    ) -> Nanos {
-        if !seen.insert(ended.record.thread.clone()) {
-            return Nanos::ZERO;
-        }
-        let own = spending(&ended.transcript).answered;
-        self.with_those_below(own, (&ended.record, &ended.transcript), place, seen)
+    /// The cost of a thread, of the threads that continue its conversation and of all below them, by their transcripts; `None`
+    /// if nothing bounds the cost of one that cannot be read.
+    pub(super) fn cost(&self, reading: &Reading, store: &Store, host: &Host<'_>) -> Option<Nanos> {
+        self.money(reading, store, host).ok().map(|account| account.cost)
     }
 
-    /// What a thread and those below it that have ended have cost, where it has no account; its record alone may say less.
-    pub(super) fn told_cost(
+    /// The account of a tree by its transcripts (SPEC 10.6). Where the operator has a key, a child counts as unreadable unless that
+    /// key signed it.
+    pub(super) fn money(
         &self,
-        record: &ThreadRecord,
         reading: &Reading,
         store: &Store,
         host: &Host<'_>,
-    ) -> Nanos {
-        let mut seen = BTreeSet::from([record.thread.clone()]);
-        let own = spending(reading).at_most();
-        self.with_those_below(own, (record, reading), (store, host), &mut seen)
-    }
-
-    fn with_those_below(
-        &self,
-        own: Nanos,
-        (record, reading): (&ThreadRecord, &Reading),
-        place: (&Store, &Host<'_>),
-        seen: &mut BTreeSet<ThreadId>,
-    ) -> Nanos {
-        let mut cost = own;
-        for spawn in spawned_children(reading).unwrap_or_default() {
-            let line =
-                self.line(&record.thread, &spawn.child, place.0, place.1).unwrap_or_default();
-            let below = line.iter().map(|it| self.cost_of(it, place, seen));
-            cost = below.fold(cost, Nanos::saturating_add);
-        }
-        cost.max(record.cost)
+    ) -> Result<Account, AccountError> {
+        let read = |thread: &ThreadId| {
+            if !store.has(thread) {
+                return FoundTranscript::Absent;
+            }
+            let found = self.found(&store.folder, thread).ok();
+            let own = found.and_then(|found| found.into_own(host).ok());
+            own.map_or(FoundTranscript::Unreadable, |own| {
+                FoundTranscript::Transcript(Cow::Owned(own.transcript))
+            })
+        };
+        Account::from_transcripts(reading, &read)
     }
 
     /// A child and the threads that go on with its conversation; `None` where one of them cannot be read, is not signed

@@ -95,6 +95,7 @@ const STATES: [State; ThreadState::ALL.len()] = [
         rows: &[
             Row("approval_decided", Resume::GoesOn, Cancel::Ends),
             Row("approval_requested", Resume::Waits, Cancel::Ends),
+            Row("child_ended", Resume::GoesOn, Cancel::Ends),
             Row("hook_triggered", Resume::GoesOn, Cancel::Ends),
             Row("spawn_child", Resume::GoesOn, Cancel::Ends),
             Row("step_finish", Resume::GoesOn, Cancel::Ends),

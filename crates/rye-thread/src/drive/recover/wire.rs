@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::account::disk::ChildEndDisk;
 use crate::added::disk::AddedDisk;
 use crate::added::{self, AddedItem};
 use crate::children::Spawn;
@@ -41,6 +42,10 @@ pub(in crate::drive) enum Recorded {
     CallStart {
         call_id: String,
         name: String,
+    },
+    /// The end of a child is on record.
+    ChildEnded {
+        child: ThreadId,
     },
     Decided {
         decision: Decision,
@@ -86,6 +91,10 @@ impl Recorded {
                 Self::Decided { decision: Decision::read(&decision, reason.as_deref())? }
             }
             "model_fallback" => Self::Fallback(payload(record)?),
+            "child_ended" => {
+                let end = payload::<ChildEndDisk>(record)?.into_end()?;
+                Self::ChildEnded { child: end.child }
+            }
             "spawn_child" => Self::Spawned(payload::<SpawnDisk>(record)?.into_spawn()?),
             "request_failed" => Self::StepFailed,
             "request_retried" | "step_start" => {
@@ -157,6 +166,7 @@ impl Recorded {
         !matches!(
             self,
             Self::Asked { .. }
+                | Self::ChildEnded { .. }
                 | Self::Decided { .. }
                 | Self::Hook(_)
                 | Self::Nothing

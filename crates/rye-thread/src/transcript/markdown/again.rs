@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markdown;
+use crate::account::disk::ChildEndDisk;
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
@@ -65,6 +66,7 @@ fn event(record: &Record) -> Option<Event> {
         }
         "request_failed" => payload::<FailedWire>(record)?.event(),
         "request_retried" => payload::<RetriedWire>(record)?.event()?,
+        "child_ended" => Event::ChildEnded(payload::<ChildEndDisk>(record)?.into_end().ok()?),
         "spawn_child" => Event::SpawnChild(payload::<SpawnDisk>(record)?.into_spawn().ok()?),
         "step_finish" => payload::<FinishWire>(record)?.event(),
         "thread_start" => start(&payload(record)?),

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, Decision, Effect, Failure, FailureKind, HookEffect,
-    HookEvent, Limit, LimitHit, Nanos, ProviderErrorClass, Refusal, Reply, Retry, Spawn,
-    StopReason, ThreadState, ToolCall, ToolSpec, Usage, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Effect, Failure, FailureKind,
+    HookEffect, HookEvent, Limit, LimitHit, Nanos, ProviderErrorClass, Refusal, Reply, Retry,
+    Spawn, StopReason, ThreadState, ToolCall, ToolSpec, Usage, Waiting,
 };
 
 struct Row {
@@ -55,6 +55,14 @@ rows! {
     Checkpoint: Event::Checkpoint { checkpoint: json!({"head": "x"}) },
         r#"{"head":"x"}"#,
         "";
+    ChildEnded: Event::ChildEnded(ChildEnd::new(
+            "child-019a0000-0000-7000-8000-000000000002".parse().unwrap(),
+            ThreadState::Completed,
+            Nanos::new(42),
+            (7, "00ff".to_owned()),
+        )),
+        r#"{"thread":"child-019a0000-0000-7000-8000-000000000002","state":"completed","cost_nanos":42,"records":7,"head":"00ff"}"#,
+        "Child `child-019a0000-0000-7000-8000-000000000002` ended: completed, 0.000000042 USD\n\n";
     ContextInjected: Event::ContextInjected(Injected::new(Some("a/b"), "before", "00ff")),
         r#"{"item_id":"a/b","position":"before","sha256":"00ff"}"#,
         "Context in `before`: `a/b`\n\n";

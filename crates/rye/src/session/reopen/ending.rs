@@ -280,7 +280,7 @@ impl Rye {
         store: &Store,
         host: &Host<'_>,
     ) -> Result<Nanos, ReopenError> {
-        let told = self.told_cost(record, reading, store, host);
+        let told = self.cost(reading, store, host).unwrap_or(record.cost);
         if told == Nanos::ZERO {
             settle_left(&record.thread, reading, store.ledger())?;
         } else {

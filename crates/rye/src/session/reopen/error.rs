@@ -2,8 +2,8 @@
 
 use rye_thread::budget::LedgerError;
 use rye_thread::{
-    ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised, RegistryError,
-    ResumeError, ThreadId, ThreadState,
+    AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
+    RegistryError, ResumeError, ThreadId, ThreadState,
 };
 
 use crate::ThreadReadError;
@@ -183,6 +183,14 @@ pub enum ReopenError {
     SelfVouched {
         /// The thread.
         thread: ThreadId,
+    },
+    /// Nothing bounds what the thread has cost.
+    #[error("thread `{thread}` cannot go on, because what it has cost cannot be computed")]
+    Unbounded {
+        /// The thread.
+        thread: ThreadId,
+        /// Which thread below it is why.
+        source: AccountError,
     },
     /// The directive can no longer be prepared.
     #[error("the directive of thread `{thread}` cannot be prepared any more")]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
-    AddedItem, Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId, ToolOutput, Waiting,
+    AddedItem, ChildEnd, Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId,
+    ToolOutput, Waiting,
 };
 use serde_json::{Value, json};
 
@@ -101,6 +102,15 @@ impl Children for Handle {
 
     fn thought(&self, now: Duration) -> Duration {
         self.place().map(|(thread, tree)| tree.thought(thread, now)).unwrap_or_default()
+    }
+
+    fn ended(&self) -> Vec<ChildEnd> {
+        let Ok((thread, tree)) = self.place() else { return Vec::new() };
+        let end = |child: &ThreadId| match tree.standing(child)? {
+            Standing::Ended(report) => report.end_of(child),
+            _ => None,
+        };
+        tree.children(thread).iter().filter_map(end).collect()
     }
 
     async fn end(&self, ending: Ending) -> Ended {

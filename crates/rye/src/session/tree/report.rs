@@ -1,6 +1,8 @@
 //! How a thread stands and what it came to, as the thread above is told.
 
-use rye_thread::{Failure, Outcome, ThreadId, ThreadState, ToolOutput};
+use rye_thread::{
+    ChildEnd, Failure, Nanos, Outcome, ThreadId, ThreadState, ToolOutput, TranscriptClaim,
+};
 use serde_json::{Map, Value, json};
 
 use super::Standing;
@@ -16,6 +18,8 @@ pub(in crate::session) struct Report {
     tokens: u64,
     cost: u64,
     failure: Option<Failure>,
+    /// Where its transcript ends.
+    transcript: Option<TranscriptClaim>,
 }
 
 impl Report {
@@ -28,6 +32,7 @@ impl Report {
             tokens: outcome.usage.total(),
             cost: outcome.cost.get(),
             failure: outcome.failure.clone(),
+            transcript: outcome.transcript.clone(),
         }
     }
 
@@ -45,6 +50,7 @@ impl Report {
             tokens: record.usage.total(),
             cost: record.cost.get(),
             failure: record.failure.clone(),
+            transcript: record.transcript.clone(),
         }
     }
 
@@ -56,6 +62,13 @@ impl Report {
             cost: self.cost.saturating_add(before.cost),
             ..self
         }
+    }
+
+    /// The end of a child, for the record of its parent; `None` if it is not known where its transcript ends.
+    pub(super) fn end_of(&self, child: &ThreadId) -> Option<ChildEnd> {
+        let claim = self.transcript.clone().filter(|claim| !claim.is_open)?;
+        let end = (claim.records, claim.head);
+        Some(ChildEnd::new(child.clone(), self.state, Nanos::new(self.cost), end))
     }
 
     /// What the caller of a child is told; one that failed is an error.

@@ -14,7 +14,7 @@ pub(super) fn line(record: &Record) -> String {
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
             format!("{}{reason}", decision.replace('_', " "))
         }),
-        "spawn_child" => payload["thread"].as_str().map(str::to_owned),
+        "child_ended" | "spawn_child" => payload["thread"].as_str().map(str::to_owned),
         "request_failed" => payload["class"].as_str().map(str::to_owned),
         "request_retried" => {
             let number = |name: &str| payload[name].as_u64().unwrap_or_default();

@@ -39,6 +39,7 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("assistant_reasoning", json!({"text": "x"}), ""),
         ("assistant_text", json!({"text": "x"}), ""),
         ("checkpoint", json!({"head": "x"}), ""),
+        ("child_ended", json!({"thread": "b-1", "state": "completed"}), "b-1"),
         ("context_injected", json!({"item_id": "a/b", "position": "before"}), "a/b"),
         ("context_injected", json!({"item_id": null, "position": "before"}), ""),
         ("hook_triggered", json!({"hook": "warn"}), "warn"),

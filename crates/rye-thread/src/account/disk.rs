@@ -1,0 +1,56 @@
+//! The parts of records that an account is computed from.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::ChildEnd;
+use crate::Nanos;
+use crate::outcome::disk::LimitsDisk;
+use crate::transcript::Record;
+
+pub(super) fn payload<T: DeserializeOwned>(record: &Record) -> Option<T> {
+    serde_json::from_str(record.payload.get()).ok()
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ChildEndDisk {
+    thread: String,
+    state: String,
+    cost_nanos: u64,
+    records: u64,
+    head: String,
+}
+
+impl ChildEndDisk {
+    pub(crate) fn of(end: &ChildEnd) -> Self {
+        Self {
+            thread: end.child.to_string(),
+            state: end.state.to_string(),
+            cost_nanos: end.cost.get(),
+            records: end.records,
+            head: end.head.clone(),
+        }
+    }
+
+    pub(crate) fn into_end(self) -> Result<ChildEnd, String> {
+        Ok(ChildEnd {
+            child: self.thread.parse().map_err(|error| format!("{error}"))?,
+            state: self.state.parse().map_err(|error| format!("{error}"))?,
+            cost: Nanos::new(self.cost_nanos),
+            records: self.records,
+            head: self.head,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct ContinuedDisk {
+    pub(super) next: String,
+    pub(super) limits: LimitsDisk,
+}
+
+#[derive(Deserialize)]
+pub(super) struct StepDisk {
+    pub(super) cost_nanos: Option<u64>,
+    pub(super) reserved_nanos: Option<u64>,
+}
