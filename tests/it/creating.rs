@@ -1,5 +1,7 @@
 //! The shipped directives that create items: what they write is whole, and nothing that exists is ever replaced.
 
+mod items;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use rye::sign::Provenance;
 use rye::thread::{ApprovalRequest, Approver, Cancel, Decision, ThreadId, ThreadState};
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Severity, check, place};
 use rye_tests::{Scratch, inputs};
+
+use self::items::{CHILD, whole};
 
 /// An operator who decides every call in the same way.
 struct Operator(Decision);
@@ -214,11 +218,23 @@ async fn what_a_person_wrote_and_signed_stays() {
     for row in rows() {
         let (name, scratch) = (row.directive, Scratch::new().with_operator());
         for path in row.creates {
-            scratch.put(path, "mine\n");
+            scratch.sign(path, &whole(path));
         }
         let before = files(&scratch);
-        drop(run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await);
+        let report = run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await;
         assert!(files(&scratch) == before, "{name} changed a file");
+        let failure = failure(&report);
+        if name == "init" {
+            assert_eq!(report.outcome.state, ThreadState::Completed, "{failure}");
+        } else {
+            let expected = "`made/fresh` exists and is not replaced";
+            assert!(failure.contains(expected), "{name}: {failure}");
+        }
+        for path in row.creates {
+            let path = scratch.project().join(path);
+            let verified = scratch.rye().verify(&path, &fs::read_to_string(&path).unwrap()).result;
+            assert!(matches!(verified, Ok(Provenance::Signed(_))), "{name}: {verified:?}");
+        }
     }
 }
 
@@ -372,29 +388,6 @@ async fn a_thread_is_spawned_by_the_call_that_the_directive_says() {
     let child = report.outcome.outputs.unwrap()["thread"].clone();
     assert_eq!(child, spawned.1["content"]["thread"]);
 }
-
-/// A directive that needs no tool.
-const CHILD: &str = r#"# Child
-
-```xml
-<directive name="child" version="1.0.0">
-  <metadata>
-    <description>Returns a word.</description>
-    <permissions></permissions>
-  </metadata>
-  <inputs><input name="word" required="true">The word</input></inputs>
-  <outputs><output name="said" required="true">The word</output></outputs>
-</directive>
-```
-
-<process>
-  <step name="say">
-    <execute item_type="tool" item_id="rye/agent/threads/directive_return">
-      <param name="said" value="{input:word}" />
-    </execute>
-  </step>
-</process>
-"#;
 
 /// The name by which the founding documents grant and call the tool that starts threads.
 #[tokio::test]

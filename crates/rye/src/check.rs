@@ -50,14 +50,18 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The lock of a project with what in the project is not as it says, one finding for each directive that differs.
+    /// The lock of a project with what in the project is not as it says, one finding for each directive that differs; a problem
+    /// without a directive is one of the lock itself.
     #[must_use]
-    pub fn of_lock(path: &Path, text: String, problems: &[(ItemId, String)]) -> Self {
-        let finding = |(id, message): &(ItemId, String)| {
-            let message = format!("directive `{id}` {message}");
-            Finding::error("not-as-locked", &message, locked_at(&text, id))
-                .labelled("as it was locked")
-                .helped("review the change, then write it down with `rye lock`")
+    pub fn of_lock(path: &Path, text: String, problems: &[(Option<ItemId>, String)]) -> Self {
+        let finding = |(id, message): &(Option<ItemId>, String)| match id {
+            Some(id) => {
+                let message = format!("directive `{id}` {message}");
+                Finding::error("not-as-locked", &message, locked_at(&text, id))
+                    .labelled("as it was locked")
+                    .helped("review the change, then write it down with `rye lock`")
+            }
+            None => Finding::error("not-as-locked", message, 0..0).labelled("the lock"),
         };
         let findings = problems.iter().map(finding).collect();
         Self { path: path.to_owned(), kind: ItemKind::Config, id: None, source: text, findings }

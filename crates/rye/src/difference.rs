@@ -3,6 +3,7 @@
 mod json;
 mod rows;
 mod text;
+mod widening;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,9 @@ pub struct Difference {
     pub lost: Vec<PatternChange>,
     /// The names of the limits that are higher in the second.
     pub raised: Vec<&'static str>,
+    /// What else the second may do that the first may not, each as a sentence: tools that do more or are other programs, calls that
+    /// are not asked about any more, risks that are not told any more, and bounds that are gone.
+    pub widened: Vec<String>,
     /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs, hooks
     /// and configuration.
     pub sections: Vec<Section>,
@@ -87,6 +91,7 @@ impl Difference {
             gained: uncovered(&new, &old),
             lost: uncovered(&old, &new),
             raised: raised(before, after),
+            widened: widening::widenings(before, after),
             sections: sections.collect(),
         }
     }
@@ -103,18 +108,20 @@ impl Difference {
         Self { lost: uncovered(&declared(directive), &Grant::nothing()), ..Self::default() }
     }
 
-    /// Returns `true` if the second may do something that the first may not, or has a higher limit.
+    /// Returns `true` if the second may do something that the first may not, or has a higher limit. What cannot be told counts as
+    /// more: another program behind a tool, and other configuration of the project that bounds tools.
     #[must_use]
     pub fn widens(&self) -> bool {
-        !self.gained.is_empty() || !self.raised.is_empty()
+        !self.gained.is_empty() || !self.raised.is_empty() || !self.widened.is_empty()
     }
 
-    /// Whether nothing changed that this can tell of.
+    /// Returns `true` if nothing changed that this can tell of.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { prompt, gained, lost, raised, sections } = self;
+        let Self { prompt, gained, lost, raised, widened, sections } = self;
         // A limit that was raised is among the sections too.
         raised.is_empty()
+            && widened.is_empty()
             && prompt.is_empty()
             && gained.is_empty()
             && lost.is_empty()

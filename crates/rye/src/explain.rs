@@ -7,7 +7,8 @@ mod json;
 mod starts;
 mod text;
 
-use rye_caps::{Grant, LayerName};
+use rye_caps::risk::Finding;
+use rye_caps::{Grant, Invocation, LayerName};
 use rye_prompt::{Slot, Suppression};
 use rye_resolve::ItemId;
 use rye_sign::Digest;
@@ -40,6 +41,12 @@ pub struct Explained {
     pub declared_by: Option<ItemId>,
     /// How dangerous the declared permissions are, each finding as a sentence (SPEC 9.6).
     pub risks: Vec<String>,
+    /// The same findings as data.
+    pub findings: Vec<Finding>,
+    /// The calls of all tools that the permissions cover, with the functions that they stand for.
+    pub invocations: Vec<Invocation>,
+    /// The capabilities whose calls wait for a decision.
+    pub asked: Grant,
     /// The tools that a model is offered, sorted by name.
     pub tools: Vec<ToolFacts>,
     /// Why tools that are granted are not offered.

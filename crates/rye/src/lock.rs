@@ -90,9 +90,16 @@ impl Lock {
 
     /// The same lock with the servers of another one, which no look at directives finds out.
     #[must_use]
-    pub fn with_servers_of(mut self, other: Self) -> Self {
-        self.servers = other.servers;
+    pub fn with_servers_of(mut self, other: &Self) -> Self {
+        self.servers.clone_from(&other.servers);
         self
+    }
+
+    /// Keeps a directive as another lock has it, where this one does not hold it.
+    pub fn keep(&mut self, id: &ItemId, from: &Self) {
+        if let (false, Some(locked)) = (self.directives.contains_key(id), from.directives.get(id)) {
+            self.directives.insert(id.clone(), locked.clone());
+        }
     }
 
     /// Those of the project's directives that it should hold and does not.

@@ -145,8 +145,8 @@ impl Rye {
 }
 
 fn canonical_capability(capability: &Capability) -> Capability {
-    let meant = canonical(Pattern::exactly(capability));
-    meant.as_str().parse().unwrap_or_else(|_| capability.clone())
+    let mut meant = canonical(Pattern::exactly(capability)).into_iter();
+    meant.next().and_then(|meant| meant.as_str().parse().ok()).unwrap_or_else(|| capability.clone())
 }
 
 /// Why nobody can say what a directive may do.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rye_sign::Digest;
 use rye_thread::read_plain;
-use rye_tools::Processes;
 use rye_tools::sandbox::{Mode, Policy, ProbeError};
+use rye_tools::{Processes, temporary_file};
 use serde::{Deserialize, Serialize};
 
 use self::files::files;
@@ -123,22 +123,26 @@ impl ProjectPolicy {
         Ok(Some(PolicyChange::between(&pin.files, &files(&self.project)?)))
     }
 
-    /// Pins the policy as it is now.
+    /// Pins the policy as it is now, and returns the difference from the one that was pinned before. What is returned and what is
+    /// pinned come of one look at the files. A pin that cannot be read is replaced.
     ///
     /// # Errors
     ///
     /// When a file of the policy cannot be read, or the pin cannot be written.
-    pub fn accept(&self) -> Result<(), PolicyError> {
+    pub fn accept(&self) -> Result<Option<PolicyChange>, PolicyError> {
         let files = files(&self.project)?;
+        let before = self.pin().ok().flatten();
+        let change = before.map(|pin| PolicyChange::between(&pin.files, &files));
         let project = self.project.to_string_lossy().into_owned();
         let pin = Pin { version: VERSION, project, files };
-        self.write(&pin).map_err(|source| PolicyError::Pin { path: self.path(), source })
+        self.write(&pin).map_err(|source| PolicyError::Pin { path: self.path(), source })?;
+        Ok(change)
     }
 
     fn write(&self, pin: &Pin) -> io::Result<()> {
         fs::create_dir_all(&self.pins)?;
         // Written beside its place, so that no reader sees a part of it; readable by its owner alone.
-        let mut temporary = tempfile::NamedTempFile::new_in(&self.pins)?;
+        let mut temporary = temporary_file(&self.pins, 0o600)?;
         serde_json::to_writer_pretty(&mut temporary, pin)?;
         temporary.as_file().sync_all()?;
         temporary.persist(self.path()).map(drop).map_err(|error| error.error)
@@ -207,7 +211,7 @@ impl Rye {
             (Some(_), _) | (None, None) => Ok(()),
             (None, Some(report)) if report.mode().is_whole() || !report.may_start() => Ok(()),
             (None, Some(report)) => match policy {
-                Some(policy) => policy.accept(),
+                Some(policy) => policy.accept().map(drop),
                 None if report.policy() == Policy::Off => Ok(()),
                 None => Err(PolicyError::Unpinned { mode: report.mode() }),
             },

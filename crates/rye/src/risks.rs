@@ -1,11 +1,12 @@
 //! How dangerous a grant is that no directive declares.
 
-use rye_caps::Grant;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
+use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
+use rye_resolve::ItemKind;
 
 use crate::config::risk_table;
 use crate::rye::Rye;
-use crate::session::PrepareError;
+use crate::session::{PrepareError, canonical, canonical_grant, invocation};
 
 /// What is dangerous about a grant, each as a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,12 +33,53 @@ impl Rye {
         acknowledged: &[Acknowledgement],
     ) -> Result<Risks, PrepareError> {
         let config = self.library.config("agent/capability_risk")?;
-        let findings = risk_table(config.as_ref())?.assess(grant, &[], acknowledged);
+        let table = risk_table(config.as_ref())?;
+        let findings = table.assess(&canonical_grant(grant), &[], acknowledged);
         let of = |verdict: Verdict| {
             let those =
                 findings.iter().filter(move |finding: &&Finding| finding.verdict == verdict);
             those.map(Finding::statement).collect()
         };
         Ok(Risks { warned: of(Verdict::Warn), blocked: of(Verdict::Block) })
+    }
+
+    /// The patterns of a grant to clients that cover nothing which is there: neither an item nor a function behind a tool. What may
+    /// be signed is left out, because it may be still to come.
+    #[must_use]
+    pub fn unmatched<'a>(&self, patterns: &'a [Pattern]) -> Vec<&'a Pattern> {
+        let asked = patterns.iter().filter(|pattern| !pattern.as_str().starts_with("rye.sign."));
+        let asked: Vec<&Pattern> = asked.collect();
+        if asked.is_empty() {
+            return asked;
+        }
+        let known = self.known();
+        let is_known = |pattern: &Pattern| known.iter().any(|known| pattern.matches(known));
+        asked
+            .into_iter()
+            .filter(|pattern| !canonical((*pattern).clone()).iter().any(is_known))
+            .collect()
+    }
+
+    /// The capabilities for each item that is there, and for each function behind a tool.
+    fn known(&self) -> Vec<Capability> {
+        let kinds = [
+            (Kind::Directive, ItemKind::Directive),
+            (Kind::Knowledge, ItemKind::Knowledge),
+            (Kind::Tool, ItemKind::Tool),
+        ];
+        let mut known = Vec::new();
+        for (kind, items) in kinds {
+            for item in self.library.survey(items).items {
+                let capability = |primary| Capability::new(primary, kind, item.id.as_str()).ok();
+                known.extend(Primary::ALL.into_iter().filter_map(capability));
+                if kind == Kind::Tool
+                    && let Ok(tool) = self.library.tool(&item.id)
+                    && let Ok(invocation) = invocation(&item.id, tool.content.value())
+                {
+                    known.extend(invocation.functions().iter().cloned());
+                }
+            }
+        }
+        known
     }
 }

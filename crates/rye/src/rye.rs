@@ -30,7 +30,8 @@ pub struct Setup {
     /// [`Library::with_search_cache`].
     pub search_cache: Option<PathBuf>,
     /// A folder of the operator's own where the policy of projects is pinned, in which programs run without a whole sandbox; see
-    /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there.
+    /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there
+    /// unless `sandbox: off` says so.
     pub policy_pins: Option<PathBuf>,
     /// What tools start programs with; without it, tools that are programs are not offered.
     pub processes: Option<ProcessHost>,

@@ -82,7 +82,7 @@ pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
 pub(crate) use self::tools::{
-    Offer, Offering, canonical, chain_grant, entry_grant, offer, tool_id,
+    Offer, Offering, canonical, canonical_grant, chain_grant, entry_grant, offer, tool_id,
 };
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
@@ -219,6 +219,7 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
         let sources = std::mem::take(&mut prepared.limits_set_by);
+        let limits = prepared.record.limits.clone();
         let store = self.store(&prepared.threads)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
@@ -227,7 +228,7 @@ impl Rye {
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
-        let limit_set_by = limit_source(&outcome, sources);
+        let limit_set_by = limit_source(&outcome, &limits, sources);
         Ok(RunReport {
             thread,
             folder,
@@ -251,7 +252,7 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> Result<(Outcome, Vec<String>), ResumeError> {
         let (tree, orders) = Tree::new(host.signing_key.is_some());
-        let mut warnings = std::mem::take(&mut begun.warnings);
+        tree.announce(std::mem::take(&mut begun.warnings), host.observer);
         let approver = OneAtATime::new(host.approver);
         let host = Host { approver: &approver, ..host.clone() };
         let cancel = tree.enter(thread, None, "", Standing::Running);
@@ -263,12 +264,7 @@ impl Rye {
         let driven = Box::pin(begun.driven(&host, &cancel, store));
         let first = Box::pin(followed(host.cancel, &cancel, driven));
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
-        // Threads of one tree have warnings in common.
-        for warning in tree.warnings() {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
+        let mut warnings = tree.warnings();
         warnings.extend(outcome.warnings.iter().cloned());
         let (outcome, told) = self.as_recorded(thread, outcome, store);
         warnings.extend(told);

@@ -184,6 +184,20 @@ impl Rye {
         self.found(threads, thread).map(|found| found.reading)
     }
 
+    /// Reads and verifies the record of a thread below `threads` alone, and nothing of its transcript.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or was changed after it was written.
+    pub fn thread_record(
+        &self,
+        threads: &Path,
+        thread: &ThreadId,
+    ) -> Result<ThreadRecord, ThreadReadError> {
+        let folder = threads.join(thread.as_str());
+        self.vouched_record(&folder, thread).map(|vouched| vouched.record)
+    }
+
     /// The same, with the keys that may have signed its transcript.
     pub(crate) fn found(
         &self,
@@ -197,32 +211,50 @@ impl Rye {
 
     fn found_now(&self, threads: &Path, thread: &ThreadId) -> Result<Found, ThreadReadError> {
         let folder = threads.join(thread.as_str());
+        let Vouched { record, signer, keys, vouched_by } = self.vouched_record(&folder, thread)?;
+        let transcript = transcript(&folder, &record, &keys)?;
+        let token = token(&record, &keys)?;
+        let reading = ThreadReading { folder, record, transcript, token, vouched_by };
+        Ok(Found { reading, keys, signer })
+    }
+
+    /// The verified record in a folder.
+    fn vouched_record(&self, folder: &Path, thread: &ThreadId) -> Result<Vouched, ThreadReadError> {
         // An expired key vouches for what it signed before; a revoked one for nothing.
         let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
         let trusted: Vec<PublicKey> = standing.map(|key| key.key().clone()).collect();
-        let (record, signer, keys, vouched_by) = match ThreadRecord::read_signed(&folder, &trusted)
-        {
+        let (record, signer, keys, vouched_by) = match ThreadRecord::read_signed(folder, &trusted) {
             Ok((record, signer)) => (record, signer, trusted, Voucher::TrustedKey),
-            Err(error) if !is_whole(&folder, &error) => return Err(unreadable(folder, error)),
+            Err(error) if !is_whole(folder, &error) => {
+                return Err(unreadable(folder.to_owned(), error));
+            }
             Err(error @ RecordError::Unverified { .. }) => {
-                let keys = own_keys(&folder)?;
+                let keys = own_keys(folder)?;
                 let own = keys.first().cloned().ok_or(error)?;
-                let (record, signer) = ThreadRecord::read_signed(&folder, &[own])?;
+                let (record, signer) = ThreadRecord::read_signed(folder, &[own])?;
                 (record, signer, keys, Voucher::Thread)
             }
             Err(error) => return Err(error.into()),
         };
+        let folder = folder.to_owned();
         if record.thread != *thread {
             return Err(ThreadReadError::OtherThread { folder, thread: record.thread });
         }
         if record.directive.parse::<ItemId>().is_err() {
             return Err(ThreadReadError::NoDirective { folder });
         }
-        let transcript = transcript(&folder, &record, &keys)?;
-        let token = token(&record, &keys)?;
-        let reading = ThreadReading { folder, record, transcript, token, vouched_by };
-        Ok(Found { reading, keys, signer })
+        Ok(Vouched { record, signer, keys, vouched_by })
     }
+}
+
+/// A record that was verified.
+struct Vouched {
+    record: ThreadRecord,
+    /// The key that signed it.
+    signer: KeyId,
+    /// The keys that may have signed what is beside it.
+    keys: Vec<PublicKey>,
+    vouched_by: Voucher,
 }
 
 /// A thread as its folder holds it, with the keys that may have signed its transcript.

@@ -11,6 +11,14 @@ use super::*;
 const WRITER: &str = "description: Writes.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema:\n  type: object\n";
 const FUNCTION: &str = "rye.execute.tool.rye.file-system.write";
 
+/// Rules about aliases of the same tool: the alias itself, and patterns that match it and not the tool.
+const ALIASES: [&str; 4] = [
+    "rye.execute.tool.fs_write",
+    "rye.execute.tool.fs_*",
+    "rye.execute.tool.?s_write",
+    "rye.execute.tool.rye.file-system.fs_*",
+];
+
 /// A project with another name for the tool that writes files, which its directive grants and calls.
 fn wrapped() -> Scratch {
     wrapped_in(Scratch::new())
@@ -39,7 +47,8 @@ async fn a_granted_wrapper_needs_no_grant_of_what_it_wraps() {
 
 #[tokio::test]
 async fn a_wrapper_manifest_that_escapes_ask() {
-    for asked in [FUNCTION, "rye.execute.tool.fs_write", "rye.execute.tool.mine.write"] {
+    let own = [FUNCTION, "rye.execute.tool.mine.write"];
+    for asked in own.into_iter().chain(ALIASES) {
         let scratch = wrapped();
         scratch.sign(".ai/config/agent/approval.yaml", &format!("ask: [{asked}]\n"));
         let report = scratch.run("test/write", &[]).await.unwrap();
@@ -123,12 +132,38 @@ fn a_question_about_a_wrapper_is_one_about_its_function() {
 
 #[tokio::test]
 async fn a_wrapper_manifest_that_escapes_a_risk_block() {
-    for pattern in [FUNCTION, "rye.execute.tool.fs_write"] {
+    for pattern in ALIASES.into_iter().chain([FUNCTION]) {
         let scratch = wrapped();
         let table =
             format!("classifications:\n  - {{risk: unrestricted, patterns: [{pattern}]}}\n");
         scratch.sign(".ai/config/agent/capability_risk.yaml", &table);
         refused(&scratch, scratch.run("test/write", &[]).await, "Risk");
+    }
+}
+
+/// What is granted by an alias is granted to the tool, to keys and clients alike; a project lowers no risk by it.
+#[tokio::test]
+async fn an_alias_in_a_rule_means_its_tool() {
+    for alias in ALIASES {
+        let scratch = Scratch::new().with_ceiling(&[alias]);
+        scratch.sign(".ai/directives/test/write.md", &writing("", ""));
+        let report = scratch.run("test/write", &[]).await.unwrap();
+        assert_eq!(report.outcome.state, ThreadState::Completed, "{alias}");
+        assert!(wrote(&scratch), "{alias}");
+
+        let scratch = Scratch::new();
+        let parameters = json!({"path": "out.txt", "content": "x"}).as_object().cloned().unwrap();
+        let id = "rye/file-system/write".parse().unwrap();
+        let request = ExecuteRequest::new(ItemKind::Tool, id).with(parameters);
+        let done = execute(&scratch.rye(), &request, &client(alias)).await.unwrap();
+        assert_eq!(done.status, rye::thread::ToolStatus::Ok, "{alias}: {done:?}");
+
+        let scratch = sound();
+        let row = format!("classifications:\n  - {{risk: safe, patterns: [{alias}]}}\n");
+        scratch.sign(".ai/config/agent/capability_risk.yaml", &row);
+        let error = scratch.run("test/write", &[]).await.unwrap_err();
+        let told = innermost(&error);
+        assert!(told.contains(&format!("lower the risk of `{FUNCTION}`")), "{alias}: {told}");
     }
 }
 

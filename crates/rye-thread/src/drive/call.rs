@@ -287,20 +287,23 @@ impl<'a> Driver<'a> {
                 (given, failed(call, "the call cannot be read", &problems))
             }
             Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
-            Unresolved::UnknownId { id, arguments } => (arguments, self.unknown_id(call, &id)),
+            Unresolved::UnknownId { kind, id, arguments } => {
+                (arguments, self.unknown_id(call, kind, &id))
+            }
         };
         let (intent, plan) = (intent(call, arguments, None), Plan::Answer(returned));
         Prepared { index, call, asks: None, intent, plan }
     }
 
-    fn unknown_id(&self, call: &ToolCall, id: &str) -> Returned {
-        let invocation = match Capability::new(Primary::Execute, Kind::Tool, id) {
+    fn unknown_id(&self, call: &ToolCall, kind: Kind, id: &str) -> Returned {
+        let invocation = match Capability::new(Primary::Execute, kind, id) {
             Ok(capability) => Invocation::from(capability),
             Err(error) => return failed(call, &error.to_string(), &[]),
         };
         match self.authority.permit(&invocation) {
             Err(denied) => refused(call, Refusal::of_authority(&denied)),
-            Ok(_) => self.unknown(call, id),
+            Ok(_) if kind == Kind::Tool => self.unknown(call, id),
+            Ok(_) => failed(call, "this thread starts no other threads", &[]),
         }
     }
 

@@ -26,6 +26,12 @@ pub trait Observer: Send + Sync {
         let _not_looked_at = piece;
     }
 
+    /// Called with what the operator should know before the thread sends anything, such as that a project says where its
+    /// requests go. It comes before the first event of this opening.
+    fn notice(&self, text: &str) {
+        let _not_looked_at = text;
+    }
+
     /// Called with each event of a thread that was started below the one that is watched: `depth` is 1 for its children, and
     /// events of threads that run beside each other come as they happen.
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {

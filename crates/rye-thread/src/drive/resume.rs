@@ -108,7 +108,9 @@ pub async fn resume(
     }
     let (span, before) = (telemetry::agent(&driver), *run.usage());
     let driven = async {
-        let mut reopened = driver.reopen(&mut run, &missing, resumed, next);
+        // The request that has no answer is told by itself.
+        let cost = driver.cost(&run).saturating_sub(unanswered.unwrap_or_default());
+        let mut reopened = driver.reopen(&mut run, cost, &missing, resumed, next);
         if let Some(reserved) = unanswered {
             driver.record_killed(&run, reserved);
         }
@@ -158,6 +160,7 @@ impl Driver<'_> {
     fn reopen(
         &mut self,
         run: &mut Run,
+        cost: Nanos,
         missing: &[Event],
         resumed: Resumed<'_>,
         next: NextLimits,
@@ -176,7 +179,7 @@ impl Driver<'_> {
             epoch: self.context.journal.epoch(),
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
-            cost: self.cost(run),
+            cost,
             elapsed: self.before,
             signed_by: self.context.journal.signing_key().public().to_pem(),
             limits: next.is_raised.then_some(next.limits),

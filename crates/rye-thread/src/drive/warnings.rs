@@ -30,27 +30,26 @@ pub(super) fn of_event(event: &Event) -> Option<String> {
 }
 
 fn of_record(record: &Record) -> Option<String> {
-    let number = |name: &str| {
-        let payload: serde_json::Value = serde_json::from_str(record.payload.get()).ok()?;
-        payload[name].as_u64()
+    let payload: serde_json::Value = match record.event.as_str() {
+        "request_failed" | "request_retried" | "step_finish" => {
+            serde_json::from_str(record.payload.get()).ok()?
+        }
+        "tool_call_result" => serde_json::Value::Null,
+        _ => return None,
     };
-    let turn = || number("turn").unwrap_or_default();
-    let cost = || Nanos::new(number("cost_nanos").unwrap_or_default());
+    let turn = payload["turn"].as_u64().unwrap_or_default();
+    let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or_default());
     match (record.event.as_str(), Recorded::read(record).ok()?) {
-        ("tool_call_result", Recorded::Hook(Entry::Result { hook, returned })) => {
+        (_, Recorded::Hook(Entry::Result { hook, returned })) => {
             of_action(&hook, &returned.result, returned.refusal.as_ref())
         }
-        ("request_failed" | "request_retried", _) => {
-            let payload: serde_json::Value = serde_json::from_str(record.payload.get()).ok()?;
-            match record.event.as_str() {
-                "request_failed" if payload["class"] == KILLED => of_killed(turn(), cost()),
-                "request_failed" => None,
-                _ => of_attempt(turn(), payload["message"].as_str().unwrap_or_default(), cost()),
-            }
+        ("request_failed", _) if payload["class"] == KILLED => of_killed(turn, cost),
+        ("request_retried", _) => {
+            of_attempt(turn, payload["message"].as_str().unwrap_or_default(), cost)
         }
-        ("step_finish", Recorded::StepFinish { reply, cost }) => {
+        (_, Recorded::StepFinish { reply, cost }) => {
             let is_uncounted = reply.into_reply().counted == Counted::ByNobody;
-            is_uncounted.then(|| of_uncounted(turn(), cost))
+            is_uncounted.then(|| of_uncounted(turn, cost))
         }
         _ => None,
     }

@@ -148,8 +148,9 @@ pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> 
         }
     }
     if given.get("thread").is_some_and(|thread| thread != "inline") {
-        let fork = "`thread` must be `fork`, for a directive in a thread of its own, or left out";
-        problems.push(fork.to_owned());
+        let inline =
+            "`thread` must be `inline`, which it is when left out, or `fork` for a directive";
+        problems.push(inline.to_owned());
     }
     if !given.get("item_id").is_some_and(Value::is_string) {
         problems.push("`item_id` must be a string that names the item".to_owned());

@@ -44,8 +44,8 @@ pub trait Needs: Send + Sync {
 pub enum Need {
     /// This capability.
     Exactly(Capability),
-    /// All of these capabilities, the operation's own first.
-    All(Vec<Capability>),
+    /// The operation's own capability, and all of these.
+    All(Capability, Vec<Capability>),
     /// The operation on any item of one of these kinds (SPEC 9.3).
     AnyOf(Primary, Vec<Kind>),
 }
@@ -57,12 +57,11 @@ impl Need {
             Self::Exactly(capability) => authority
                 .permit(&capability.clone().into())
                 .map_err(|denied| Refusal::of_authority(&denied)),
-            Self::All(capabilities) => {
+            Self::All(own, others) => {
                 let permit = |capability: &Capability| authority.permit(&capability.clone().into());
-                let mut permits = capabilities.iter().map(permit);
-                let first = permits.next().unwrap_or_else(|| permit(&super::nothing()));
-                let all = first.and_then(|first| {
-                    permits.try_for_each(|permit| permit.map(drop)).map(|()| first)
+                let all = permit(own).and_then(|own| {
+                    let mut others = others.iter().map(permit);
+                    others.try_for_each(|permit| permit.map(drop)).map(|()| own)
                 });
                 all.map_err(|denied| Refusal::of_authority(&denied))
             }
@@ -77,7 +76,9 @@ impl Need {
     pub(crate) fn is_asked(&self, asked: &Grant) -> bool {
         match self {
             Self::Exactly(capability) => asked.allows(capability),
-            Self::All(capabilities) => capabilities.iter().any(|each| asked.allows(each)),
+            Self::All(own, others) => {
+                asked.allows(own) || others.iter().any(|other| asked.allows(other))
+            }
             Self::AnyOf(primary, kinds) => {
                 kinds.iter().any(|kind| asked.allows_some(*primary, *kind))
             }
@@ -87,14 +88,16 @@ impl Need {
     /// The capabilities, as text; of any item of some kinds, the pattern of all of them.
     pub(crate) fn capabilities(&self) -> Vec<String> {
         match self {
-            Self::All(capabilities) => capabilities.iter().map(ToString::to_string).collect(),
+            Self::All(own, others) => {
+                std::iter::once(own).chain(others).map(ToString::to_string).collect()
+            }
             Self::AnyOf(..) | Self::Exactly(_) => vec![self.to_string()],
         }
     }
 
     fn refusal(&self, authority: &Authority) -> Refusal {
         let closed = match self {
-            Self::All(_) | Self::Exactly(_) => None,
+            Self::All(..) | Self::Exactly(_) => None,
             Self::AnyOf(primary, kinds) => {
                 kinds.iter().find_map(|kind| authority.closed_by(*primary, *kind))
             }
@@ -110,11 +113,7 @@ impl Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exactly(capability) => capability.fmt(f),
-            Self::All(capabilities) => match capabilities.first() {
-                Some(capability) => capability.fmt(f),
-                None => f.write_str("nothing"),
-            },
+            Self::All(capability, _) | Self::Exactly(capability) => capability.fmt(f),
             Self::AnyOf(primary, kinds) => match kinds.as_slice() {
                 [kind] => write!(f, "rye.{primary}.{kind}.*"),
                 _ => write!(f, "rye.{primary}.*"),

@@ -1,5 +1,6 @@
 //! From the name and arguments that a model wrote to the one tool that they mean.
 
+use rye_caps::Kind;
 use serde_json::Value;
 
 use super::{
@@ -22,8 +23,8 @@ pub(crate) enum Unresolved {
     Unreadable(Vec<String>),
     /// No tool has this palette name.
     UnknownName(String),
-    /// No tool has this item id, which the authority may have an opinion about.
-    UnknownId { id: String, arguments: Value },
+    /// Nothing here executes this item, which the authority may have an opinion about.
+    UnknownId { kind: Kind, id: String, arguments: Value },
 }
 
 impl Palette {
@@ -48,13 +49,15 @@ impl Palette {
         if call.name == EXECUTE
             && let Some(resolved) = self.resolve_item(arguments)
         {
-            return resolved.map_err(Unresolved::Unreadable);
+            return resolved;
         }
         if call.name == EXECUTE {
             let (id, arguments) = execute_arguments(arguments).map_err(Unresolved::Unreadable)?;
             return match self.by_id(id) {
                 Some(offered) => Ok(Resolved { offered, arguments }),
-                None => Err(Unresolved::UnknownId { id: id.to_owned(), arguments }),
+                None => {
+                    Err(Unresolved::UnknownId { kind: Kind::Tool, id: id.to_owned(), arguments })
+                }
             };
         }
         let named = self.offered.get(&call.name).or_else(|| self.operations.get(&call.name));
@@ -65,16 +68,32 @@ impl Palette {
     }
 
     /// What a call of `rye_execute` means that names no tool; `None` where it names one, or nothing else is offered.
-    fn resolve_item(&self, arguments: &Value) -> Option<Result<Resolved<'_>, Vec<String>>> {
+    fn resolve_item(&self, arguments: &Value) -> Option<Result<Resolved<'_>, Unresolved>> {
         let inline = self.inline.as_ref().map(|inline| &inline.offered);
         let (offered, read) = match (execution(arguments), &self.fork, inline) {
             (Execution::Tool, ..) => return None,
-            // Without an item that may be executed in a thread of its own, the authority refuses the call and says why.
             (Execution::Fork, Some(fork), _) => (fork, fork_arguments(arguments)),
+            (Execution::Fork, None, _) => return Some(Err(without_fork(arguments))),
             (_, _, Some(inline)) => (inline, inline_arguments(arguments)),
             (Execution::Directive, Some(fork), None) => (fork, fork_arguments(arguments)),
             (_, _, None) => return None,
         };
-        Some(read.map(|arguments| Resolved { offered, arguments }))
+        let resolved = read.map(|arguments| Resolved { offered, arguments });
+        Some(resolved.map_err(Unresolved::Unreadable))
+    }
+}
+
+/// A call that would start a thread where nothing does. The authority refuses it by the directive and says why.
+fn without_fork(arguments: &Value) -> Unresolved {
+    let arguments = match fork_arguments(arguments) {
+        Ok(arguments) => arguments,
+        Err(problems) => return Unresolved::Unreadable(problems),
+    };
+    match arguments["directive"].as_str() {
+        Some(id) => Unresolved::UnknownId { kind: Kind::Directive, id: id.to_owned(), arguments },
+        None => {
+            let problem = "`item_id` must be a string that names the directive";
+            Unresolved::Unreadable(vec![problem.to_owned()])
+        }
     }
 }

@@ -160,7 +160,7 @@ fn execute_does_not_run_itself() {
     check_resolves(
         "rye_execute",
         arguments,
-        Err(r#"UnknownId { id: "rye_execute", arguments: Object {} }"#),
+        Err(r#"UnknownId { kind: Tool, id: "rye_execute", arguments: Object {} }"#),
     );
 }
 
@@ -169,14 +169,18 @@ fn unknown_names_and_ids() {
     check_resolves("c", json!({}), Err(r#"UnknownName("c")"#));
     check_resolves("fs_a", json!({}), Err(r#"UnknownName("fs_a")"#));
     let arguments = json!({"item_type": "tool", "item_id": "c"});
-    check_resolves("rye_execute", arguments, Err(r#"UnknownId { id: "c", arguments: Object {} }"#));
+    check_resolves(
+        "rye_execute",
+        arguments,
+        Err(r#"UnknownId { kind: Tool, id: "c", arguments: Object {} }"#),
+    );
 }
 
 #[test]
 fn execute_reports_every_problem_with_its_arguments() {
     check_resolves(
         "rye_execute",
-        json!({"item_type": "directive", "parameters": "{}", "thread": "fork"}),
+        json!({"item_type": "thing", "parameters": "{}", "thread": "fork"}),
         Err(
             r#"Unreadable(["`thread` is not an argument of `rye_execute`; use `item_type`, `item_id`, `parameters`", "`item_type` must be `tool`, the only kind of item that this thread can execute", "`item_id` must be a string that names a tool", "`parameters` must be an object"])"#,
         ),
@@ -185,6 +189,23 @@ fn execute_reports_every_problem_with_its_arguments() {
         "rye_execute",
         json!([]),
         Err(r#"Unreadable(["arguments of `rye_execute` must be an object"])"#),
+    );
+}
+
+/// Where nothing starts threads, a call that asks for one is still about its directive.
+#[test]
+fn a_thread_that_nothing_starts_is_named_by_its_directive() {
+    check_resolves(
+        "rye_execute",
+        json!({"item_type": "directive", "item_id": "a/d", "thread": "fork"}),
+        Err(
+            r#"UnknownId { kind: Directive, id: "a/d", arguments: Object {"directive": String("a/d")} }"#,
+        ),
+    );
+    check_resolves(
+        "rye_execute",
+        json!({"item_type": "directive", "thread": "fork"}),
+        Err(r#"Unreadable(["`item_id` must be a string that names the directive"])"#),
     );
 }
 

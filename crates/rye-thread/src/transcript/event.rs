@@ -200,7 +200,7 @@ pub enum Event {
         cut_bytes: u64,
         /// What the caller knows of this opening, such as its token.
         facts: Map<String, Value>,
-        /// The cost of the thread until then, with its children.
+        /// The cost of the thread until then, with its children and without a request that was under way when its program ended.
         cost: Nanos,
         /// The time that the thread had taken until then.
         elapsed: Duration,

@@ -82,21 +82,47 @@ fn read_one(string: &str) -> Result<Granted, String> {
     if matches!(string, "*" | "rye.*") {
         return Ok(Granted::Everything);
     }
-    let parts = string.strip_prefix("rye.").map(|rest| rest.split_once('.').unwrap_or((rest, "*")));
-    let known = |primary: &str| PRIMARIES.into_iter().find(|known| *known == primary);
-    let Some((primary, rest)) = parts.and_then(|(first, rest)| Some((known(first)?, rest))) else {
+    let Some((first, rest)) = string.strip_prefix("rye.").map(split) else {
         return Ok(Granted::Items("execute", "tool", string.to_owned()));
     };
-    if rest == "*" {
-        return Ok(Granted::Operation(primary));
-    }
-    let (kind, pattern) = rest.split_once('.').unwrap_or((rest, "*"));
-    match KINDS.into_iter().find(|known| *known == kind) {
-        Some(kind) => Ok(Granted::Items(primary, kind, pattern.to_owned())),
-        None => Err(format!(
+    let Some(primary) = PRIMARIES.into_iter().find(|known| *known == first) else {
+        return match PRIMARIES.into_iter().find(|known| is_near(known, first)) {
+            Some(near) => Err(format!(
+                "`{string}` would be a tool pattern; did you mean `rye.{near}.{}`?",
+                rest.unwrap_or("*")
+            )),
+            None => Ok(Granted::Items("execute", "tool", string.to_owned())),
+        };
+    };
+    let (kind, pattern) = match rest.map(split) {
+        None => return Err(without_items(string)),
+        Some(("*", None)) => return Ok(Granted::Operation(primary)),
+        Some(parts) => parts,
+    };
+    let Some(kind) = KINDS.into_iter().find(|known| *known == kind) else {
+        return Err(format!(
             "`{string}` names no kind of item after `rye.{primary}`; valid: `tool`, `directive`, `knowledge`"
-        )),
+        ));
+    };
+    match pattern {
+        Some(pattern) => Ok(Granted::Items(primary, kind, pattern.to_owned())),
+        None => Err(without_items(string)),
     }
+}
+
+/// The first word of a pattern, and what follows it.
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once('.').map_or((text, None), |(first, rest)| (first, Some(rest)))
+}
+
+/// As a pattern it covers nothing, so that nobody can say whether all or nothing is meant.
+fn without_items(string: &str) -> String {
+    format!("`{string}` covers nothing; write `{string}.*` for all that it names")
+}
+
+/// Returns `true` if `word` looks like a misspelling of an operation.
+fn is_near(operation: &str, word: &str) -> bool {
+    strsim::damerau_levenshtein(operation, word) <= 2
 }
 
 #[cfg(test)]
@@ -118,7 +144,7 @@ mod tests {
              <tool>rye.web.fetch</tool>\n  </execute>\n  <search>*</search>\n</permissions>",
         );
         check(
-            "rye.sign.directive,rye.fetch.knowledge.a.*,rye.fetch.knowledge.a.*",
+            "rye.sign.directive.*,rye.fetch.knowledge.a.*,rye.fetch.knowledge.a.*",
             "<permissions>\n  <fetch>\n    <knowledge>a.*</knowledge>\n  </fetch>\n  <sign>\n    <directive>*</directive>\n  \
              </sign>\n</permissions>",
         );
@@ -134,5 +160,25 @@ mod tests {
             "`rye.execute.tools.x` names no kind of item after `rye.execute`; valid: `tool`, `directive`, `knowledge`"
         );
         assert!(problems[1].starts_with("`a b` is no capability pattern: "), "{}", problems[1]);
+    }
+
+    #[test]
+    fn what_covers_nothing_and_what_is_misspelt_is_refused() {
+        let rows = [
+            ("rye.execute", "`rye.execute` covers nothing; write `rye.execute.*`"),
+            ("rye.execute.tool", "`rye.execute.tool` covers nothing; write `rye.execute.tool.*`"),
+            ("rye.serach.knowledge.*", "did you mean `rye.search.knowledge.*`?"),
+            ("rye.sings.tool.a", "did you mean `rye.sign.tool.a`?"),
+            ("rye.exceute", "did you mean `rye.execute.*`?"),
+        ];
+        for (string, expected) in rows {
+            let problems = Permissions::read(string).unwrap_err();
+            assert!(problems.len() == 1 && problems[0].contains(expected), "{problems:?}");
+        }
+        for tool in
+            ["rye.bash.*", "rye.web.fetch", "rye.file-system.read", "rye.agent.*", "rye.core.*"]
+        {
+            assert!(Permissions::read(tool).is_ok(), "{tool}");
+        }
     }
 }

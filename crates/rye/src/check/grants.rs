@@ -147,66 +147,137 @@ fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
     needs_of(leaf, hooks.iter().map(|hook| &hook.hook).chain(inherited))
 }
 
-/// Calls of steps and hooks that the permissions do not cover at all.
+/// Calls of steps and hooks that the permissions do not cover at all. Without `<permissions>` in the chain nothing is allowed.
 fn denied(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Vec<Finding> {
-    let Some((declaring, link)) = chain.declaring().next() else { return Vec::new() };
-    // A hook may say that it extends another directive.
-    if leaf.permissions.is_none() && catalog.extends_by_hooks() {
+    let declaring = chain.declaring().next();
+    let is_unknown = match leaf.permissions {
+        Some(_) => false,
+        // A hook may say that it extends another directive.
+        None => catalog.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()),
+    };
+    if is_unknown {
         return Vec::new();
     }
-    let granted = declared(link);
+    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared(link));
     let returns = !matches!(leaf.outputs, Outputs::None);
-    let lack = |by: &str, action: &Spanned<Action>, needed: Vec<Pattern>| {
-        let is_returned =
-            |need: &Pattern| returns && *need == Pattern::exactly(&return_capability());
-        let is_denied =
-            |need: &Pattern| granted.patterns().iter().all(|pattern| !pattern.meets(need));
-        let lacks: Vec<Pattern> =
-            needed.into_iter().filter(|need| is_denied(need) && !is_returned(need)).collect();
-        // To grant what is not there helps nobody.
-        (!lacks.is_empty() && references::action(catalog, action, by).is_none())
-            .then(|| lacking(by, &lacks, action.span.clone(), (declaring, chain)))
-    };
-    let mut findings = Vec::new();
-    for (place, step) in leaf.steps.iter().map(|step| &step.value).enumerate() {
-        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        let actions = step.actions.iter();
-        let lacks =
-            actions.filter_map(|action| lack(&by, action, action_needs(&action.value).ok()?));
-        findings.extend(lacks);
-    }
-    for hook in leaf.hooks.iter().map(|hook| &hook.value) {
-        let by = format!("hook `{}`", hook.id.value);
-        let actions = hook.actions.iter();
-        findings.extend(
-            actions.filter_map(|action| lack(&by, action, hook_needs(hook, &action.value).ok()?)),
-        );
+    let judge = Judge { catalog, chain, declaring: declaring.map(|(id, _)| id), granted, returns };
+    let mut findings = judge.steps(leaf);
+    findings.extend(judge.own_hooks(leaf));
+    // A directive that only others extend is no thread.
+    if declaring.is_some() || !findings.is_empty() {
+        findings.extend(judge.inherited_hooks(leaf));
     }
     findings
 }
 
-fn lacking(
-    by: &str,
-    lacks: &[Pattern],
-    place: Range<usize>,
-    (declaring, chain): (&ItemId, &Chain<'_>),
-) -> Finding {
-    let patterns: Vec<&str> = lacks.iter().map(Pattern::as_str).collect();
-    let elements: Vec<String> = lacks.iter().map(element).collect();
-    let is_own = chain.links.first().is_some_and(|(leaf, _)| *leaf == declaring);
-    let whose = match is_own {
-        true => "`<permissions>`".to_owned(),
-        false => format!("`<permissions>` of `{declaring}`, which it extends,"),
-    };
-    let message = format!("{by} needs `{}`, which {whose} does not grant", patterns.join("`, `"));
-    let help = match is_own {
-        true => format!("add `{}` to `<permissions>`", elements.join("")),
-        false => format!(
-            "declare `<permissions>` with `{}` here, or add it to `{declaring}`",
-            elements.join("")
-        ),
-    };
-    Finding::error("missing-permission", &message, place).labelled("would be denied").helped(&help)
+/// The permissions of a directive, which calls are held against.
+struct Judge<'c> {
+    catalog: &'c Catalog<'c>,
+    chain: &'c Chain<'c>,
+    /// The link that declares the permissions.
+    declaring: Option<&'c ItemId>,
+    granted: Grant,
+    /// The directive declares outputs, which grants returning them.
+    returns: bool,
+}
+
+impl Judge<'_> {
+    fn steps(&self, leaf: &Directive) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (place, step) in leaf.steps.iter().map(|step| &step.value).enumerate() {
+            let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
+            let by = format!("step `{name}`");
+            let actions = step.actions.iter();
+            findings.extend(actions.filter_map(|action| {
+                let message = self.lacking(&by, action, action_needs(&action.value).ok()?)?;
+                Some(message.error(action.span.clone()))
+            }));
+        }
+        findings
+    }
+
+    fn own_hooks(&self, leaf: &Directive) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for hook in leaf.hooks.iter().map(|hook| &hook.value) {
+            let by = format!("hook `{}`", hook.id.value);
+            let actions = hook.actions.iter();
+            findings.extend(actions.filter_map(|action| {
+                let message = self.lacking(&by, action, hook_needs(hook, &action.value).ok()?)?;
+                Some(message.error(action.span.clone()))
+            }));
+        }
+        findings
+    }
+
+    /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and goes on.
+    fn inherited_hooks(&self, leaf: &Directive) -> Vec<Finding> {
+        let place = leaf.extends.as_ref().map_or(&leaf.name.span, |extends| &extends.span);
+        let of_chain = self.chain.links.iter().skip(1).flat_map(|(id, link)| {
+            link.hooks.iter().map(move |hook| (&hook.value, format!("directive `{id}`")))
+        });
+        let of_files = self.catalog.hooks.iter().flatten();
+        let of_files =
+            of_files.map(|placed| (&placed.hook, format!("the hooks file `{}`", placed.location)));
+        let mut findings = Vec::new();
+        for (hook, file) in of_chain.chain(of_files) {
+            let by = format!("hook `{}` of {file}", hook.id.value);
+            findings.extend(hook.actions.iter().filter_map(|action| {
+                let message = self.lacking(&by, action, hook_needs(hook, &action.value).ok()?)?;
+                Some(message.warning(place.clone()))
+            }));
+        }
+        findings
+    }
+
+    /// The patterns of `needed` that no permission meets. To grant what is not there helps nobody.
+    fn lacking(&self, by: &str, action: &Spanned<Action>, needed: Vec<Pattern>) -> Option<Lacking> {
+        let returning = self.returns.then(|| Pattern::exactly(&return_capability()));
+        let is_granted =
+            |need: &Pattern| self.granted.patterns().iter().any(|pattern| pattern.meets(need));
+        let lacks = needed.into_iter().filter(|need| !is_granted(need));
+        let lacks: Vec<Pattern> = lacks.filter(|need| returning.as_ref() != Some(need)).collect();
+        let is_told = references::action(self.catalog, action, by).is_some();
+        (!lacks.is_empty() && !is_told).then(|| self.told(by, &lacks))
+    }
+
+    fn told(&self, by: &str, lacks: &[Pattern]) -> Lacking {
+        let patterns: Vec<&str> = lacks.iter().map(Pattern::as_str).collect();
+        let elements = lacks.iter().map(element).collect::<Vec<_>>().join("");
+        let is_own = |id: &ItemId| self.chain.links.first().is_some_and(|(leaf, _)| *leaf == id);
+        let (why, help) = match self.declaring {
+            None => (
+                "and no `<permissions>` are declared, so that nothing is allowed".to_owned(),
+                format!("add `<permissions>{elements}</permissions>` to `<metadata>`"),
+            ),
+            Some(id) if is_own(id) => (
+                "which `<permissions>` does not grant".to_owned(),
+                format!("add `{elements}` to `<permissions>`"),
+            ),
+            Some(id) => (
+                format!("which `<permissions>` of `{id}`, which it extends, does not grant"),
+                format!("declare `<permissions>` with `{elements}` here, or add it to `{id}`"),
+            ),
+        };
+        Lacking { message: format!("{by} needs `{}`, {why}", patterns.join("`, `")), help }
+    }
+}
+
+/// A call that would be denied, in words.
+struct Lacking {
+    message: String,
+    help: String,
+}
+
+impl Lacking {
+    fn error(self, place: Range<usize>) -> Finding {
+        let finding = Finding::error("missing-permission", &self.message, place);
+        finding.labelled("would be denied").helped(&self.help)
+    }
+
+    fn warning(self, place: Range<usize>) -> Finding {
+        let finding = Finding::warning("missing-permission", &self.message, place);
+        finding.labelled("an action would be denied").helped(&self.help)
+    }
 }
 
 /// Nothing is said unless the steps say of all that they do what it needs: what only a model decides is not known here.

@@ -1,4 +1,4 @@
-//! Whether the signature of a file holds, as a finding.
+//! The signature of a file that does not hold, as a finding.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,6 +8,7 @@ use rye_sign::{CommentStyle, Error};
 
 use super::Finding;
 use crate::Rye;
+use crate::config::{is_hooks, is_provider, of_file};
 
 /// The code of the finding for a file without a signature.
 pub(super) const UNSIGNED: &str = "unsigned";
@@ -28,11 +29,7 @@ pub(super) fn finding(
     let error = rye.provenance(path, source, kind, Some(id)).err()?;
     let (code, message, place) = (error.code(), error.to_string(), line(source));
     Some(match error {
-        Error::Unsigned => {
-            let message =
-                "unsigned, so that nothing uses it; review it and sign it with `rye sign`";
-            Finding::remark(UNSIGNED, message, 0..0).labelled("no signature line")
-        }
+        Error::Unsigned => unsigned(kind, id).labelled("no signature line"),
         Error::UnknownKey { .. } => {
             Finding::remark(UNKNOWN_KEY, &message, place).labelled("signed by this key")
         }
@@ -45,6 +42,23 @@ pub(super) fn finding(
         _ => Finding { bars_signing: false, ..Finding::error(code, &message, place) }
             .labelled("refused for use"),
     })
+}
+
+/// Items without a signature are as good as absent; configuration stops every run that reads it.
+fn unsigned(kind: ItemKind, id: &ItemId) -> Finding {
+    let refused = match kind {
+        ItemKind::Config if is_hooks(id) || of_file(id.as_str()).is_some() => {
+            "runs of this project are refused"
+        }
+        ItemKind::Tool if is_provider(id) => "runs with this provider are refused",
+        _ => {
+            let message =
+                "unsigned, so that nothing uses it; review it and sign it with `rye sign`";
+            return Finding::remark(UNSIGNED, message, 0..0);
+        }
+    };
+    let message = format!("unsigned: {refused} until you review it and sign it with `rye sign`");
+    Finding::remark(UNSIGNED, &message, 0..0)
 }
 
 /// The line that holds the signature: the first one, or the second one behind `#!`.

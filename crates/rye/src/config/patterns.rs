@@ -24,10 +24,11 @@ pub(super) fn granted(
     schema: &'static str,
     layer: &Item<Value>,
 ) -> Result<Grant, ConfigError> {
-    let read = |text: &String| text.parse::<Pattern>().map(canonical);
-    patterns.iter().map(read).collect::<Result<_, _>>().map_err(|error| ConfigError {
+    let read: Result<Vec<Pattern>, _> = patterns.iter().map(|text| text.parse()).collect();
+    let patterns = read.map_err(|error| ConfigError {
         location: layer.location.to_string(),
         schema,
         problems: vec![error.to_string()],
-    })
+    })?;
+    Ok(patterns.into_iter().flat_map(canonical).collect())
 }

@@ -126,13 +126,23 @@ fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, Conf
 fn table(file: &CapabilityRisk) -> Result<RiskTable, RiskTableError> {
     let mut value = serde_json::to_value(file).expect("because names and texts are JSON");
     let rows = value["classifications"].as_array_mut().into_iter().flatten();
-    for pattern in rows.filter_map(|row| row["patterns"].as_array_mut()).flatten() {
-        // A rule about an alias is one about its tool.
-        if let Some(meant) = pattern.as_str().and_then(|text| text.parse::<Pattern>().ok()) {
-            *pattern = canonical(meant).as_str().into();
-        }
-    }
+    rows.filter_map(|row| row["patterns"].as_array_mut()).for_each(name_tools);
     RiskTable::from_value(&value)
+}
+
+/// Makes rules about aliases rules about their tools. Each pattern keeps its place, by which its problems are told; what it means
+/// beside stands behind all of them.
+fn name_tools(patterns: &mut Vec<Value>) {
+    let mut more = Vec::new();
+    for pattern in patterns.iter_mut() {
+        let read = pattern.as_str().and_then(|text| text.parse::<Pattern>().ok());
+        let mut meant = read.into_iter().flat_map(canonical);
+        if let Some(first) = meant.next() {
+            *pattern = first.as_str().into();
+        }
+        more.extend(meant.map(|pattern| Value::from(pattern.as_str())));
+    }
+    patterns.append(&mut more);
 }
 
 /// Refuses a project's file that would make anything easier than the operator's `table` says.
@@ -146,7 +156,7 @@ fn refuse_milder(
         .iter()
         .filter_map(|(risk, level)| milder_policy(*risk, level.policy, table));
     let patterns = file.classifications.iter().flat_map(|row| {
-        row.patterns.iter().filter_map(|pattern| milder_pattern(row.risk, pattern, table))
+        row.patterns.iter().flat_map(|pattern| milder_patterns(row.risk, pattern, table))
     });
     let problems: Vec<String> = policies.chain(patterns).collect();
     if problems.is_empty() {
@@ -168,12 +178,17 @@ fn milder_policy(risk: RiskName, policy: PolicyName, table: &RiskTable) -> Optio
 }
 
 /// A text that is no pattern is left to the table's own reader, which says what is wrong with it.
-fn milder_pattern(risk: RiskName, text: &str, table: &RiskTable) -> Option<String> {
-    let pattern: Pattern = text.parse().ok()?;
-    let (given, operators) = (Risk::from(risk), table.classify(&pattern).risk);
-    (given < operators).then(|| {
-        format!("a project may not lower the risk of `{pattern}` from `{operators}` to `{given}`")
-    })
+fn milder_patterns(risk: RiskName, text: &str, table: &RiskTable) -> Vec<String> {
+    let given = Risk::from(risk);
+    let milder = |pattern: Pattern| {
+        let operators = table.classify(&pattern).risk;
+        (given < operators).then(|| {
+            format!(
+                "a project may not lower the risk of `{pattern}` from `{operators}` to `{given}`"
+            )
+        })
+    };
+    text.parse::<Pattern>().into_iter().flat_map(canonical).filter_map(milder).collect()
 }
 
 impl From<RiskName> for Risk {

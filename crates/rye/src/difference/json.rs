@@ -17,6 +17,7 @@ impl Difference {
             "equal": self.is_empty(),
             "widens": self.widens(),
             "raised_limits": self.raised,
+            "widened": self.widened,
             "prompt": texts.map(|text| json!({ "name": text.name, "diff": text.diff })).collect::<Value>(),
             "capabilities": {
                 "gained": self.gained.iter().map(pattern).collect::<Value>(),

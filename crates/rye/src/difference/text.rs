@@ -11,6 +11,10 @@ impl fmt::Display for Difference {
             return writeln!(f, "no difference");
         }
         patterns(f, "capabilities gained", '+', &self.gained)?;
+        if !self.widened.is_empty() {
+            writeln!(f, "may do more")?;
+            self.widened.iter().try_for_each(|widened| writeln!(f, "  + {widened}"))?;
+        }
         patterns(f, "capabilities lost", '-', &self.lost)?;
         for section in &self.sections {
             writeln!(f, "{}", section.name)?;

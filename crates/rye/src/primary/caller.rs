@@ -5,6 +5,7 @@ use rye_resolve::{ItemId, ItemKind};
 
 use super::error::PrimaryError;
 use crate::config::is_provider;
+use crate::session::canonical_grant;
 
 /// Who asks for an operation.
 #[derive(Debug, Clone)]
@@ -24,8 +25,9 @@ impl Caller {
     /// A client of a server, who may do what the operator grants and nothing else. Configuration is not for clients: it
     /// has no capability.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "who makes a client gives its grant away")]
     pub fn client(grant: Grant) -> Self {
-        let layer = Layer::new(LayerName::Client, grant);
+        let layer = Layer::new(LayerName::Client, canonical_grant(&grant));
         Self { authority: Authority::new(layer), is_operator: false }
     }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::error::PrimaryError;
 use super::{item, reading};
+use crate::config::is_provider;
 use crate::rye::Rye;
 use crate::signing::{create, leads_out};
 
@@ -108,7 +109,7 @@ pub struct Loaded {
 pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded, PrimaryError> {
     caller.permit(Primary::Load, request.kind, &request.id)?;
     if let Some(destination) = request.destination {
-        may_write(caller, destination)?;
+        may_copy(caller, request, destination)?;
     }
     let item = rye.library.text(request.kind, &request.id)?;
     let copied = request.destination.map(|destination| copy(rye, &item, destination));
@@ -121,10 +122,16 @@ pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded,
 }
 
 /// Copying is writing: a caller that is not the operator needs what writes files of the project, and no capability is for the
-/// operator's own space.
-fn may_write(caller: &Caller, destination: Destination) -> Result<(), PrimaryError> {
+/// operator's own space. Nor is one for a provider's configuration, which says where prompts and keys go.
+fn may_copy(
+    caller: &Caller,
+    request: &LoadRequest,
+    destination: Destination,
+) -> Result<(), PrimaryError> {
+    let is_provider = request.kind == ItemKind::Tool && is_provider(&request.id);
     match destination {
         _ if caller.is_operator() => Ok(()),
+        _ if is_provider => Err(PrimaryError::Configuration),
         Destination::Project => {
             Ok(caller.authority().permit(&writing_capability().into()).map(drop)?)
         }

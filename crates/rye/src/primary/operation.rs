@@ -118,9 +118,10 @@ fn scope() -> Value {
 /// The `scope` of a search that looks for items of every kind.
 const ALL_KINDS: &str = "all";
 
+/// Threads and clients copy into the project alone: the user space is for the operator, who has no use for a schema.
 fn destination() -> Value {
-    let spaces = [Destination::Project, Destination::User].map(Destination::as_str);
-    json!({ "type": "string", "enum": spaces, "description": "Copy the file into this space, with its signature." })
+    let spaces = [Destination::Project.as_str()];
+    json!({ "type": "string", "enum": spaces, "description": "Copy the file into the project, with its signature." })
 }
 
 /// The schema of arguments with these members and no others.

@@ -99,3 +99,17 @@ fn files_of_too_many_bytes_are_refused() {
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(cause, "the files have more than 67108864 bytes together");
 }
+
+/// What is told to be accepted is what is pinned, and a program that was killed leaves nothing in the folder of the pins.
+#[test]
+fn what_is_accepted_is_what_is_told() {
+    let place = Place::new();
+    assert_eq!(place.policy().accept().unwrap(), None);
+    place.put(".ai/rye.lock", "{ }\n");
+    let left = place.0.path().join("user/pins/.rye-left.tmp");
+    fs::write(&left, "{}").unwrap();
+    let accepted = place.policy().accept().unwrap().unwrap();
+    assert_eq!(accepted.to_string(), "changed `.ai/rye.lock`");
+    assert_eq!(place.change().as_deref(), Some(""));
+    assert!(!left.exists());
+}

@@ -10,6 +10,7 @@ use rye_thread::{AddedItem, ThreadId, ThreadRecord, added_items, spawned_childre
 use super::ReopenError;
 use super::authority::under;
 use super::continuing::bounded_by_continuation;
+use super::going_on::UNREADABLE_ITEM;
 use super::plan::plan;
 use super::prepare::token;
 use super::recorded::recorded_request;
@@ -82,7 +83,7 @@ impl Rye {
             first = self.above(&threads, &before, host)?.record;
         }
         let unreadable = || {
-            let problem = "an item that a call added cannot be read in its transcript".to_owned();
+            let problem = UNREADABLE_ITEM.to_owned();
             ReopenError::Unrepeatable { thread: above.record.thread.clone(), problem }
         };
         let mut added = added_items(&above.transcript).ok_or_else(unreadable)?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Lineage;
 use super::error::PrepareError;
 use super::prompting::Composed;
-use super::tools::{canonical, chain_grant};
+use super::tools::{canonical_grant, chain_grant};
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
 /// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
@@ -143,8 +143,8 @@ fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
     let name = signature.key_id().to_string();
     let layer = |patterns: &Vec<String>| {
         let grant =
-            patterns.iter().map(|text| text.parse().map(canonical)).collect::<Result<Grant, _>>();
-        grant.map(|grant| Layer::new(LayerName::Signer(name.clone()), grant))
+            patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<Grant, _>>();
+        grant.map(|grant| Layer::new(LayerName::Signer(name.clone()), canonical_grant(&grant)))
     };
     signature
         .grants()

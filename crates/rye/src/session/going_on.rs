@@ -17,6 +17,10 @@ use crate::outcome::Class;
 use crate::thread_reading::{Found, ThreadReading};
 use crate::{Rye, ThreadReadError};
 
+/// The problem with a transcript of which an item cannot be read that a call added to the conversation.
+pub(super) const UNREADABLE_ITEM: &str =
+    "an item that a call added cannot be read in its transcript";
+
 /// Why a thread that was continued has no next one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -117,9 +121,7 @@ impl Rye {
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
         let inputs = given(&reading.record, &reading.transcript);
         request.thread = next;
-        let unreadable = || {
-            unrepeatable("an item that a call added cannot be read in its transcript".to_owned())
-        };
+        let unreadable = || unrepeatable(UNREADABLE_ITEM.to_owned());
         let before = request.continues.take().map(|continuation| continuation.added);
         let added =
             [before.unwrap_or_default(), added_items(&reading.transcript).ok_or_else(unreadable)?];

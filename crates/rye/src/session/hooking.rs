@@ -167,12 +167,8 @@ impl Hooking {
                     None => return Ok(None),
                 }
             }
-            // Refused above, by its form.
-            (
-                Primary::Execute | Primary::Load | Primary::Fetch | Primary::Search | Primary::Sign,
-                _,
-            ) => {
-                return Ok(None);
+            (primary, kind) => {
+                return Err(format!("no hook can {} a {kind}", primary.as_str()));
             }
         };
         Ok(Some(HookAction::new(target, arguments)))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Spend};
 use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
-use rye_thread::{FailureKind, Limits, Nanos, Outcome, SpendLimit, ThreadId};
+use rye_thread::{FailureKind, Limit, Limits, Nanos, Outcome, SpendLimit, ThreadId};
 
 use super::Lineage;
 use super::error::PrepareError;
@@ -35,17 +35,18 @@ pub enum LimitSource {
     Parent(ThreadId),
 }
 
-/// The source of the limit that ended a thread, where one did.
+/// The source of the limit that ended a thread. There is none where no limit did, or another bound than the thread's own: an
+/// answer that cost more than was reserved for it is bounded by its reservation, which nobody set.
 pub(super) fn limit_source(
     outcome: &Outcome,
+    limits: &Limits,
     mut set_by: BTreeMap<&'static str, LimitSource>,
 ) -> Option<LimitSource> {
-    match &outcome.failure.as_ref()?.kind {
-        FailureKind::Limit(hit) => {
-            Some(set_by.remove(hit.limit.as_str()).unwrap_or(LimitSource::Default))
-        }
-        _ => None,
-    }
+    let FailureKind::Limit(hit) = &outcome.failure.as_ref()?.kind else { return None };
+    let is_reservation =
+        hit.limit == Limit::Spend && limits.spend != SpendLimit::AtMost(Nanos::new(hit.maximum));
+    let source = || set_by.remove(hit.limit.as_str()).unwrap_or(LimitSource::Default);
+    (!is_reservation).then(source)
 }
 
 pub(crate) fn limits(

@@ -118,6 +118,10 @@ impl Observer for Live<'_> {
         self.observer.output(piece);
     }
 
+    fn notice(&self, text: &str) {
+        self.observer.notice(text);
+    }
+
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         self.observer.below(thread, depth, event);
     }

@@ -117,7 +117,7 @@ impl Needs for InThread {
         let capability = Capability::new(primary, kind, id.as_str());
         capability
             .map(|capability| match writes {
-                true => Need::All(vec![capability, writing_capability()]),
+                true => Need::All(capability, vec![writing_capability()]),
                 false => Need::Exactly(capability),
             })
             .map_err(|error| failed(&PrimaryError::usage(error.to_string())))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
-use rye_caps::{Authority, Invocation};
+use rye_caps::{Authority, Grant, Invocation};
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{Config, ExtendsChain, PlacedHook};
 use rye_thread::{Hooks, Opening, OutputContract};
@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     /// What the operator should know of knowledge that lessens the authority.
     pub(crate) lessened: Vec<String>,
     pub(crate) offer: Offer,
+    /// The capabilities of which each use waits for a decision.
+    pub(crate) asked: Grant,
     /// What starts programs, where a tool that does is offered.
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) limits: SetLimits,
@@ -105,6 +107,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         findings,
         lessened,
         offer,
+        asked,
         processes,
         limits,
         requests,

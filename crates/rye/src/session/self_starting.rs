@@ -114,7 +114,8 @@ fn warnings(event: &str, payload: &Value) -> Vec<String> {
 }
 
 fn is_result(event: &str) -> bool {
-    matches!(event, "tool_call_result" | "hook_call_result")
+    // Actions of hooks have the same event.
+    event == "tool_call_result"
 }
 
 /// The files that the result of a call names.

@@ -14,8 +14,7 @@ impl RunReport {
     pub fn advice(&self) -> Option<String> {
         let failure = self.outcome.failure.as_ref()?;
         let FailureKind::Limit(hit) = &failure.kind else { return None };
-        let source =
-            self.limit_set_by.as_ref().filter(|_| failure.message.ends_with(&hit.to_string()))?;
+        let source = self.limit_set_by.as_ref()?;
         let name = hit.limit.as_str();
         let again = match (&self.resume, option(hit.limit)) {
             // The command that has it go on has the option.

@@ -1,5 +1,6 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Pattern, Primary};
@@ -247,16 +248,19 @@ pub(crate) fn tool_id(id: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == id).map_or(id, |(_, tool)| tool)
 }
 
-/// Returns the pattern of the tool where `pattern` spells the capability of an alias: rules are about tools, whatever they are
-/// called.
-pub(crate) fn canonical(pattern: Pattern) -> Pattern {
-    let exact = pattern.as_str().parse::<Capability>().ok();
-    let tool = exact.filter(|it| (it.primary(), it.kind()) == (Primary::Execute, Kind::Tool));
-    let Some(tool) = tool else { return pattern };
-    let of_alias = |(alias, _): &&(&str, &str)| alias.replace('/', ".") == tool.dotted_id();
-    let meant = ALIASES.iter().find(of_alias).map(|(_, id)| id);
-    let meant = meant.and_then(|id| Capability::new(Primary::Execute, Kind::Tool, id).ok());
-    meant.map_or(pattern, |capability| Pattern::exactly(&capability))
+/// The patterns that a rule with `pattern` has, never none: a rule that matches an alias is about the tool, whatever the tool is
+/// called. The alias itself is no capability of any call, so that a pattern which spells it becomes the one of its tool.
+pub(crate) fn canonical(pattern: Pattern) -> Vec<Pattern> {
+    let tool = |id: &str| {
+        Capability::new(Primary::Execute, Kind::Tool, id)
+            .expect("because aliases and the ids of shipped tools are valid ids")
+    };
+    let aliases = ALIASES.iter().filter(|(alias, _)| pattern.matches(&tool(alias)));
+    let ids: BTreeSet<&str> =
+        aliases.map(|(_, id)| *id).filter(|id| !pattern.matches(&tool(id))).collect();
+    let is_alias = !ids.is_empty() && pattern.as_str().parse::<Capability>().is_ok();
+    let own = (!is_alias).then_some(pattern);
+    own.into_iter().chain(ids.into_iter().map(|id| Pattern::exactly(&tool(id)))).collect()
 }
 
 /// The grant of a chain, in which an alias counts as its tool.
@@ -269,8 +273,9 @@ pub(crate) fn entry_grant(entry: &PermissionEntry) -> Option<Grant> {
     permission_grant(entry).ok().map(|grant| canonical_grant(&grant))
 }
 
-fn canonical_grant(grant: &Grant) -> Grant {
-    grant.patterns().iter().cloned().map(canonical).collect()
+/// The grant in which an alias counts as its tool.
+pub(crate) fn canonical_grant(grant: &Grant) -> Grant {
+    grant.patterns().iter().cloned().flat_map(canonical).collect()
 }
 
 /// The other ids that a shipped tool answers to; what is authorised is always the tool itself.

@@ -18,7 +18,8 @@ use rye_prompt::ReturnStyle;
 use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
-    AddedItem, ApprovalRequest, Cancel, Limits, Nanos, Spawn, SpawnRequest, ThreadId, ToolOutput,
+    AddedItem, ApprovalRequest, Cancel, Limits, Nanos, Observer, Spawn, SpawnRequest, ThreadId,
+    ToolOutput,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -145,6 +146,17 @@ impl Tree {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if !warnings.contains(&warning) {
             warnings.push(warning);
+        }
+    }
+
+    /// Tells what is known before a thread sends anything, each once in a tree.
+    pub(super) fn announce(&self, notices: Vec<String>, observer: &dyn Observer) {
+        for notice in notices {
+            let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+            if !warnings.contains(&notice) {
+                observer.notice(&notice);
+                warnings.push(notice);
+            }
         }
     }
 

@@ -108,6 +108,68 @@ fn what_hooks_need_is_granted_used_and_kept() {
     assert!(explained.contains("used by hook `h`"), "{explained}");
 }
 
+/// Without permissions in the chain nothing is allowed, so that no step could be followed.
+#[test]
+fn steps_without_any_permissions_are_denied() {
+    check("", LIST, &["warning missing-thread-metadata:4", "error missing-permission:16"]);
+    let bare = directive("work", "", LIST);
+    let bare = bare.replace("<model tier=\"fast\" />", "").replace("<limits turns=\"4\" />", "");
+    let session = holding(&bare);
+    assert_eq!(codes(&session, ""), ["error missing-permission:16"]);
+    let ran = session.rye("run work --provider steps --allow-unsigned");
+    assert!(ran.ends_with("--- exit 3\n"), "{ran}");
+    // A hook may say that it extends a directive with permissions.
+    let hook = "hooks:\n  - {id: a, event: resolve_extends, extends: notes/base}\n";
+    session.put(".ai/config/agent/hooks.yaml", hook);
+    assert_eq!(codes(&session, ""), [""; 0]);
+}
+
+/// A run warns of such an action and goes on without it.
+#[test]
+fn what_hooks_of_other_files_need_is_held_against_the_leaf() {
+    const HOOK: &str = "<hooks><hook id=\"hk\" event=\"after_step\"><execute item_type=\"tool\">rye/file-system/write</execute></hook></hooks>";
+    let both = MAY_LIST.replace("</tool>", "</tool><tool>rye.file-system.write</tool>");
+    let leaf = directive("work", MAY_LIST, LIST)
+        .replace("version=\"1.0.0\"", "version=\"1.0.0\" extends=\"base\"");
+    let session = holding(&leaf);
+    let base = directive("base", &format!("{both}{HOOK}"), LIST);
+    session.put(".ai/directives/base.md", &base);
+    assert_eq!(codes(&session, ""), ["warning missing-permission:4"]);
+    let told = session.rye(&format!("check {FILE}"));
+    let expected = "hook `hk` of directive `base` needs `rye.execute.tool.rye.file-system.write`";
+    assert!(told.contains(expected), "{told}");
+    let ran = session.rye("run work --provider steps --allow-unsigned");
+    assert!(ran.contains("an action of hook `hk` was refused"), "{ran}");
+
+    let session = holding(&directive("work", MAY_LIST, LIST));
+    let hooks = "hooks:\n  - id: a\n    event: limit\n    action: {primary: execute, item_type: tool, item_id: rye/file-system/write}\n";
+    session.put(".ai/config/agent/hooks.yaml", hooks);
+    assert_eq!(codes(&session, "--allow-unsigned"), ["warning missing-permission:4"]);
+    let told = session.rye(&format!("check {FILE} --allow-unsigned"));
+    assert!(told.contains("hook `a` of the hooks file `"), "{told}");
+}
+
+/// Other items without a signature are as good as absent; these stop runs.
+#[test]
+fn configuration_without_a_signature_stops_runs() {
+    let rows = [
+        (".ai/config/agent/approval.yaml", "ask: []\n", "runs of this project are refused"),
+        (".ai/config/agent/hooks.yaml", "hooks: []\n", "runs of this project are refused"),
+        (
+            ".ai/tools/rye/agent/providers/mine.yaml",
+            "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, max_output: 10 }\n",
+            "runs with this provider are refused",
+        ),
+    ];
+    for (path, text, expected) in rows {
+        let session = Session::new();
+        session.put(path, text);
+        let told = session.rye(&format!("check {path} --trust TRUST"));
+        assert!(told.contains(&format!("unsigned: {expected} until ")), "{told}");
+        ends(&told, 0);
+    }
+}
+
 #[test]
 fn a_permission_is_as_risky_as_the_function_behind_its_tool() {
     let may_deploy = "<permissions><execute><tool>ops.deploy</tool></execute></permissions>";
@@ -142,8 +204,50 @@ fn a_lock_without_directives_is_not_green() {
     let checked = session.rye("check --locked --trust TRUST");
     assert!(checked.contains("no directive is locked"), "{checked}");
     ends(&checked, 1);
+    nothing_is_locked(&session, "no directive is locked");
+    session.put(".ai/rye.lock", "version = 1\nwhole_project = fal");
+    nothing_is_locked(&session, "the lock cannot be read");
+    fs::remove_file(session.project().join(".ai/rye.lock")).unwrap();
+    nothing_is_locked(&session, "is not there; `rye lock` writes it");
     fs::remove_dir_all(session.project().join(".ai/directives")).unwrap();
     ends(&session.rye("lock --trust TRUST"), 1);
+}
+
+/// Each form says that nothing is held against the lock, and what else is wrong with the project.
+#[track_caller]
+fn nothing_is_locked(session: &Session, expected: &str) {
+    let step = "<execute item_type=\"tool\" item_id=\"nowhere\" />";
+    session.put(FILE, &directive("work", MAY_LIST, step));
+    for (format, lock) in [
+        ("--format github", "title=not-as-locked::"),
+        ("--format sarif", "\"ruleId\": \"not-as-locked\""),
+        ("--json", "\"locked\": ["),
+        ("", ""),
+    ] {
+        let told = session.rye(&format!("check --locked --trust TRUST {format}"));
+        assert!(told.contains(lock) && told.contains(expected), "{told}");
+        assert!(told.contains("nowhere"), "what else is wrong is told too: {told}");
+        ends(&told, 1);
+    }
+    fs::remove_file(session.project().join(FILE)).unwrap();
+}
+
+/// A directive that is refused stays as it was reviewed, so that the difference is told once it can be locked again.
+#[test]
+fn a_refused_directive_keeps_its_place_in_the_lock() {
+    let session = Session::new();
+    ends(&session.rye("lock --trust TRUST"), 0);
+    let lock = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    let style = ".ai/knowledge/notes/index-style.md";
+    session.change(style, "one Markdown file", "two Markdown files");
+    let refused = session.rye("lock --trust TRUST");
+    assert!(refused.contains("refused  notes/index\n"), "{refused}");
+    let now = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    assert_eq!(now, lock);
+    ends(&session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z"), 0);
+    let checked = session.rye("check --locked --trust TRUST");
+    assert!(checked.contains("knowledge `notes/index-style` changed: "), "{checked}");
+    ends(&checked, 1);
 }
 
 #[test]
@@ -240,4 +344,97 @@ fn a_whole_project_is_compared_and_a_widening_is_told_apart() {
     let tampered = session.rye(diff);
     assert!(tampered.contains("cannot be compared"), "{tampered}");
     ends(&tampered, 3);
+}
+
+const WRITER: &str =
+    "description: T.\nexecutor: builtin\nbuiltin: file-system/read\ninput_schema: {type: object}\n";
+const PROGRAM: &str =
+    "description: T.\nexecutor: command\ncommand: ls\ninput_schema: {type: object}\n";
+
+/// What changes in a project whose directive grants and calls the tool `ops/t`: the file, its text before and after, what is
+/// told, and the exit code.
+const CHANGES: [(&str, &str, &str, &str, u8); 9] = [
+    (
+        ".ai/tools/ops/t.yaml",
+        WRITER,
+        "description: T.\nexecutor: builtin\nbuiltin: bash/bash\ninput_schema: {type: object}\n",
+        "+ `rye.execute.tool.ops.t` stands for `rye.execute.tool.rye.bash.bash`\n",
+        2,
+    ),
+    (
+        ".ai/tools/ops/t.yaml",
+        PROGRAM,
+        "description: T.\nexecutor: command\ncommand: ls\nnetwork: true\ninput_schema: {type: object}\n",
+        "+ the file of `rye.execute.tool.ops.t` says what is started or asked, and changed\n",
+        2,
+    ),
+    (
+        ".ai/tools/ops/t.yaml",
+        WRITER,
+        "description: Told otherwise.\nexecutor: builtin\nbuiltin: file-system/read\ninput_schema: {type: object}\n",
+        "",
+        1,
+    ),
+    (
+        ".ai/config/agent/approval.yaml",
+        "ask: [rye.execute.tool.ops.t]\n",
+        "ask: []\n",
+        "+ calls of `rye.execute.tool.ops.t` wait for no decision any more\n",
+        2,
+    ),
+    (".ai/config/agent/approval.yaml", "ask: []\n", "ask: [rye.execute.tool.ops.t]\n", "", 1),
+    (
+        ".ai/config/agent/capability_risk.yaml",
+        "classifications:\n  - {risk: unrestricted, patterns: [rye.execute.tool.ops.*]}\n",
+        "classifications: []\n",
+        "+ the risk of `rye.execute.tool.ops.t` is refused or warned of no more\n",
+        2,
+    ),
+    (
+        ".ai/config/trust.yaml",
+        "grants: [rye.execute.tool.ops.*]\n",
+        "grants: [rye.*]\n",
+        " bounds less than it did\n",
+        2,
+    ),
+    (".ai/knowledge/notes/index-style.md", "", "Otherwise.\n", "", 1),
+    (".ai/config/agent/resilience.yaml", "limits: {turns: 3}\n", "limits: {turns: 2}\n", "", 1),
+];
+
+/// Also where no permission and no limit of a directive changes, it may do more.
+#[test]
+fn a_directive_may_do_more_by_what_is_around_it() {
+    let grants = "<permissions><execute><tool>ops.t</tool></execute></permissions>";
+    let step = "<execute item_type=\"tool\" item_id=\"ops/t\" />";
+    for (path, before, after, told, code) in CHANGES {
+        let text = directive("work", grants, step).replace("<limits turns=\"4\" />", "");
+        let session = holding(&text);
+        session.put(".ai/tools/ops/t.yaml", WRITER);
+        if !before.is_empty() {
+            session.put(path, before);
+        }
+        commit(&session.project(), "before");
+        session.put(path, after);
+        let diff = session.rye("diff --exit-code --trust TRUST --allow-unsigned");
+        assert!(diff.contains(told), "{path}: {diff}");
+        assert_eq!(diff.contains("may do more\n"), code == 2, "{path}: {diff}");
+        ends(&diff, code);
+    }
+}
+
+/// With --exit-code nothing that keeps sides from being compared is told as an answer.
+#[test]
+fn what_cannot_be_compared_is_no_widening() {
+    let session = Session::new();
+    let diff = "diff --exit-code --trust TRUST";
+    ends(&session.rye(diff), 3);
+    commit(&session.project(), "before");
+    for options in ["--rev HEAD --rev HEAD --rev HEAD", "README.md notes/index", "--rev nowhere"] {
+        ends(&session.rye(&format!("{diff} {options}")), 3);
+    }
+    ends(&session.rye(&format!("{diff} --project ../home")), 3);
+    ends(&session.rye(&format!("{diff} --unknown")), 2);
+    let absent = session.rye(&format!("{diff} --rev HEAD notes/absent"));
+    assert!(absent.contains("looked in `HEAD/.ai/directives`"), "{absent}");
+    ends(&absent, 3);
 }

@@ -169,3 +169,24 @@ fn money_ends_a_thread_before_its_request() {
     );
     assert!(run.contains(" of 0.001 USD\n") && run.ends_with("--- exit 5\n"), "{run}");
 }
+
+/// A server that never answers: the time runs out during the request, which is the commonest end by a limit.
+#[test]
+fn a_limit_that_ends_a_request_says_who_set_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let session = Session::new();
+    session.put(
+        ".ai/tools/rye/agent/providers/silent.yaml",
+        &format!(
+            "protocol: anthropic_messages\nbase_url: http://{}\ntiers: {{fast: m}}\nmodels:\n  m:\n    context_window: 100000\n    \
+             max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n",
+            listener.local_addr().unwrap()
+        ),
+    );
+    let arguments = "run notes/index --provider silent --allow-unsigned --trust TRUST --duration 1";
+    let run = session.rye(arguments);
+    assert!(run.contains("error: limit `duration_seconds` reached: "), "{run}");
+    assert!(run.contains(" counts as spent"), "{run}");
+    let advice = "`duration_seconds` is set by the options of this run; raise it there\n";
+    assert!(run.contains(advice) && run.ends_with("--- exit 5\n"), "{run}");
+}

@@ -18,7 +18,11 @@ fn check(command: &str, linked: &str) {
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(&target, &link).unwrap();
         let told = session.rye(command);
-        assert!(!told.ends_with("--- exit 0\n"), "{told}");
+        let is_refused = told.ends_with("--- exit 1\n") || told.ends_with("--- exit 3\n");
+        assert!(
+            is_refused && ["link", "leads", "exists"].iter().any(|word| told.contains(word)),
+            "{told}"
+        );
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{told}");
         assert!(link.is_symlink(), "{told}");
     }
@@ -37,7 +41,8 @@ fn nothing_is_made_through_a_link() {
     check("keys generate", "home/.ai/config/keys/signing/private_key.pem");
     check("trust add TRUST --yes", "home/.ai/config/keys");
     check("trust add TRUST --yes", "home/.ai/config/keys/trusted");
-    check("load knowledge notes/index-style --to user --trust TRUST", "home/.ai/knowledge");
+    let load = "load notes/index-style --kind knowledge --to user --trust TRUST";
+    check(load, "home/.ai/knowledge");
 }
 
 /// A link in the place of the lock is replaced, and what it leads to is left alone.
@@ -48,5 +53,6 @@ fn the_lock_is_not_written_through_a_link() {
     fs::write(&target, "").unwrap();
     symlink(&target, &lock).unwrap();
     let told = session.rye("lock --trust TRUST");
+    assert!(told.ends_with("--- exit 0\n") && !lock.is_symlink(), "{told}");
     assert_eq!(fs::read_to_string(&target).unwrap(), "", "{told}");
 }

@@ -245,3 +245,45 @@ fn a_fallback_is_no_warning() {
     assert!(shown.contains("cannot connect to `vendor`"), "{shown}");
     assert!(!shown.contains("fallback"), "{shown}");
 }
+
+/// A configuration that is refused leaves a thread for a directive that is there, and none for one that is misspelt.
+#[test]
+fn a_refused_configuration_records_no_thread_of_a_misspelt_directive() {
+    let session = Session::new();
+    session.put(".ai/config/trust.yaml", "grants: 3\n");
+    let threads =
+        || std::fs::read_dir(session.project().join(".ai/threads")).map_or(0, Iterator::count);
+    for (id, records) in [("notes/indx", false), ("notes/index", true)] {
+        let told = session.rye(&format!("run {id} --provider steps --trust TRUST"));
+        assert!(!told.ends_with("--- exit 0\n"), "{told}");
+        assert_eq!(told.contains("\nthread "), records, "{told}");
+        assert_eq!(0 < threads(), records, "{id}");
+    }
+}
+
+/// A directive that returns what it is given.
+const ECHO: &str = "# Echo\n\n```xml\n<directive name=\"echo\" version=\"1.0.0\">\n  <metadata><description>Returns a word.</description>\n    \
+     <permissions/></metadata>\n  <inputs><input name=\"word\" required=\"true\">It</input></inputs>\n  \
+     <outputs><output name=\"said\" required=\"true\">It</output></outputs>\n</directive>\n```\n\n<process>\n  <step name=\"say\">\n    \
+     <execute item_type=\"tool\" item_id=\"rye/agent/threads/directive_return\"><param name=\"said\" value=\"{input:word}\" />\n    \
+     </execute>\n  </step>\n</process>\n";
+
+#[test]
+fn every_text_can_be_an_input() {
+    let session = Session::new();
+    session.put(".ai/directives/echo.md", ECHO);
+    session.put("word.txt", "from a file");
+    // Standard input is empty here.
+    for (given, said) in [("-", "-"), ("@@-", "@-"), ("@word.txt", "from a file"), ("@-", "")] {
+        let run = format!("run echo --provider steps --allow-unsigned --input word={given}");
+        let told = session.rye(&run);
+        assert!(
+            told.contains(&format!("\nsaid: {said}\n")) || told.contains("\nsaid:\n"),
+            "{told}"
+        );
+        assert!(told.ends_with("--- exit 0\n"), "{told}");
+    }
+    let twice = "run echo --provider steps --allow-unsigned --input word=a --input word=@nothing";
+    let told = session.rye(twice);
+    assert!(told.contains("input `word` is given twice"), "{told}");
+}

@@ -264,6 +264,10 @@ fn pieces_are_painted_and_give_no_commands() {
     assert_eq!(output.status.code(), Some(0), "{shown}");
     let painted = "\u{1b}[2m  It is\n  \\u{1b}[31mred.\u{1b}[0m\n";
     assert!(shown.contains(painted), "{shown:?}");
+    // The place that the prompt goes to is told before it is sent, and once.
+    let told = "warning: provider `pieces` is the project's own: requests go to ";
+    assert_eq!(shown.matches(told).count(), 1, "{shown}");
+    assert!(shown.find(told) < shown.find("turn 1"), "{shown}");
     let (shown, _) = typed(&session, &words, &[("NO_COLOR", "1")], b"");
     assert!(shown.contains("turn 1\n  It is\n  \\u{1b}[31mred.\n"), "{shown:?}");
     assert!(!shown.contains('\u{1b}'), "{shown:?}");

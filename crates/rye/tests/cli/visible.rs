@@ -78,6 +78,7 @@ fn a_thread_that_ran_unsigned_says_so() {
     session.rye(&format!("{RUN} --allow-unsigned"));
     let listed = session.rye("threads list");
     assert!(listed.contains("  unverified\n"), "{listed}");
+    the_mark_is_taken_from_no_changed_record(&session);
     let listed = session.rye("threads list --json");
     assert!(listed.contains("\"used_unsigned\": true"), "{listed}");
     let shown = session.rye("threads show");
@@ -177,10 +178,50 @@ fn an_answer_that_claims_no_tokens_counts_as_its_reservation() {
 fn what_clients_are_allowed_is_looked_up() {
     let session = Session::new();
     let told = session.rye("mcp --trust TRUST --allow rye.execute.directive.nots.*");
-    let warning = "warning: `--allow rye.execute.directive.nots.*` covers no item that is there; `rye list` shows the ids of all items\n";
+    let warning = "warning: `--allow rye.execute.directive.nots.*` covers no item that is there and no function behind a tool; `rye list` shows the ids of all items\n";
     assert!(told.contains(warning) && told.ends_with("exit 0\n"), "{told}");
     let told = session.rye("mcp --trust TRUST --allow rye.execute.directive.notes.*");
     assert!(!told.contains("covers no item"), "{told}");
+    // Functions behind tools have to be allowed too, an alias means its tool, and what is to be signed may be still to come.
+    for pattern in [
+        "execute.tool.rye.web.fetch",
+        "execute.tool.rye.bash.bash",
+        "execute.tool.fs_*",
+        "sign.knowledge.new.*",
+    ] {
+        let told = session.rye(&format!("mcp --trust TRUST --allow rye.{pattern}"));
+        assert!(!told.contains("covers no item"), "{told}");
+    }
+    session.put(
+        ".ai/tools/ops/call.yaml",
+        "description: C.\nexecutor: mcp\nserver: s\ntool: t\ninput_schema: {type: object}\n",
+    );
+    let allow = "mcp --trust TRUST --allow-unsigned --allow rye.execute.tool.mcp.s.";
+    assert!(!session.rye(&format!("{allow}t")).contains("covers no item"));
+    assert!(session.rye(&format!("{allow}u")).contains("covers no item"));
     let told = session.rye("mcp --trust TRUST --allow rye.execute.[");
     assert!(told.ends_with("exit 2\n"), "{told}");
+}
+
+/// A record that was changed or removed says nothing, and the list says so.
+#[track_caller]
+fn the_mark_is_taken_from_no_changed_record(session: &Session) {
+    let threads = std::fs::read_dir(session.project().join(".ai/threads")).unwrap();
+    let records = threads.map(|entry| entry.unwrap().path().join("thread.json"));
+    let read = |path: &std::path::PathBuf| std::fs::read_to_string(path).ok();
+    let record = |text: &String| serde_json::from_str::<Value>(text).unwrap();
+    let mut texts = records.filter_map(|path| read(&path).map(|text| (path, text)));
+    let is_meant = |text: &String| record(text)["facts"]["verified"] == false;
+    let (path, text) = texts.find(|(_, text)| is_meant(text)).unwrap();
+    let mut changed = record(&text);
+    changed["facts"]["verified"] = true.into();
+    std::fs::write(&path, changed.to_string()).unwrap();
+    let changed = session.rye("threads list");
+    assert!(changed.contains("  unverified?\n"), "{changed}");
+    let data = session.rye("threads list --json");
+    assert!(data.contains("\"used_unsigned\": null"), "{data}");
+    std::fs::remove_file(&path).unwrap();
+    let removed = session.rye("threads list");
+    assert!(removed.contains("  unverified?\n"), "{removed}");
+    std::fs::write(path, text).unwrap();
 }

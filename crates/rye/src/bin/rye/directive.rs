@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rye::resolve::{ItemId, ItemKind};
+use rye::resolve::{ItemId, ItemKind, Library, ResolveError};
+use rye::sign::{Policy, TrustStore};
 use rye::{Rye, place};
 
 use crate::environment::Environment;
@@ -40,6 +41,14 @@ fn parsed(argument: &str) -> Result<ItemId, Failure> {
 
 fn is_file_name(argument: &str) -> bool {
     Path::new(argument).extension().is_some_and(|extension| extension == "md")
+}
+
+/// Returns `true` if a space has a file for the directive, be it verified or not. No policy is read for that.
+pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
+    let (trust, policy) = (TrustStore::default(), Policy::default());
+    let library = Library::new(environment.spaces(), trust, policy, Environment::now());
+    let located = library.locate(ItemKind::Directive, id);
+    !matches!(located, Err(ResolveError::NotFound { .. }))
 }
 
 /// The id of the directive in the file at `path`, which messages call `argument`.

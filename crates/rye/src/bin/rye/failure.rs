@@ -71,10 +71,23 @@ impl Failure {
         self
     }
 
-    /// The same, told apart from an answer that has the exit code 1.
+    /// The same, told apart from answers that have the exit codes 1 and 2.
     pub(crate) fn not_answered(self) -> Self {
-        let exit = if self.exit == Exit::Failed { Exit::Refused } else { self.exit };
+        let is_answer = matches!(self.exit, Exit::Failed | Exit::Usage);
+        let exit = if is_answer { Exit::Refused } else { self.exit };
         Self { exit, ..self }
+    }
+
+    /// The same with `name` in the place of a folder that only this program knows.
+    pub(crate) fn naming(mut self, folder: &Path, name: &str) -> Self {
+        let path = folder.display().to_string();
+        let real = folder.canonicalize().map(|real| real.display().to_string());
+        for sentence in &mut self.sentences {
+            for path in real.iter().chain([&path]) {
+                *sentence = sentence.replace(path, name);
+            }
+        }
+        self
     }
 
     /// The same with another way than the one that its last sentence names.

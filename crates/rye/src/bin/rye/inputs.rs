@@ -1,6 +1,6 @@
 //! Inputs as a person types them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct Given {
     /// An input of the directive (may be given many times); text becomes the declared type. `@FILE` as the value takes
-    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
+    /// the text of a file, `@-` takes standard input, and `@@` begins a text with `@`
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
 }
@@ -45,12 +45,14 @@ pub(crate) fn bound(given: &Given) -> Result<BTreeMap<String, Value>, Failure> {
     if from_standard_input.nth(1).is_some() {
         return Err(Failure::usage("only one input can be read from standard input"));
     }
+    let mut names = BTreeSet::new();
+    if let Some(input) = given.inputs.iter().find(|input| !names.insert(&input.name)) {
+        return Err(Failure::usage(format!("input `{}` is given twice", input.name)));
+    }
     for NameAndValue { name, value } in &given.inputs {
         let text = text(value)
             .map_err(|failure| failure.within(&format!("input `{name}` has no value")))?;
-        if inputs.insert(name.clone(), Value::from(text)).is_some() {
-            return Err(Failure::usage(format!("input `{name}` is given twice")));
-        }
+        inputs.insert(name.clone(), Value::from(text));
     }
     Ok(inputs)
 }
@@ -67,4 +69,4 @@ fn text(value: &str) -> Result<String, Failure> {
     }
 }
 
-const STANDARD_INPUT: &str = "-";
+const STANDARD_INPUT: &str = "@-";

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::spinner::Spinner;
 use crate::clock::SystemClock;
-use crate::output::{painted_error, visible};
+use crate::output::{painted_error, visible, warnings};
 
 /// Tells of a run while it runs; silent when nobody looks.
 #[derive(Debug)]
@@ -123,6 +123,14 @@ impl Progress {
         format!("{spent}, {:.1} s so far", elapsed.as_secs_f64())
     }
 
+    /// Counts the cost of a request that has no answer, of this thread or of one below it.
+    fn count(&self, event: &Event) {
+        if let Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } = event {
+            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+            *spent = spent.saturating_add(*cost);
+        }
+    }
+
     /// Ends the line of an answer under way, so that another thread's stands on its own.
     fn end_line(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,12 +158,10 @@ impl Observer for Progress {
         if !self.is_shown {
             return;
         }
+        self.count(event);
         match event {
             Event::AssistantText { text } => {
                 self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
-            }
-            Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } => {
-                let _counted: String = self.so_far(*cost);
             }
             Event::ThreadResumed { cost, elapsed, .. } => self.count_from(*cost, *elapsed),
             _ => {}
@@ -172,6 +178,13 @@ impl Observer for Progress {
         }
     }
 
+    /// A warning, which is told whoever reads along.
+    fn notice(&self, text: &str) {
+        self.stop_spinner();
+        self.end_line();
+        warnings(&[text.to_owned()]);
+    }
+
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         if !self.is_shown {
             if let (true, Event::RequestRetried { .. }) = (self.is_wanted, event) {
@@ -180,6 +193,7 @@ impl Observer for Progress {
             return;
         }
         self.stop_spinner();
+        self.count(event);
         let text = match event {
             Event::StepFinish { cost, reply, .. } => {
                 Some(below::named(thread, depth, &self.step(*cost, reply.usage.total())))

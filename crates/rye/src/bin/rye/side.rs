@@ -17,8 +17,19 @@ pub(crate) struct Side {
     pub(crate) name: String,
     pub(crate) id: ItemId,
     pub(crate) rye: Rye,
-    /// The files of a revision, which are gone when this is.
-    _checkout: Option<Checkout>,
+    /// The files of a revision, which are gone when this is, and its name.
+    checkout: Option<(Checkout, String)>,
+}
+
+impl Side {
+    /// A failure of this side, in which a revision has its name instead of the folder of its files.
+    pub(crate) fn failure(&self, failure: impl Into<Failure>) -> Failure {
+        let failure = failure.into();
+        match &self.checkout {
+            Some((checkout, revision)) => failure.naming(checkout.project(), revision),
+            None => failure,
+        }
+    }
 }
 
 /// Reads `REVISION:FILE`, `REVISION:ID`, a file, or an id. Ids have no colon, so that only a file can be mistaken for a
@@ -31,7 +42,7 @@ pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Fa
         None => {
             let rye = environment.rye()?;
             let id = named(argument, &rye, environment)?;
-            Ok(Side { name: argument.to_owned(), id, rye, _checkout: None })
+            Ok(Side { name: argument.to_owned(), id, rye, checkout: None })
         }
     }
 }
@@ -43,7 +54,7 @@ fn at_path(argument: &str, path: &Path, environment: &Environment) -> Result<Sid
         None => environment.rye()?,
     };
     let id = of_file(argument, path, &rye)?;
-    Ok(Side { name: argument.to_owned(), id, rye, _checkout: None })
+    Ok(Side { name: argument.to_owned(), id, rye, checkout: None })
 }
 
 fn at_revision(
@@ -61,10 +72,12 @@ fn at_revision(
     let checkout = checkout(project, revision)?;
     let rye = environment.rye_in(checkout.project())?;
     let id = match here.strip_prefix(project) {
-        Ok(below) if is_file => of_file(argument, &checkout.project().join(below), &rye)?,
+        Ok(below) if is_file => of_file(argument, &checkout.project().join(below), &rye)
+            .map_err(|failure| failure.naming(checkout.project(), revision))?,
         _ => rest.parse().map_err(|error| Failure::of(&error, Exit::Usage))?,
     };
-    Ok(Side { name: argument.to_owned(), id, rye, _checkout: Some(checkout) })
+    let checkout = Some((checkout, revision.to_owned()));
+    Ok(Side { name: argument.to_owned(), id, rye, checkout })
 }
 
 /// The folder that holds the `.ai` folder which `path` lies in.

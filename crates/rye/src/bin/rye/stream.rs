@@ -2,6 +2,9 @@
 //!
 //! `rye schema run_stream` describes the lines. The records among them are the transcript's own.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use clap::Args;
 use rye::thread::transcript::Event;
 use rye::thread::{Delta, Observer, OutputPiece, OutputStream, ThreadId};
@@ -32,7 +35,8 @@ impl Telling {
         // On one terminal, what is for people would stand between the lines.
         let is_between = programs.is_some() && output::is_terminal();
         let is_wanted = !self.quiet && !is_between;
-        Watch { people: Progress::new(is_wanted, environment.colors()), programs }
+        let people = Progress::new(is_wanted, environment.colors());
+        Watch { people, programs, warned: Mutex::default() }
     }
 }
 
@@ -41,9 +45,18 @@ impl Telling {
 pub(crate) struct Watch {
     people: Progress,
     programs: Option<Stream>,
+    /// The warnings that were told while it ran.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 impl Watch {
+    /// Tells the warnings of a run that were not told before it began.
+    pub(crate) fn warn(&self, warnings: &[String]) {
+        let warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = warnings.iter().filter(|warning| !warned.contains(*warning)).cloned();
+        output::warnings(&left.collect::<Vec<_>>());
+    }
+
     /// Returns `true` if this text of the model is the last that a person was shown on a terminal.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.people.shows(text)
@@ -91,6 +104,14 @@ impl Observer for Watch {
     fn record(&self, line: &str) {
         if self.programs.is_some() {
             output::json_text(line);
+        }
+    }
+
+    /// The threads that continue each other have most notices in common.
+    fn notice(&self, text: &str) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.insert(text.to_owned()) {
+            self.people.notice(text);
         }
     }
 

@@ -21,6 +21,7 @@ use super::raising::is_stopped;
 use crate::Rye;
 use crate::session::authority::added_item;
 use crate::session::facts::{self, SIGNED_BY, row_of};
+use crate::session::going_on::UNREADABLE_ITEM;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::recorded::recorded_request;
 use crate::session::{Host, Lineage, Store, refuse_linked_threads};
@@ -160,7 +161,7 @@ impl Rye {
         let Found { reading, keys, .. } = found;
         let is_operators = reading.vouched_by == Voucher::TrustedKey;
         let unreadable = || {
-            let problem = "an item that a call added cannot be read in its transcript".to_owned();
+            let problem = UNREADABLE_ITEM.to_owned();
             ReopenError::Unrepeatable { thread: thread.clone(), problem }
         };
         let added = added_items(&reading.transcript).ok_or_else(unreadable)?;

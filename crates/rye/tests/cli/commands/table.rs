@@ -342,7 +342,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "run notes/index --provider steps --sign", 2),
             (Trusting, "run notes/index --provider steps --input folder=@folder.txt", 1),
             (Trusting, "run notes/index folder=notes --provider steps", 2),
-            (Trusting, "run notes/index --input folder=- --input title=-", 2),
+            (Trusting, "run notes/index --input folder=@- --input title=@-", 2),
             (Trusting, "run notes/bread.md --provider steps", 2),
             (Trusting, "run notes/indx --provider steps", 1),
             (Trusting, "run notes/index --provider nobody", 1),

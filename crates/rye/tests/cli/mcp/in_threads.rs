@@ -184,7 +184,7 @@ fn a_thread_copies_an_item_where_it_may_write() {
     let writing = "<execute><tool>rye.file-system.write</tool></execute>";
     let rows = [
         ("project", "", false, "add `<execute><tool>rye.file-system.write</tool></execute>`"),
-        ("user", writing, false, "only the operator copies items into the user space"),
+        ("user", writing, false, "at `/destination`: "),
         ("project", writing, true, "exit 0"),
     ];
     for (space, permissions, copies, expected) in rows {
@@ -203,6 +203,30 @@ fn a_thread_copies_an_item_where_it_may_write() {
         assert!(signed.contains("rye:signed"), "{signed}");
         assert_eq!(copy, copies.then_some(signed), "{space}: {ran}");
     }
+}
+
+/// A provider's configuration says where prompts and keys go: no thread puts one into the project, whoever signed it.
+#[test]
+fn a_thread_copies_no_provider() {
+    let session = Session::new();
+    let path = ".ai/tools/rye/agent/providers/mine.yaml";
+    let provider = "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, max_output: 10 }\n";
+    session.put(&format!("../home/{path}"), provider);
+    let arguments = json!({
+        "item_type": "tool",
+        "item_id": "rye/agent/providers/mine",
+        "destination": "project",
+    });
+    let permissions = "<load>*</load><execute><tool>rye.file-system.write</tool></execute>";
+    put_caller(&session, permissions, &[row("", "rye_load", arguments)]);
+    let signed = session.rye(&format!("sign ../home/{path}"));
+    assert!(signed.ends_with("exit 0\n"), "{signed}");
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    assert!(ran.contains("configuration is for the operator alone"), "{ran}");
+    assert!(ran.ends_with("exit 3\n"), "{ran}");
+    assert!(!session.project().join(path).exists());
+    let loaded = session.rye("load rye/agent/providers/mine --to project");
+    assert!(loaded.ends_with("exit 0\n") && session.project().join(path).exists(), "{loaded}");
 }
 
 #[test]

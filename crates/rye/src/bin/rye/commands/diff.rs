@@ -20,9 +20,10 @@ use crate::side::{Side, side};
                   repository. Each side is verified as it is. A permission is gained when it covers something that no \
                   permission of the other side covers, however it is written. Inputs are not needed: placeholders stay as \
                   written.\n\n\
-                  Exits with 0. With --exit-code: 0 for no difference, 1 for one that widens nothing, and 2 when a permission is \
-                  gained or a limit raised; what cannot be compared exits with 3 then, and a wrong command line with 2 as \
-                  ever.\n\n\
+                  Exits with 0. With --exit-code: 0 for no difference, 1 for one that widens nothing, and 2 when a directive may do \
+                  more: a permission is gained, a limit raised, a tool does more or is another program, calls are not asked about \
+                  any more, or a bound is gone. What cannot be compared exits with 3 then, and options that are not known with 2 \
+                  as ever.\n\n\
                   Examples:\n  rye diff\n  rye diff --rev main --exit-code\n  rye diff notes/index notes/base\n  \
                   rye diff ../main/.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
                   rye diff HEAD~1:.ai/directives/notes/index.md .ai/directives/notes/index.md\n  \
@@ -116,7 +117,8 @@ fn sides(arguments: &Arguments) -> Result<(String, String), Failure> {
 }
 
 fn explained(side: &Side) -> Result<Explained, Failure> {
-    let explained = side.rye.explain(&PlanRequest::new(side.id.clone()))?;
+    let explained = side.rye.explain(&PlanRequest::new(side.id.clone()));
+    let explained = explained.map_err(|error| side.failure(error))?;
     let warnings: Vec<String> =
         explained.warnings.iter().map(|warning| format!("{}: {warning}", side.name)).collect();
     output::warnings(&warnings);

@@ -44,10 +44,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         return lock_servers(&arguments.servers, environment);
     }
     let (path, rye) = (path(environment)?, environment.rye()?);
+    let mut before = Lock::default();
     let (mut lock, ids, mut refused) = match arguments.directives.as_slice() {
         [] => {
             let (ids, refused) = own(&rye);
-            (Lock::of_project().with_servers_of(servers_of(&path)), ids, refused)
+            before = old_lock(&path);
+            (Lock::of_project().with_servers_of(&before), ids, refused)
         }
         directives => {
             let ids = directives.iter().map(|directive| named(directive, &rye, environment));
@@ -65,6 +67,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             Err(failure) => refused.push((Some(id), failure)),
         }
     }
+    // What is refused now is held against what was reviewed until it is locked again.
+    refused.iter().filter_map(|(id, _)| id.as_ref()).for_each(|id| lock.keep(id, &before));
     if lock.directives().next().is_none() && refused.is_empty() {
         let message = "the project has no directive to lock; `rye new directive NAME` writes one";
         return Err(Failure::failed(message));
@@ -127,9 +131,9 @@ fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Envir
     }
 }
 
-/// The lock as far as its servers go. One that cannot be read is what this command mends; then no server is accepted any
-/// more, and that is said.
-fn servers_of(path: &Path) -> Lock {
+/// The lock that is written again. One that cannot be read is what this command mends; then no server is accepted any more,
+/// and that is said.
+fn old_lock(path: &Path) -> Lock {
     salvaged(path).unwrap_or_else(|failure| {
         output::warnings(&[format!("what MCP servers offer is not locked any more: {failure}")]);
         Lock::default()
@@ -289,25 +293,41 @@ pub(crate) struct Held {
     reports: Vec<(ItemId, Result<LockReport, PrepareError>)>,
     /// The directives of the project that the lock should hold and does not.
     missing: Vec<ItemId>,
+    /// The reason for which nothing can be held against the lock.
+    fault: Option<String>,
 }
 
 impl Held {
     pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
         let (path, rye) = (path(environment)?, environment.rye()?);
-        if !path.exists() {
-            let message = format!("`{}` is not there; `rye lock` writes it", path.display());
-            return Err(Failure::failed(message));
-        }
-        let text = read_text(&path)?;
-        let lock: Lock = text.parse().map_err(|error| Failure::of(&error, Exit::Failed))?;
+        let (text, read) = match path.exists() {
+            false => {
+                let message = format!("`{}` is not there; `rye lock` writes it", path.display());
+                (String::new(), Err(message))
+            }
+            true => {
+                let text = read_text(&path)?;
+                let read = text.parse::<Lock>();
+                (text, read.map_err(|error| Failure::of(&error, Exit::Failed).to_string()))
+            }
+        };
+        let (lock, fault) = match read {
+            Ok(lock)
+                if lock.directives().next().is_none() && lock.missing(&own(&rye).0).is_empty() =>
+            {
+                (lock, Some(NOTHING_LOCKED.to_owned()))
+            }
+            Ok(lock) => (lock, None),
+            Err(fault) => (Lock::default(), Some(fault)),
+        };
         let reports = lock.directives().map(|id| (id.clone(), report(&lock, id, &rye))).collect();
         let missing = lock.missing(&own(&rye).0).into_iter().cloned().collect();
-        Ok(Self { path, text, reports, missing })
+        Ok(Self { path, text, reports, missing, fault })
     }
 
     /// Returns `true` if something is locked and everything is as it was.
     pub(crate) fn is_fine(&self) -> bool {
-        self.n_changed() == 0 && self.missing.is_empty() && !self.reports.is_empty()
+        self.n_changed() == 0 && self.missing.is_empty() && self.fault.is_none()
     }
 
     fn n_changed(&self) -> usize {
@@ -322,8 +342,8 @@ impl Held {
             println!("directive {id}");
             println!("  {NOT_LOCKED}");
         }
-        if self.reports.is_empty() && self.missing.is_empty() {
-            return println!("{NOTHING_LOCKED}");
+        if let Some(fault) = &self.fault {
+            return println!("{}", output::line(fault));
         }
         let all = output::counted(self.reports.len(), "directive");
         let (changed, missing) = (self.n_changed(), self.missing.len());
@@ -335,7 +355,9 @@ impl Held {
     /// The reports as data for programs.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Value> {
         let rows = self.reports.iter().map(|(id, report)| row(id, report));
-        rows.chain(self.missing.iter().map(unlocked))
+        let fault = self.fault.iter();
+        let fault = fault.map(|fault| json!({ "directive": null, "ok": false, "error": fault }));
+        rows.chain(self.missing.iter().map(unlocked)).chain(fault)
     }
 
     /// What differs, as findings of the lock's file.
@@ -346,14 +368,15 @@ impl Held {
                 let changes = report.findings.iter();
                 let changes = changes.map(|found| format!("{} {}", found.subject, found.change));
                 let changes = changes.collect::<Vec<_>>().join("; ");
-                Some((id.clone(), format!("is not as locked: {changes}")))
+                Some((Some(id.clone()), format!("is not as locked: {changes}")))
             }
             Err(error) => {
-                Some((id.clone(), format!("cannot be read any more: {}", with_causes(error))))
+                Some((Some(id.clone()), format!("cannot be read any more: {}", with_causes(error))))
             }
         });
-        let missing = self.missing.iter().map(|id| (id.clone(), NOT_LOCKED.to_owned()));
-        let problems: Vec<(ItemId, String)> = changed.chain(missing).collect();
+        let missing = self.missing.iter().map(|id| (Some(id.clone()), NOT_LOCKED.to_owned()));
+        let fault = self.fault.iter().map(|fault| (None, fault.clone()));
+        let problems: Vec<(Option<ItemId>, String)> = changed.chain(missing).chain(fault).collect();
         Checked::of_lock(&self.path, self.text.clone(), &problems)
     }
 }

@@ -200,16 +200,16 @@ async fn over_http(
     server.serve_http(listener, options, told_to_stop()).await
 }
 
-/// Patterns that no item is covered by, which are often mistyped.
+/// Warnings of patterns that cover nothing, which are often mistyped.
 fn unmatched(allowed: &[Pattern], environment: &Environment) -> Result<Vec<String>, Failure> {
-    let known = known(environment)?;
-    let lacks = |pattern: &&Pattern| !known.iter().any(|capability| pattern.matches(capability));
-    let unmatched = allowed.iter().filter(lacks);
-    Ok(unmatched
-        .map(|pattern| {
-            format!("`--allow {pattern}` covers no item that is there; `rye list` shows the ids of all items")
-        })
-        .collect())
+    let rye = environment.rye()?;
+    let warning = |pattern: &Pattern| {
+        format!(
+            "`--allow {pattern}` covers no item that is there and no function behind a tool; `rye list` shows the ids of all \
+             items"
+        )
+    };
+    Ok(rye.unmatched(allowed).into_iter().map(warning).collect())
 }
 
 /// The capabilities for each item that is there.

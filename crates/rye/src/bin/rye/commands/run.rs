@@ -18,7 +18,7 @@ use rye::{
 use serde_json::Value;
 
 use crate::clock::SystemClock;
-use crate::directive::{id_of, named as named_directive};
+use crate::directive::{id_of, is_there, named as named_directive};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -110,6 +110,9 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         signing_key,
     };
     let rye = opened.map_err(|failure| {
+        if !is_there(&request.directive, environment) {
+            return failure;
+        }
         let recorded = record_failure(project, &request, &host, &failure.to_string());
         failure.of_thread(&request.thread, recorded)
     })?;
@@ -289,7 +292,7 @@ async fn terminated() {
 }
 
 pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment) -> Exit {
-    output::warnings(&report.warnings);
+    watch.warn(&report.warnings);
     if environment.streams() {
         stream::result(&report.to_json());
     } else if environment.json() {

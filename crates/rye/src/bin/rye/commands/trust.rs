@@ -37,19 +37,17 @@ pub(crate) struct Named {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    if let Command::Policy(arguments) = command {
-        // Before anything is read that a program may have changed.
-        return policy::run(arguments, environment);
-    }
-    let known = Known::read(environment)?;
+    let known = || Known::read(environment);
     match command {
-        Command::Add(arguments) => add::run(arguments, &known, environment),
-        Command::List => Ok(told::list(&known, environment)),
+        Command::Add(arguments) => add::run(arguments, &known()?, environment),
+        Command::List => Ok(told::list(&known()?, environment)),
         Command::Show(named) => {
+            let known = known()?;
             told::show(&named.key_id, &known.require(&named.key_id)?, &known, environment)
         }
-        Command::Revoke(arguments) => change::revoke(arguments, &known, environment),
-        Command::Remove(arguments) => change::remove(arguments, &known, environment),
+        Command::Revoke(arguments) => change::revoke(arguments, &known()?, environment),
+        Command::Remove(arguments) => change::remove(arguments, &known()?, environment),
+        // No trust document is read, which a program may have changed.
         Command::Policy(arguments) => policy::run(arguments, environment),
     }
 }

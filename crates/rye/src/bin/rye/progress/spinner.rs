@@ -23,7 +23,8 @@ impl Spinner {
     /// Shows frames until the spinner is dropped.
     pub(super) fn start() -> Self {
         let (stop, stopped) = channel::<()>();
-        let line = std::thread::spawn(move || {
+        // Without a thread for it, there is no such line.
+        let line = std::thread::Builder::new().spawn(move || {
             let mut wait = BEFORE;
             for frame in FRAMES.iter().cycle() {
                 if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
@@ -36,7 +37,7 @@ impl Spinner {
                 write("\r\x1b[2K");
             }
         });
-        Self { stop: Some(stop), line: Some(line) }
+        Self { stop: Some(stop), line: line.ok() }
     }
 }
 

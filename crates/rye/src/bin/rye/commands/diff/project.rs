@@ -19,7 +19,7 @@ struct State {
     rye: Rye,
     directives: BTreeSet<ItemId>,
     /// The files of a revision, which are gone when this is.
-    _checkout: Option<Checkout>,
+    checkout: Option<Checkout>,
 }
 
 /// Compares every directive of the project with how it was, and tells of those that changed.
@@ -77,7 +77,7 @@ fn state(name: &str, rye: Rye, checkout: Option<Checkout>) -> State {
     let survey = rye.library().survey(ItemKind::Directive);
     let own = survey.items.into_iter().filter(|listed| listed.location.space == Space::Project);
     let directives = own.map(|listed| listed.id).collect();
-    State { name: name.to_owned(), rye, directives, _checkout: checkout }
+    State { name: name.to_owned(), rye, directives, checkout }
 }
 
 fn in_both(id: &ItemId, before: &State, after: &State) -> bool {
@@ -90,7 +90,12 @@ fn difference(id: &ItemId, before: &State, after: &State) -> Result<Difference, 
             return Ok(None);
         }
         let explained = state.rye.explain(&PlanRequest::new(id.clone())).map_err(|error| {
-            Failure::from(error).within(&format!("`{id}` at `{}` cannot be compared", state.name))
+            let failure = Failure::from(error);
+            let failure = match &state.checkout {
+                Some(checkout) => failure.naming(checkout.project(), &state.name),
+                None => failure,
+            };
+            failure.within(&format!("`{id}` at `{}` cannot be compared", state.name))
         });
         explained.map(Some)
     };

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use rye::ThreadReadError;
 use rye::thread::store::StoreView;
-use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary};
-use serde::Deserialize;
+use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary};
+use rye::{Rye, ThreadReadError};
+use serde_json::Value;
 
 use super::{Show, nothing};
 use crate::environment::Environment;
@@ -26,6 +26,8 @@ pub(super) struct Known {
     pub(super) unreadable: Vec<ThreadId>,
     /// Nothing where there is no registry: who only looks makes none.
     store: Option<StoreView>,
+    /// Nothing where configuration does not say whom to believe.
+    rye: Option<Rye>,
 }
 
 impl Known {
@@ -35,9 +37,10 @@ impl Known {
         environment: &Environment,
     ) -> Result<Option<Self>, Failure> {
         let mut known = Self::listed(threads)?;
+        known.rye = environment.rye().ok();
         let is_listed = known.store.is_some();
         known.add_unlisted(environment)?;
-        known.see_ends(environment)?;
+        known.see_ends()?;
         let threads = known.summaries.iter().map(|summary| summary.thread.clone());
         known.places = threads.zip(0..).collect();
         let has_some = !known.summaries.is_empty() || !known.unreadable.is_empty();
@@ -51,14 +54,12 @@ impl Known {
         let listed = store.as_ref().map_or_else(|| Ok(Vec::new()), |it| it.registry().list());
         let summaries = listed.map_err(|error| failed(&error))?;
         let (unreadable, places) = (Vec::new(), BTreeMap::new());
-        Ok(Self { threads, summaries, places, unreadable, store })
+        Ok(Self { threads, summaries, places, unreadable, store, rye: None })
     }
 
     /// Not waited for is the line of the list that says how a thread ended, so that a loss of power may leave an older one. Its
     /// record says how it ended; whoever goes on with it lists that, too.
-    fn see_ends(&mut self, environment: &Environment) -> Result<(), Failure> {
-        // Where nobody knows whom to believe, no record is believed instead of the list.
-        let Ok(rye) = environment.rye() else { return Ok(()) };
+    fn see_ends(&mut self) -> Result<(), Failure> {
         for place in 0..self.summaries.len() {
             let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
                 continue;
@@ -66,9 +67,9 @@ impl Known {
             if self.driver(&summary.thread)?.is_some() {
                 continue;
             }
-            let Ok(reading) = rye.thread(&self.threads, &summary.thread) else {
-                continue;
-            };
+            // Where nobody knows whom to believe, no record is believed instead of the list.
+            let reading = self.rye.as_ref().map(|rye| rye.thread(&self.threads, &summary.thread));
+            let Some(Ok(reading)) = reading else { continue };
             if let (true, Some(summary)) =
                 (reading.record.state.is_final(), self.summaries.get_mut(place))
             {
@@ -151,11 +152,10 @@ impl Known {
         Ok(spent.unwrap_or(thread.cost))
     }
 
-    /// Returns `true` if the thread's record says that it used items that nobody signed.
-    pub(super) fn is_unverified(&self, thread: &ThreadId) -> bool {
-        let bytes = ThreadRecord::read_bytes(&self.threads.join(thread.as_str())).ok();
-        let record = bytes.and_then(|bytes| serde_json::from_slice::<Marked>(&bytes).ok());
-        record.is_some_and(|record| record.facts.verified == Some(false))
+    /// Returns `true` if the thread's verified record says that it used unsigned items; `None` where no record says so that holds.
+    pub(super) fn is_unverified(&self, thread: &ThreadId) -> Option<bool> {
+        let record = self.rye.as_ref()?.thread_record(&self.threads, thread).ok()?;
+        Some(record.facts.get("verified") == Some(&Value::Bool(false)))
     }
 
     /// How the thread stands, in a word: that nobody drives one which is `running` is what its record cannot say.
@@ -167,17 +167,6 @@ impl Known {
         let may_run = matches!(state, ThreadState::Created | ThreadState::Running);
         Ok(if may_run && self.driver(thread)?.is_none() { STOPPED } else { state.as_str() })
     }
-}
-
-/// The mark in a record of a thread that used items which nobody signed.
-#[derive(Deserialize)]
-struct Marked {
-    facts: Facts,
-}
-
-#[derive(Deserialize)]
-struct Facts {
-    verified: Option<bool>,
 }
 
 pub(super) const STOPPED: &str = "stopped";

@@ -26,19 +26,23 @@ pub(super) fn list(
 ) -> Result<Exit, Failure> {
     let mut listed = Vec::new();
     for thread in &known.summaries {
-        if arguments.includes(thread, known.standing(&thread.thread, thread.state)?) {
-            listed.push(thread);
+        let standing = known.standing(&thread.thread, thread.state)?;
+        if arguments.includes(thread, standing) {
+            listed.push((thread, standing));
         }
     }
     if environment.json() {
-        let rows = listed.into_iter().map(|thread| row(known, thread));
+        let rows = listed.into_iter().map(|(thread, _)| row(known, thread));
         Answer::of("threads", rows.collect::<Result<Vec<_>, _>>()?).print();
         return Ok(Exit::Fine);
     }
-    for thread in listed {
-        let state = known.standing(&thread.thread, thread.state)?;
+    for (thread, state) in listed {
         let cost = known.spent(thread)?.to_string();
-        let mark = if known.is_unverified(&thread.thread) { "  unverified" } else { "" };
+        let mark = match known.is_unverified(&thread.thread) {
+            Some(true) => "  unverified",
+            Some(false) => "",
+            None => "  unverified?",
+        };
         println!("{}  {state:<9}  {cost:>12}  {}{mark}", thread.created, thread.thread);
     }
     Ok(Exit::Fine)

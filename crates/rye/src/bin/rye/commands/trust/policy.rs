@@ -30,12 +30,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     })?;
     let policy = ProjectPolicy::new(environment.project()?, &pins);
     let policy = policy.map_err(|error| Failure::of(&error, Exit::Failed))?;
-    let found = policy.change().map_err(|error| Failure::of(&error, Exit::Failed));
-    // A record that cannot be read is replaced by accepting, and is an error otherwise.
-    let change = if arguments.accept { found.ok().flatten() } else { found? };
-    if arguments.accept {
-        policy.accept().map_err(|error| Failure::of(&error, Exit::Failed))?;
-    }
+    let change = if arguments.accept { policy.accept() } else { policy.change() };
+    let change = change.map_err(|error| Failure::of(&error, Exit::Failed))?;
     tell(change.as_ref(), arguments.accept, environment);
     let differs = change.is_some_and(|change| !change.is_empty());
     Ok(if differs && !arguments.accept { Exit::Refused } else { Exit::Fine })
