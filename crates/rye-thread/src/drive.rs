@@ -39,7 +39,8 @@ use self::hooks::{Due, Log};
 pub use self::observe::{Observer, OutputPiece};
 pub use self::paid::{settle_left, spending};
 pub use self::pending::{
-    DecidedApproval, PendingApproval, decided_approval, pending_approval, spawned_children,
+    DecidedApproval, PendingApproval, decided_approval, last_result, pending_approval,
+    spawned_children,
 };
 use self::purse::Purse;
 pub use self::recover::ResumeError;

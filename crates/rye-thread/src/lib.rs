@@ -87,7 +87,7 @@ pub use self::contract::{
 pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
-    drive, first_request, handed_over, pending_approval, recorded_end, recorded_limits, replay,
+    drive, first_request, handed_over, last_result, pending_approval, recorded_end, recorded_limits, replay,
     resume, settle_left, spawned_children, spending, thread_warnings,
 };
 pub use self::history::History;
@@ -103,7 +103,7 @@ pub use self::message::{
 };
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
 pub use self::palette::{
-    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
+    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name, schema_problems,
 };
 pub use self::plain::{count_json_values, read_plain};
 pub use self::provider::{

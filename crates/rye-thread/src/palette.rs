@@ -348,12 +348,22 @@ impl Offered {
 
     /// Why the arguments do not satisfy the input schema; empty when they do.
     pub(crate) fn problems(&self, arguments: &Value) -> Vec<String> {
-        self.validator
-            .iter_errors(arguments)
-            .take(MAX_PROBLEMS)
-            .map(|error| problem(&error))
-            .collect()
+        problems(&self.validator, arguments)
     }
+}
+
+/// Why arguments do not satisfy the input schema of a tool, with every problem; empty when they do. A schema that cannot be used
+/// is the one problem.
+#[must_use]
+pub fn schema_problems(schema: &Value, arguments: &Value) -> Vec<String> {
+    match jsonschema::options().offline().build(schema) {
+        Ok(validator) => problems(&validator, arguments),
+        Err(error) => vec![format!("the schema of the tool cannot be used: {error}")],
+    }
+}
+
+fn problems(validator: &Validator, arguments: &Value) -> Vec<String> {
+    validator.iter_errors(arguments).take(MAX_PROBLEMS).map(|error| problem(&error)).collect()
 }
 
 const MAX_PROBLEMS: usize = 20;

@@ -90,7 +90,7 @@ pub use self::server_tools::{
     NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile,
 };
 pub use self::session::{
-    Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
+    CallError, Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
     Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport,
     RunRequest, Secrets, UnfinishedAnswer, Widening, directive_additions, divergence_diff,
     record_failure, refuse_linked_threads,

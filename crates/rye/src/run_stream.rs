@@ -288,6 +288,7 @@ const SHARED: [(&str, Members); 13] = [
             ("parent?", A("parent")),
             ("self_starting?", Anything),
             ("resume?", Text),
+            ("result?", Anything),
         ],
     ),
     ("target", &[("item_id", Text), ("capability", Text), ("effect", Text)]),

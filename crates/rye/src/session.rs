@@ -4,6 +4,7 @@ mod above;
 mod approving;
 mod authority;
 mod begin;
+mod calling;
 mod continuing;
 mod contract;
 mod creating;
@@ -45,7 +46,7 @@ use std::sync::{Arc, PoisonError};
 use rye_sign::SigningKey;
 use rye_thread::{
     ClockError, Limits, Opening, Outcome, OutputContract, Palette, ResumeError, Run, ThreadId,
-    ThreadRecord, ThreadSummary,
+    ThreadRecord, ThreadSummary, ToolResult,
 };
 use tokio::sync::Semaphore;
 
@@ -69,6 +70,7 @@ use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Chained, Composed, chained, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
+pub use self::calling::CallError;
 pub use self::reopen::{Cancelled, ReopenError};
 #[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};
@@ -114,6 +116,8 @@ pub struct RunReport {
     pub limit_set_by: Option<LimitSource>,
     /// The command with which the operator has the thread go on that a limit or its provider ended (SPEC D18).
     pub resume: Option<String>,
+    /// The result of the tool that the thread called, for a thread of [`Rye::call`] whose call has one.
+    pub called: Option<ToolResult>,
 }
 
 /// Why a run did not happen.
@@ -189,7 +193,7 @@ impl Rye {
         }
         let report = self.begin(&request, host.clone()).await?;
         let report = self.go_on(report, host).await?;
-        Ok(self.with_resume_command(report.with_self_starting()))
+        Ok(self.finished(report))
     }
 
     /// Runs one thread, and not those that go on with its conversation.
@@ -239,6 +243,7 @@ impl Rye {
             self_starting: Vec::new(),
             limit_set_by,
             resume: None,
+            called: None,
         })
     }
 

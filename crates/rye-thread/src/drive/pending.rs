@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::recover::Recorded;
 use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
 use crate::transcript::{Reading, Record};
-use crate::{ApprovalReason, ApprovalRequest, Decision, Moment};
+use crate::{ApprovalReason, ApprovalRequest, Decision, Moment, ToolResult};
 
 /// The call that a thread waits with.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +63,15 @@ pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
     let decision = Decision::read(&decision, reason.as_deref()).ok()?;
     let item_id = request(records.find(|record| record.event == "approval_requested")?)?.item_id;
     Some(DecidedApproval { item_id, decision, by, at: last.at })
+}
+
+/// What the last call of the model came to, as the transcript of its thread holds it; `None` when no call has a result.
+#[must_use]
+pub fn last_result(reading: &Reading) -> Option<ToolResult> {
+    reading.records.iter().rev().find_map(|record| match Recorded::read(record) {
+        Ok(Recorded::CallResult { result, .. }) => Some(result.into_result()),
+        _ => None,
+    })
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Lineage;
 use super::error::PrepareError;
 use super::prompting::Composed;
-use super::tools::{canonical_grant, chain_grant};
+use super::tools::canonical_grant;
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
 /// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).
@@ -21,6 +21,7 @@ pub(crate) fn authority(
     policy: &[Layer],
     composed: &Composed,
     contract: &OutputContract,
+    declared: Grant,
 ) -> Result<Authority, PrepareError> {
     let Composed { chain, knowledge, hooking, .. } = composed;
     let signed = chain.root_first().map(|link| link.content.provenance());
@@ -33,7 +34,7 @@ pub(crate) fn authority(
         layers.extend(ceilings(provenance)?);
     }
     let declaring = chain.declaring().unwrap_or_else(|| chain.leaf());
-    layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), chain_grant(chain)?));
+    layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), declared));
     Ok(stacked(layers.into_iter().map(|layer| returning(layer, contract))))
 }
 

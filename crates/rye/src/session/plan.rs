@@ -13,6 +13,7 @@ use rye_tools::Processes;
 use rye_tools::fs::Root;
 
 use super::authority::{authority, below, lessened_by_knowledge};
+use super::calling::declared;
 use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
@@ -22,7 +23,7 @@ use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
 use super::provider::{Answerer, answerer};
 use super::request::{PlanRequest, ProviderChoice};
-use super::tools::{Offer, Offering, chain_grant, offer};
+use super::tools::{Offer, Offering, offer};
 use super::web::reach;
 use crate::Rye;
 use crate::config::{
@@ -63,7 +64,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let contract = contract(&composed.chain)?;
     let policy = policy_layers(rye.trust_config.as_ref())?;
     let lineage = request.lineage.as_deref();
-    let own = authority(&policy, &composed, &contract)?;
+    let declared = declared(&composed.chain, request.tool.as_ref())?;
+    let own = authority(&policy, &composed, &contract, declared.clone())?;
     let authority = lineage.map_or(own.clone(), |lineage| below(lineage, &own));
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
@@ -81,9 +83,9 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         programs: &programs,
         reach: &reach,
         asked: &asked,
-        only: None,
+        only: request.tool.as_ref(),
     })?;
-    let findings = assess(risk.as_ref(), &composed.chain, &offer.invocations)?;
+    let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
     let directions = Directions { contract: contract.clone(), structure: structure(request) };
     let (palette, children) = (offer.palette, &offer.children);
     offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
@@ -210,14 +212,15 @@ impl Plan {
 fn assess(
     config: Option<&Config>,
     chain: &ExtendsChain,
+    declared: &Grant,
     invocations: &[Invocation],
 ) -> Result<Vec<Finding>, PrepareError> {
     let Some(declaring) = chain.declaring() else { return Ok(Vec::new()) };
     let table = risk_table(config)?;
-    let declared =
+    let rows =
         declaring.content.value().permissions.iter().flat_map(|block| &block.value.acknowledged);
     let (mut acknowledged, mut problems) = (Vec::new(), Vec::new());
-    for row in declared {
+    for row in rows {
         match Acknowledgement::new(&row.value.risk, &row.value.reason) {
             Ok(known) => acknowledged.push(known),
             Err(error) => problems.push(error),
@@ -226,5 +229,5 @@ fn assess(
     if !problems.is_empty() {
         return Err(PrepareError::Acknowledgement { id: declaring.id.clone(), problems });
     }
-    Ok(table.assess(&chain_grant(chain)?, invocations, &acknowledged))
+    Ok(table.assess(declared, invocations, &acknowledged))
 }

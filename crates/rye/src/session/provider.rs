@@ -12,6 +12,7 @@ use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
 use serde_json::{Map, Value, json};
 
 use super::authority::of_signer;
+use super::calling::one_call;
 use super::contract::contract;
 use super::error::PrepareError;
 use super::prices::vouched_prices;
@@ -116,7 +117,16 @@ pub(crate) fn answerer(
     let asked =
         model.and_then(|model| model.value.provider.as_ref()).map(|name| name.value.as_str());
     let name = match &request.provider {
-        ProviderChoice::Steps => return planned(library, composed).map(Answerer::Steps),
+        ProviderChoice::Steps => {
+            let steps = match &request.tool {
+                Some(tool) => {
+                    refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
+                    one_call(tool, composed)
+                }
+                None => planned(library, composed)?,
+            };
+            return Ok(Answerer::Steps(steps));
+        }
         ProviderChoice::Named(name) => name.as_str(),
         ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
     };

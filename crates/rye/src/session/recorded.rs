@@ -32,6 +32,7 @@ pub(super) fn choices(request: &RunRequest) -> Value {
         duration_seconds,
         spawns,
         depth,
+        tool: request.tool.as_ref().map(ToString::to_string),
     };
     serde_json::to_value(disk).expect("because every part of it is plain JSON")
 }
@@ -71,6 +72,10 @@ pub(super) fn recorded_request(record: &ThreadRecord) -> Result<RunRequest, Stri
     request.limits.spend = disk.spend.map(SpendDisk::into_limit);
     request.limits.duration_seconds = disk.duration_seconds;
     (request.limits.spawns, request.limits.depth) = (disk.spawns, disk.depth);
+    request.tool = match disk.tool {
+        Some(tool) => Some(tool.parse().map_err(|error| format!("`tool`: {error}"))?),
+        None => None,
+    };
     request.continues = continuation(record)?;
     Ok(request)
 }
@@ -102,6 +107,8 @@ struct RequestDisk {
     spawns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     depth: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -137,9 +144,10 @@ mod tests {
     fn a_request_is_read_as_it_was_recorded() {
         let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
         let mut request = RunRequest::new("test/greet".parse().unwrap(), thread.clone());
-        for change in 0..4 {
+        for change in 0..5 {
             match change {
                 0 => {}
+                3 => request.tool = Some("rye/file-system/read".parse().unwrap()),
                 1 => request.provider = ProviderChoice::Steps,
                 2 => request.provider = ProviderChoice::Named("local".to_owned()),
                 _ => {

@@ -96,7 +96,7 @@ impl Rye {
             let next = self.resume_last(&report.thread, None, &host).await?;
             report = RunReport { continues, ..next };
         }
-        Ok(self.with_resume_command(report.with_self_starting()))
+        Ok(self.finished(report))
     }
 
     /// Goes on with the last thread of a conversation, or begins the one after it.
@@ -183,6 +183,7 @@ impl Rye {
             self_starting: Vec::new(),
             limit_set_by: None,
             resume: None,
+            called: None,
         };
         let parent = self.settled(&report, parent.as_ref(), &store)?;
         Ok(RunReport { parent, ..report })

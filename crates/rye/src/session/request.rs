@@ -38,6 +38,8 @@ pub struct RunRequest {
     pub(crate) lineage: Option<Arc<Lineage>>,
     /// The items that calls added to the conversation of a thread that is resumed.
     pub(crate) added: Vec<AddedItem>,
+    /// The one tool that the operator calls, which is then all that the thread declares.
+    pub(crate) tool: Option<ItemId>,
 }
 
 impl RunRequest {
@@ -59,6 +61,7 @@ impl RunRequest {
             continues,
             lineage,
             added,
+            tool: None,
         }
     }
 }
@@ -81,6 +84,8 @@ pub struct PlanRequest {
     pub limits: LimitOptions,
     /// What it is narrowed from, when another thread starts it.
     pub(crate) lineage: Option<Arc<Lineage>>,
+    /// The one tool that the operator calls, which is then all that the thread declares.
+    pub(crate) tool: Option<ItemId>,
 }
 
 impl PlanRequest {
@@ -89,8 +94,8 @@ impl PlanRequest {
     pub fn new(directive: ItemId) -> Self {
         let provider = ProviderChoice::Directive;
         let (inputs, limits) = (Placing::AsWritten, LimitOptions::default());
-        let (model, returns, lineage) = (None, None, None);
-        Self { directive, inputs, provider, model, returns, limits, lineage }
+        let (model, returns, lineage, tool) = (None, None, None, None);
+        Self { directive, inputs, provider, model, returns, limits, lineage, tool }
     }
 }
 
@@ -98,6 +103,7 @@ impl From<&RunRequest> for PlanRequest {
     fn from(request: &RunRequest) -> Self {
         let RunRequest { directive, inputs, provider, model, returns, limits, lineage, .. } =
             request;
+        let tool = request.tool.clone();
         Self {
             directive: directive.clone(),
             inputs: Placing::Values(inputs.clone()),
@@ -106,6 +112,7 @@ impl From<&RunRequest> for PlanRequest {
             returns: *returns,
             limits: *limits,
             lineage: lineage.clone(),
+            tool,
         }
     }
 }

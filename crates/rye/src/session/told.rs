@@ -55,6 +55,9 @@ impl RunReport {
         if !self.continues.is_empty() {
             told["continues"] = self.continues.iter().map(ThreadId::as_str).collect();
         }
+        if let Some(called) = &self.called {
+            told["result"] = json!({ "content": called.content, "is_error": called.is_error });
+        }
         if let Some(command) = &self.resume {
             told["resume"] = command.as_str().into();
         }

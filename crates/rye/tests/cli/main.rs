@@ -5,6 +5,7 @@
 mod authoring;
 mod births;
 mod breakages;
+mod calling;
 mod capabilities;
 mod checking;
 mod children;

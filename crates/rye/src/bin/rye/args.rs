@@ -91,6 +91,7 @@ fn switch(text: &str) -> Result<bool, String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(commands::run::Arguments),
+    Call(commands::call::Arguments),
     Resume(commands::reopen::Resume),
     Approve(commands::reopen::Approve),
     Deny(commands::reopen::Deny),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::environment::{read_named, read_standard_input};
 use crate::failure::Failure;
@@ -17,6 +17,26 @@ pub(crate) struct Given {
     /// the text of a file, `@-` takes standard input, and `@@` begins a text with `@`
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
+}
+
+/// The arguments of a tool.
+#[derive(Debug, Args)]
+pub(crate) struct GivenArguments {
+    /// An argument of the tool (may be given many times); text becomes the type in the tool's schema. `@FILE` as the value takes
+    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
+    #[arg(value_name = "NAME=VALUE")]
+    arguments: Vec<NameAndValue>,
+    /// The same as an option, as `rye run` has it
+    #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
+    inputs: Vec<NameAndValue>,
+}
+
+impl GivenArguments {
+    /// Returns the values by name; a name that is given twice is a failure.
+    pub(crate) fn bound(&self) -> Result<Map<String, Value>, Failure> {
+        let all = self.arguments.iter().chain(&self.inputs);
+        Ok(values(all, "argument")?.into_iter().collect())
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -40,21 +60,29 @@ impl FromStr for NameAndValue {
 
 /// Returns the values by name; a name that is given twice is a failure, not a guess.
 pub(crate) fn bound(given: &Given) -> Result<BTreeMap<String, Value>, Failure> {
-    let mut inputs = BTreeMap::new();
-    let mut from_standard_input = given.inputs.iter().filter(|input| input.value == STANDARD_INPUT);
+    values(given.inputs.iter(), "input")
+}
+
+/// Returns the values by name; `what` is the word for one of them.
+fn values<'a>(
+    given: impl Iterator<Item = &'a NameAndValue> + Clone,
+    what: &str,
+) -> Result<BTreeMap<String, Value>, Failure> {
+    let mut values = BTreeMap::new();
+    let mut from_standard_input = given.clone().filter(|given| given.value == STANDARD_INPUT);
     if from_standard_input.nth(1).is_some() {
-        return Err(Failure::usage("only one input can be read from standard input"));
+        return Err(Failure::usage(format!("only one {what} can be read from standard input")));
     }
     let mut names = BTreeSet::new();
-    if let Some(input) = given.inputs.iter().find(|input| !names.insert(&input.name)) {
-        return Err(Failure::usage(format!("input `{}` is given twice", input.name)));
+    if let Some(twice) = given.clone().find(|given| !names.insert(&given.name)) {
+        return Err(Failure::usage(format!("{what} `{}` is given twice", twice.name)));
     }
-    for NameAndValue { name, value } in &given.inputs {
+    for NameAndValue { name, value } in given {
         let text = text(value)
-            .map_err(|failure| failure.within(&format!("input `{name}` has no value")))?;
-        inputs.insert(name.clone(), Value::from(text));
+            .map_err(|failure| failure.within(&format!("{what} `{name}` has no value")))?;
+        values.insert(name.clone(), Value::from(text));
     }
-    Ok(inputs)
+    Ok(values)
 }
 
 /// Returns the text that a value means.

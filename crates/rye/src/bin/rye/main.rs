@@ -62,6 +62,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(arguments, environment),
+        Command::Call(arguments) => commands::call::run(&arguments, environment),
         Command::Resume(arguments) => commands::reopen::resume(&arguments, environment),
         Command::Approve(arguments) => commands::reopen::approve(&arguments, environment),
         Command::Deny(arguments) => commands::reopen::deny(&arguments, environment),

@@ -17,12 +17,23 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Ran, "approve index-019a0000-0000-7000-8000-000000000000", 1),
             (Waiting, "approve --last", 0),
             (Waiting, "approve --last --resume", 0),
+            (Waiting, "approve --last --always", 0),
             (Ran, "approve index-0", 1),
             (Ran, "approve nothing", 1),
             (Ran, "approve ../index", 2),
             (Ran, "approve", 2),
             (Ran, "approve index --last", 2),
             (Nowhere, "approve index-019a0000-0000-7000-8000-000000000000", 2),
+        ],
+    ),
+    (
+        "call",
+        &[
+            (New, "call rye/file-system/read path=notes/bread.md", 0),
+            (New, "call rye/file-system/raed path=notes/bread.md", 1),
+            (New, "call rye/file-system/ls pth=notes", 2),
+            (New, "call rye/file-system/write path=.ai/config/x.yaml content=y", 3),
+            (Nowhere, "call rye/file-system/ls path=.", 2),
         ],
     ),
     (

@@ -198,7 +198,7 @@ pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit,
     Ok(Exit::Fine)
 }
 
-fn host<'a>(
+pub(super) fn host<'a>(
     clock: &'a SystemClock,
     cancel: &'a Cancel,
     environment: &Environment,

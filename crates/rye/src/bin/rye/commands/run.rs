@@ -300,13 +300,26 @@ pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment)
             .with("state", report.outcome.state.as_str())
             .print();
     } else {
-        tell_result(&report.outcome, watch);
+        match &report.called {
+            Some(_) => tell_call(report),
+            None => tell_result(&report.outcome, watch),
+        }
     }
     // Whom the result did not reach is to know where the thread stands.
     if output::is_lost() || !environment.json() {
         tell_end(report);
     }
     if output::is_lost() { Exit::Failed } else { exit(report) }
+}
+
+/// Prints what the tool of `rye call` gave back; what it says of a failure is told with the end.
+fn tell_call(report: &RunReport) {
+    let called = report.called.as_ref().filter(|called| !called.is_error);
+    match called.map(|called| &called.content) {
+        Some(Value::String(text)) => print!("{text}\n"),
+        Some(content) => print!("{content:#}\n"),
+        None => {}
+    }
 }
 
 /// Prints the outputs, or the last text unless the same terminal shows it already.

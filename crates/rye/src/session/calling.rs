@@ -1,0 +1,138 @@
+//! One call of a tool as a thread of its own, with the operator's own grants (SPEC 12.1).
+
+use std::collections::BTreeMap;
+
+use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
+use rye_providers::{PlannedCall, PlannedStep, StepsProvider};
+use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space};
+use rye_thread::{ThreadId, ToolResult, last_result, schema_problems};
+use serde_json::{Map, Value};
+
+use super::RunReport;
+use super::prompting::Composed;
+use super::recorded::recorded_request;
+use super::request::{ProviderChoice, RunRequest};
+use super::tools::{chain_grant, tool_id};
+use super::typing::typed_by;
+use crate::Rye;
+use crate::outcome::Class;
+
+/// The shipped directive of such a thread. By itself it grants nothing.
+const DIRECTIVE: &str = "rye/core/call";
+
+/// Why a tool is not called.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// Another space has a directive in the place of the shipped one.
+    #[error("`{location}` hides the shipped directive `{DIRECTIVE}`, which calls tools; rename that file")]
+    Hidden {
+        /// The file.
+        location: Location,
+    },
+    /// The arguments do not fit the tool's input schema.
+    #[error("the arguments do not fit tool `{id}`: {}", problems.join("; "))]
+    Misfit {
+        /// The tool.
+        id: ItemId,
+        /// Every problem.
+        problems: Vec<String>,
+    },
+    /// The tool cannot be found, verified or parsed.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+impl CallError {
+    /// Which exit code it comes to.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Misfit { .. } => Class::Usage,
+            Self::Resolve(error) if error.is_unverified() => Class::Refused,
+            Self::Hidden { .. } | Self::Resolve(_) => Class::Failed,
+        }
+    }
+}
+
+impl Rye {
+    /// The request for a thread that calls this tool once, which [`Rye::run`] runs. The authority of the thread is the operator's
+    /// policy and the tool itself. Texts among the arguments become what the tool's schema declares.
+    ///
+    /// # Errors
+    ///
+    /// When the tool cannot be had, or the arguments do not fit its schema, with every problem.
+    pub fn call(
+        &self,
+        tool: &ItemId,
+        arguments: Map<String, Value>,
+        thread: ThreadId,
+    ) -> Result<RunRequest, CallError> {
+        let tool: ItemId = tool_id(tool.as_str()).parse().unwrap_or_else(|_| tool.clone());
+        let manifest = self.library.tool(&tool)?;
+        let schema = &manifest.content.value().input_schema;
+        let arguments = Value::Object(typed_by(schema, arguments));
+        let problems = schema_problems(schema, &arguments);
+        if !problems.is_empty() {
+            return Err(CallError::Misfit { id: tool, problems });
+        }
+        let directive: ItemId =
+            DIRECTIVE.parse().expect("because the id of the shipped directive is a valid id");
+        let winner = self.library.locate(ItemKind::Directive, &directive)?.winner;
+        if winner.space != Space::Builtin {
+            return Err(CallError::Hidden { location: winner });
+        }
+        let inputs = [("tool", Value::from(tool.as_str())), ("arguments", arguments)];
+        let inputs: BTreeMap<String, Value> =
+            inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut request = RunRequest::new(directive, thread);
+        (request.inputs, request.provider) = (inputs, ProviderChoice::Steps);
+        request.tool = Some(tool);
+        Ok(request)
+    }
+}
+
+impl Rye {
+    /// The report with everything that is known once its thread stands still.
+    pub(super) fn finished(&self, report: RunReport) -> RunReport {
+        let called = self.called(&report);
+        RunReport { called, ..self.with_resume_command(report.with_self_starting()) }
+    }
+
+    /// The result of the one call of a thread that calls a tool for the operator.
+    fn called(&self, report: &RunReport) -> Option<ToolResult> {
+        if !report.thread.as_str().starts_with(THREAD) {
+            return None;
+        }
+        let reading = self.found(&self.threads()?, &report.thread).ok()?.reading;
+        recorded_request(&reading.record).ok()?.tool?;
+        last_result(&reading.transcript)
+    }
+}
+
+/// The beginning of the ids of threads of [`DIRECTIVE`].
+const THREAD: &str = "call-";
+
+/// What a thread declares: its chain, or the one tool that the operator calls.
+pub(super) fn declared(
+    chain: &ExtendsChain,
+    tool: Option<&ItemId>,
+) -> Result<Grant, ResolveError> {
+    match tool {
+        None => chain_grant(chain),
+        Some(tool) => Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect()),
+    }
+}
+
+fn capability(tool: &ItemId) -> Capability {
+    Capability::new(Primary::Execute, Kind::Tool, tool.as_str())
+        .expect("because every item id is one of a capability")
+}
+
+/// The one step of a thread that calls a tool.
+pub(super) fn one_call(tool: &ItemId, composed: &Composed) -> StepsProvider {
+    let arguments = composed.inputs.values().get("arguments").and_then(Value::as_object);
+    let arguments = arguments.cloned().unwrap_or_default();
+    let call = PlannedCall::new("execute", Some("tool"), Some(tool.as_str()), arguments);
+    StepsProvider::new(vec![PlannedStep::new("call", "", vec![call])], Vec::new())
+}
