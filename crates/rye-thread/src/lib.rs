@@ -87,8 +87,8 @@ pub use self::contract::{
 pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
-    drive, first_request, handed_over, last_result, pending_approval, recorded_end, recorded_limits, replay,
-    resume, settle_left, spawned_children, spending, thread_warnings,
+    drive, first_request, handed_over, last_result, pending_approval, recorded_end,
+    recorded_limits, replay, resume, settle_left, spawned_children, spending, thread_warnings,
 };
 pub use self::history::History;
 pub use self::hooks::{

@@ -90,10 +90,10 @@ pub use self::server_tools::{
     NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile,
 };
 pub use self::session::{
-    CallError, Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource, LinkedThreads,
-    Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError, RunReport,
-    RunRequest, Secrets, UnfinishedAnswer, Widening, directive_additions, divergence_diff,
-    record_failure, refuse_linked_threads,
+    CallError, Cancelled, Continuation, ContinueError, Host, LimitOptions, LimitSource,
+    LinkedThreads, Placing, PlanRequest, PrepareError, ProviderChoice, ReopenError, RunError,
+    RunReport, RunRequest, Secrets, UnfinishedAnswer, Widening, directive_additions,
+    divergence_diff, record_failure, refuse_linked_threads,
 };
 pub use self::shipped::shipped;
 pub use self::signing::{

@@ -53,6 +53,7 @@ use tokio::sync::Semaphore;
 use self::approving::OneAtATime;
 pub(crate) use self::authority::return_capability;
 use self::begin::Begun;
+pub use self::calling::CallError;
 pub use self::continuing::Continuation;
 pub(crate) use self::continuing::continuation_directive;
 pub use self::error::PrepareError;
@@ -70,7 +71,6 @@ use self::prepare::{Prepared, prepare};
 pub(crate) use self::programs::programs;
 pub(crate) use self::prompting::{Chained, Composed, chained, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
-pub use self::calling::CallError;
 pub use self::reopen::{Cancelled, ReopenError};
 #[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};

@@ -284,10 +284,19 @@ fn store_cap(
     thread: &ThreadId,
     balance: &Balance,
 ) -> Result<(), LedgerError> {
-    let cap = cap_nanos(balance.cap)?;
-    let query = "UPDATE account SET cap_nanos = ?2 WHERE thread = ?1";
-    database::execute(connection, query, params![thread.as_str(), cap])?;
-    store(connection, thread, balance)
+    // One statement, because the table holds every state of a row against the cap.
+    database::execute(
+        connection,
+        "UPDATE account SET settled_nanos = ?2, reserved_nanos = ?3, overrun_nanos = ?4, cap_nanos = ?5 WHERE thread = ?1",
+        params![
+            thread.as_str(),
+            integer(balance.settled)?,
+            integer(balance.reserved)?,
+            integer(balance.overrun)?,
+            cap_nanos(balance.cap)?
+        ],
+    )?;
+    Ok(())
 }
 
 /// The cap as a column holds it, where nothing stands for no cap.

@@ -1,5 +1,6 @@
 //! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
 
+mod error;
 mod hooked;
 mod opening;
 mod wire;
@@ -8,6 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::error::ResumeError;
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::approve::approved_in_thread;
@@ -15,59 +17,14 @@ use super::batch::{Progress, Proposal};
 use super::ended::sealed;
 use super::hooks::{Due, Entry, Log};
 use super::stop::overrun;
-use crate::budget::LedgerError;
 use crate::children::Spawn;
 use crate::message::disk::ResultDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, Decision, JournalError, LimitHit, Limits, Message, Moment, Nanos, NotRaised,
-    Returned, Run, Step, ThreadId, ThreadState, ToolCall, ToolResult,
+    AddedItem, Decision, Limits, Message, Moment, Nanos, Returned, Run, Step, ThreadId,
+    ThreadState, ToolCall, ToolResult,
 };
-
-/// Why a thread cannot go on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResumeError {
-    /// What the thread began with is not what it would begin with now.
-    #[error(
-        "the thread cannot go on as it began, because this changed since: {}; undo the change, or start the directive again",
-        .changes.join(", ")
-    )]
-    Changed {
-        /// What changed, in words.
-        changes: Vec<String>,
-    },
-    /// The records are whole, and no run leads from one to the next.
-    #[error("record {record} of the transcript does not follow from those before it: {problem}")]
-    Contradiction {
-        /// The record, from 0.
-        record: u64,
-        /// What does not fit.
-        problem: String,
-    },
-    /// The thread has ended already.
-    #[error("thread is `{state}`, and nothing more will happen in it; start the directive again")]
-    Ended {
-        /// How.
-        state: ThreadState,
-    },
-    /// The limit that ended the thread would end it again at once.
-    #[error("{hit}, and that limit was not raised above it")]
-    LimitStands {
-        /// The limit, and where it stood.
-        hit: LimitHit,
-    },
-    /// A limit was to be raised to a value that is not higher than its own.
-    #[error(transparent)]
-    NotRaised(#[from] NotRaised),
-    /// The journal failed.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The ledger failed.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-}
 
 /// Where a thread stands.
 #[derive(Debug)]

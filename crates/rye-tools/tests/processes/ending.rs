@@ -269,8 +269,8 @@ fn memory_without_end_is_an_error_that_names_the_bound() {
                 "for i in $(seq 8); do perl -e 'my $a = \"x\" x (60 << 20); sleep 30' & done; wait",
             ),
             (
-                "one that is left in the background",
-                "setsid perl -e 'my @a; push @a, \"x\" x (1 << 20) while 1' >/dev/null 2>&1 & sleep 30",
+                "some that are left in the background",
+                "for i in $(seq 8); do setsid perl -e 'my $a = \"x\" x (60 << 20); sleep 30' >/dev/null 2>&1 & done; sleep 30",
             ),
         ] {
             let result = run(command);

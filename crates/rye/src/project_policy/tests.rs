@@ -104,10 +104,11 @@ fn files_of_too_many_bytes_are_refused() {
 #[test]
 fn what_is_accepted_is_what_is_told() {
     let place = Place::new();
+    let left = place.0.path().join("user/pins/.rye-a1left.tmp");
+    fs::create_dir_all(left.parent().unwrap()).unwrap();
+    fs::write(&left, "{}").unwrap();
     assert_eq!(place.policy().accept().unwrap(), None);
     place.put(".ai/rye.lock", "{ }\n");
-    let left = place.0.path().join("user/pins/.rye-left.tmp");
-    fs::write(&left, "{}").unwrap();
     let accepted = place.policy().accept().unwrap().unwrap();
     assert_eq!(accepted.to_string(), "changed `.ai/rye.lock`");
     assert_eq!(place.change().as_deref(), Some(""));

@@ -25,7 +25,9 @@ const DIRECTIVE: &str = "rye/core/call";
 #[non_exhaustive]
 pub enum CallError {
     /// Another space has a directive in the place of the shipped one.
-    #[error("`{location}` hides the shipped directive `{DIRECTIVE}`, which calls tools; rename that file")]
+    #[error(
+        "`{location}` hides the shipped directive `{DIRECTIVE}`, which calls tools; rename that file"
+    )]
     Hidden {
         /// The file.
         location: Location,
@@ -114,10 +116,7 @@ impl Rye {
 const THREAD: &str = "call-";
 
 /// What a thread declares: its chain, or the one tool that the operator calls.
-pub(super) fn declared(
-    chain: &ExtendsChain,
-    tool: Option<&ItemId>,
-) -> Result<Grant, ResolveError> {
+pub(super) fn declared(chain: &ExtendsChain, tool: Option<&ItemId>) -> Result<Grant, ResolveError> {
     match tool {
         None => chain_grant(chain),
         Some(tool) => Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect()),

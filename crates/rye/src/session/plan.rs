@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Authority, Grant, Invocation};
 use rye_prompt::{SystemFacts, system};
-use rye_resolve::{Config, ExtendsChain, PlacedHook};
+use rye_resolve::{Config, ExtendsChain, Library, PlacedHook};
 use rye_thread::{Hooks, Opening, OutputContract};
 use rye_tools::Processes;
 use rye_tools::fs::Root;
@@ -69,8 +69,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let authority = lineage.map_or(own.clone(), |lineage| below(lineage, &own));
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
     let risk = library.config("agent/capability_risk")?;
-    let root = Root::open(library.spaces().project().ok_or(PrepareError::NoProject)?)
-        .map_err(PrepareError::Project)?;
+    let root = project_root(library)?;
     let approval = library.config(APPROVAL_FILE)?;
     let asked = asked(approval.as_ref())?;
     let programs = programs(rye)?;
@@ -117,6 +116,12 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         hooks,
         configs,
     })
+}
+
+/// The project's folder, below which file tools work.
+fn project_root(library: &Library) -> Result<Root, PrepareError> {
+    let project = library.spaces().project().ok_or(PrepareError::NoProject)?;
+    Root::open(project).map_err(PrepareError::Project)
 }
 
 /// The form in which a directive that a call executes is returned.

@@ -27,7 +27,10 @@ fn a_tool_is_called_and_its_call_is_on_record() {
         assert!(shown.contains(line) && shown.ends_with("exit 0\n"), "{shown}");
     }
     let called = report(&session.rye("call fs_read path=notes/bread.md --json"));
-    assert_eq!((&called["result"]["is_error"], &called["state"]), (&false.into(), &"completed".into()));
+    assert_eq!(
+        (&called["result"]["is_error"], &called["state"]),
+        (&false.into(), &"completed".into())
+    );
 }
 
 /// The thread declares the tool and nothing else.
@@ -42,7 +45,8 @@ fn a_call_has_the_authority_of_its_tool_alone() {
     assert_eq!(*last, serde_json::json!(["rye.execute.tool.rye.file-system.ls"]), "{layers:?}");
     // Run in any other way, the shipped directive may do nothing.
     let other = Session::new();
-    let options = "--input tool=rye/file-system/write --input arguments={\"path\":\"x\",\"content\":\"y\"}";
+    let options =
+        "--input tool=rye/file-system/write --input arguments={\"path\":\"x\",\"content\":\"y\"}";
     other.rye(&format!("run rye/core/call --provider steps {options}"));
     assert!(!other.project().join("x").exists());
 }

@@ -1,0 +1,48 @@
+//! The reasons for which a thread does not go on.
+
+use crate::budget::LedgerError;
+use crate::{JournalError, LimitHit, NotRaised, ThreadState};
+
+/// Why a thread cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// What the thread began with is not what it would begin with now.
+    #[error(
+        "the thread cannot go on as it began, because this changed since: {}; undo the change, or start the directive again",
+        .changes.join(", ")
+    )]
+    Changed {
+        /// What changed, in words.
+        changes: Vec<String>,
+    },
+    /// The records are whole, and no run leads from one to the next.
+    #[error("record {record} of the transcript does not follow from those before it: {problem}")]
+    Contradiction {
+        /// The record, from 0.
+        record: u64,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The thread has ended already.
+    #[error("thread is `{state}`, and nothing more will happen in it; start the directive again")]
+    Ended {
+        /// How.
+        state: ThreadState,
+    },
+    /// The limit that ended the thread would end it again at once.
+    #[error("{hit}, and that limit was not raised above it")]
+    LimitStands {
+        /// The limit, and where it stood.
+        hit: LimitHit,
+    },
+    /// A limit was to be raised to a value that is not higher than its own.
+    #[error(transparent)]
+    NotRaised(#[from] NotRaised),
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
