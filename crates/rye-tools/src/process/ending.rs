@@ -139,7 +139,7 @@ impl Guard {
 mod tests {
     use std::process::Stdio;
 
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::process::Command;
 
     use super::*;
@@ -155,12 +155,15 @@ mod tests {
                 std::fs::write(&ended, "").unwrap();
             }
             let mut child = Command::new("sh")
-                .args(["-c", "trap '' TERM; read line; exit 7"])
+                .args(["-c", "trap '' TERM; echo; read line; exit 7"])
                 .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
                 .process_group(0)
                 .spawn()
                 .unwrap();
             let mut stdin = child.stdin.take().unwrap();
+            // Only then the signal no longer ends it.
+            child.stdout.take().unwrap().read_u8().await.unwrap();
             let guard = Guard::over(&child, true);
             let talk = async {
                 // The limit is used up by then.
