@@ -11,7 +11,7 @@ use crate::{
     codegen, fixtures,
     fuzz::{self, Request},
     generated::Mode,
-    mcp, process, sdk, tidy,
+    mcp, process, sdk, tidy, transcript,
 };
 
 /// The programs that the steps need beside cargo: what `cargo NAME` calls, and what is installed if there is none.
@@ -51,6 +51,7 @@ const STEPS: &[Step] = &[
         ),
     },
     Step { name: "sdk", action: Action::Own(sdk::run) },
+    Step { name: "transcript", action: Action::Own(transcript::run) },
     Step { name: "mcp", action: Action::Own(mcp::run) },
     Step {
         name: "deny",

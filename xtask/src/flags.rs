@@ -18,6 +18,7 @@ Usage: cargo xtask TASK
   sdk                 hold every request body that the tests make against the vendors' own SDK types
   mcp                 call `rye mcp` with clients that nobody here wrote, and with the conformance suite; call servers that
                       nobody here wrote
+  transcript          read the threads that the tests made with the reader in `examples/read-transcript`
   bench               the whole program beside a Python interpreter with a YAML parser
   bench thread        what a thread costs beside its model, against a server that answers at once
   soak [--kills N]    cut threads at every byte, take their power at every use of the store, and kill N programs (100) of
@@ -42,6 +43,7 @@ pub(crate) enum Task {
     Sdk,
     Soak(soak::Request),
     Tidy,
+    Transcript,
 }
 
 /// Reads the arguments; anything that is not understood is an error with the whole help in it.
@@ -64,6 +66,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["sdk"] => Ok(Task::Sdk),
         ["soak", words @ ..] => soak::Request::parse(words).map(Task::Soak),
         ["tidy"] => Ok(Task::Tidy),
+        ["transcript"] => Ok(Task::Transcript),
         other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
     }
 }

@@ -23,9 +23,11 @@ mod prompts;
 mod sdk;
 mod soak;
 mod tidy;
+mod transcript;
 
 mod generated;
 mod process;
+mod venv;
 
 use std::{path::Path, process::ExitCode};
 
@@ -58,6 +60,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::Sdk => sdk::run(root),
         Task::Soak(request) => soak::run(root, request),
         Task::Tidy => tidy::run(root),
+        Task::Transcript => transcript::run(root),
         Task::Help => {
             println!("{}", flags::HELP);
             Ok(())

@@ -8,9 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::process;
-
-const VENV: &str = "target/xtask/venv";
+use crate::{process, venv};
 
 /// The newest ones when the wires were written.
 const SDKS: &str = "anthropic==2.11.0 openai==3.52.0 google-genai==3.4.0";
@@ -19,7 +17,7 @@ const JUDGE: &str = "xtask/src/sdk/judge.py";
 
 /// Makes the bodies anew and judges them, after it made sure that the judge still refuses what is wrong.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let python = python(root)?;
+    let python = venv::python(root, "venv", SDKS)?;
     let bodies = bodies(root)?;
     // Of the whole workspace, so that what the tests were built for is not built a second time.
     process::run(root, &[], "cargo test --quiet --workspace --test rye_providers")?;
@@ -37,18 +35,4 @@ fn bodies(root: &Path) -> Result<PathBuf, String> {
         }
         _ => Ok(folder),
     }
-}
-
-/// An interpreter of our own with the SDKs; it is kept, and brought up to date when the pins change.
-fn python(root: &Path) -> Result<PathBuf, String> {
-    let program = root.join(VENV).join("bin/python");
-    let stamp = root.join(VENV).join("sdks");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == SDKS) {
-        return Ok(program);
-    }
-    process::run(root, &[], &format!("python3 -m venv {VENV}"))?;
-    process::run(root, &[], &format!("{VENV}/bin/python -m pip install --quiet {SDKS}"))?;
-    fs::write(&stamp, SDKS)
-        .map_err(|error| format!("`{}` cannot be written: {error}", stamp.display()))?;
-    Ok(program)
 }

@@ -92,6 +92,7 @@ fn a_tree_as_data() {
     let expected =
         [("test/first", "completed", 2_000_000), ("test/second", "completed", 2_000_000)];
     assert_eq!(told, expected);
+    family.export_threads("children");
 }
 
 /// A replay asks nobody, starts nobody and writes nothing: what a child came to is in its parent's receipt.

@@ -89,6 +89,7 @@ fn a_conversation_goes_on_in_a_new_thread() {
     let ended = session.rye("resume THREAD --trust TRUST");
     assert!(ended.contains("is `completed`, and nothing more happens in it"), "{ended}");
     assert!(all_fit(&session).contains("thread_continued"));
+    session.export_threads("continued");
 }
 
 /// Answers one request with one call, and gives its body.

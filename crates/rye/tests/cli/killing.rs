@@ -260,6 +260,7 @@ fn a_killed_tree_is_resumed() {
         check_tree(&session, length);
         let verified = session.rye("threads verify --trust TRUST");
         assert_eq!(verified.matches("ok       ").count(), 6, "at {length}: {verified}");
+        session.export_threads(&format!("killed-{interrupted}"));
         progress("trees of six, and their money", interrupted, kills);
     }
 }

@@ -36,6 +36,7 @@ fn an_approved_call_runs() {
     insta::assert_snapshot!("resumed_verify", session.rye("threads verify"));
     insta::assert_snapshot!("resumed_tail", session.rye("threads tail THREAD"));
     insta::assert_snapshot!("resumed_tree", session.rye("threads tree"));
+    session.export_threads("approved");
 }
 
 #[test]

@@ -136,6 +136,18 @@ impl Session {
         folder.file_name().into_string().unwrap()
     }
 
+    /// Copies the threads, and their costs as `rye` shows them, to where `cargo xtask transcript` reads them with another program.
+    pub(crate) fn export_threads(&self, name: &str) {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("threads").join(name);
+        if let Err(error) = fs::remove_dir_all(&folder) {
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
+        }
+        copy(&self.project().join(".ai/threads"), &folder);
+        let tree = self.raw("threads tree --json");
+        assert!(tree.status.success());
+        fs::write(folder.join("tree.json"), tree.stdout).unwrap();
+    }
+
     /// Replaces what differs from run to run by a name for it.
     pub(crate) fn steady(&self, text: &str) -> String {
         let root = self.folder.path().canonicalize().unwrap();

@@ -1,0 +1,29 @@
+//! `cargo xtask transcript`: the threads that the tests made, read by `examples/read-transcript`, which was written from
+//! `docs/transcript.md` alone. Its verdicts and costs have to be those of `rye`.
+
+use std::{fs, io, path::Path};
+
+use crate::{process, tidy, venv};
+
+const PACKAGES: &str = "cryptography==48.0.0";
+
+/// Compares the reader with `rye` on every thread, and shows that it refuses changed ones.
+const CHECK: &str = "xtask/src/transcript/check.py";
+
+/// The tests that export their threads.
+const TESTS: &str = "cargo test --quiet --workspace --test cli -- --exact children::a_tree_as_data \
+    resuming::an_approved_call_runs killing::a_killed_tree_is_resumed \
+    hooking::a_conversation_goes_on_in_a_new_thread";
+
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let python = venv::python(root, "transcript", PACKAGES)?;
+    let target = tidy::metadata(root)?.target_directory;
+    let folder = target.join("tmp/threads");
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(format!("`{folder}` cannot be emptied: {error}"));
+        }
+        _ => process::run(root, &[], TESTS)?,
+    }
+    process::run(root, &[], &format!("{} {CHECK} {folder}", python.display()))
+}

@@ -1,0 +1,23 @@
+//! Python interpreters of our own, each with the packages that one task needs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::process;
+
+/// The interpreter in `target/xtask/NAME` with the packages, as `pip` names them; it is kept until the packages change.
+pub(crate) fn python(root: &Path, name: &str, packages: &str) -> Result<PathBuf, String> {
+    let folder = format!("target/xtask/{name}");
+    let program = root.join(&folder).join("bin/python");
+    let stamp = root.join(&folder).join("packages");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == packages) {
+        return Ok(program);
+    }
+    process::run(root, &[], &format!("python3 -m venv {folder}"))?;
+    process::run(root, &[], &format!("{folder}/bin/python -m pip install --quiet {packages}"))?;
+    fs::write(&stamp, packages)
+        .map_err(|error| format!("`{}` cannot be written: {error}", stamp.display()))?;
+    Ok(program)
+}
