@@ -5,7 +5,7 @@
 //! removed, and folders only in the places of [`TemporaryFolder`].
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::AsFd;
@@ -70,27 +70,68 @@ impl Drop for TemporaryFolder {
 }
 
 /// Removes a folder with all that is in it. Folders that their owner closed, as programs can do with theirs, are opened first.
+///
+/// Programs make trees of any depth. Each folder below is moved up and emptied there, so that neither the stack nor the number of
+/// open files grows with the depth.
 fn remove_folder(parent: &Dir, name: &OsStr) -> io::Result<()> {
-    if parent.remove_dir_all(name).is_ok() {
-        return Ok(());
+    let top = parent.open_dir_nofollow(name)?;
+    let mut moved = 0;
+    loop {
+        let names = some_names(&top)?;
+        if names.is_empty() {
+            return parent.remove_dir(name);
+        }
+        for name in names {
+            remove_entry(&top, &name, &mut moved)?;
+        }
     }
-    open_all(&parent.open_dir_nofollow(name)?)?;
-    parent.remove_dir_all(name)
 }
 
-fn open_all(folder: &Dir) -> io::Result<()> {
-    for entry in folder.entries()? {
-        let name = entry?.file_name();
-        let found = folder.symlink_metadata(&name)?;
-        if !found.is_dir() {
-            continue;
-        }
-        if found.permissions().mode() & 0o700 != 0o700 {
-            folder.set_permissions(&name, cap_std::fs::Permissions::from_mode(0o700))?;
-        }
-        open_all(&folder.open_dir_nofollow(&name)?)?;
+/// The names of so many entries of a folder that they fit into memory.
+fn some_names(folder: &Dir) -> io::Result<Vec<OsString>> {
+    folder.entries()?.take(NAMES_AT_ONCE).map(|entry| Ok(entry?.file_name())).collect()
+}
+
+const NAMES_AT_ONCE: usize = 1_024;
+
+/// Removes a file, or a folder after the folders in it are moved into `top`, where `moved` names them.
+fn remove_entry(top: &Dir, name: &OsStr, moved: &mut u64) -> io::Result<()> {
+    if !open_if_folder(top, name)? {
+        return top.remove_file(name);
     }
-    Ok(())
+    let folder = top.open_dir_nofollow(name)?;
+    loop {
+        let names = some_names(&folder)?;
+        if names.is_empty() {
+            return top.remove_dir(name);
+        }
+        for name in names {
+            match open_if_folder(&folder, &name)? {
+                true => move_up(&folder, &name, top, moved)?,
+                false => folder.remove_file(&name)?,
+            }
+        }
+    }
+}
+
+/// Returns `true` for a folder, after it is opened to its owner.
+fn open_if_folder(parent: &Dir, name: &OsStr) -> io::Result<bool> {
+    let found = parent.symlink_metadata(name)?;
+    if found.is_dir() && found.permissions().mode() & 0o700 != 0o700 {
+        parent.set_permissions(name, cap_std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(found.is_dir())
+}
+
+/// Moves a folder under a name that nothing has. A program that took a name before only has the next one chosen.
+fn move_up(from: &Dir, name: &OsStr, top: &Dir, moved: &mut u64) -> io::Result<()> {
+    loop {
+        *moved += 1;
+        let free = format!("{PREFIX}{moved}");
+        if top.symlink_metadata(&free).is_err() {
+            return from.rename(name, top, free);
+        }
+    }
 }
 
 /// Makes a file of this mode in a folder, after what killed programs left there is removed.
@@ -279,6 +320,27 @@ mod tests {
         }
         // As the folder of a call, the first one can be opened.
         fs::set_permissions(outer.path().join("a"), Permissions::from_mode(0o700)).unwrap();
+        remove_folder(&parent, OsStr::new("a")).unwrap();
+        assert_eq!(names(outer.path()), [""; 0]);
+    }
+
+    /// A tree that is deeper than the open files of a process, and that has the names which are used on the way.
+    #[test]
+    fn a_folder_of_any_depth_is_removed() {
+        let outer = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(outer.path(), ambient_authority()).unwrap();
+        parent.create_dir("a").unwrap();
+        let mut folder = parent.open_dir("a").unwrap();
+        for depth in 0..5_000 {
+            folder.create_dir("d").unwrap();
+            let inner = folder.open_dir("d").unwrap();
+            if depth % 100 == 0 {
+                folder.write("file", "left").unwrap();
+                folder.create_dir(".rye-1").unwrap();
+                folder.set_permissions("d", cap_std::fs::Permissions::from_mode(0)).unwrap();
+            }
+            folder = inner;
+        }
         remove_folder(&parent, OsStr::new("a")).unwrap();
         assert_eq!(names(outer.path()), [""; 0]);
     }
