@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex};
 use super::places::{IN_HOME, NEEDED, ON_MACHINE};
 use crate::sandbox::{Bounds, Finding, Mode, Policy, ProbeError, Report};
 
-/// The files of a project that Rye locks while it writes.
-const LOCKED: [&str; 3] =
-    [".ai/threads/registry.db", ".ai/threads/registry.db-shm", ".ai/threads/registry.db-wal"];
+/// The folder of a project in which Rye locks files.
+const LOCKED: &str = ".ai/threads";
 
 /// The variables of the caller's environment that programs get, where they are set. Keys of providers are in none of them.
 pub const ENVIRONMENT: [&str; 18] = [
@@ -198,9 +197,9 @@ impl Processes {
 
     /// What is hidden, as far as it is there, free of links.
     pub(super) fn hidden(&self, mode: Mode) -> Vec<PathBuf> {
-        // Who reads a file can lock it, also where it cannot be written. Landlock cannot take one file out of a folder.
-        let locked = LOCKED.iter().filter(|_| mode.is_whole());
-        let own = [".ai/config/keys/signing"].iter().chain(locked);
+        // A program that can read a file can lock it. Landlock cannot hide a folder and let its siblings be made.
+        let locked = mode.is_whole().then_some(LOCKED);
+        let own = [".ai/config/keys/signing"].into_iter().chain(locked);
         let own = own.filter(|path| self.link_in(path).is_none());
         let own: Vec<PathBuf> = own.map(|path| self.project.join(path)).collect();
         let told = self.rules.hidden.iter().cloned();

@@ -332,11 +332,8 @@ fn no_program_locks_what_rye_writes() {
     for mode in [Mode::Bubblewrap, Mode::Namespaces] {
         let arena = Arena::new();
         let Some(processes) = arena.in_mode(mode) else { continue };
-        for name in ["registry.db", "registry.db-shm", "registry.db-wal"] {
-            std::fs::write(arena.root.join("project/.ai/threads").join(name), "text").unwrap();
-        }
         let command = format!(
-            "cat .ai/threads/registry.db*; cat {0}/notes/* {0}/notes/.[a-z]*; ls {0}/notes; true",
+            "find .ai/threads -mindepth 1; cat {0}/notes/* {0}/notes/.[a-z]*; ls {0}/notes; true",
             arena.root.display()
         );
         // The folder of the notes is there from the second program on, too.

@@ -205,7 +205,7 @@ const WRITING: &[Row] = &[
     (
         "the records away",
         "kkk-",
-        "rm -rf .ai/threads/t/transcript.jsonl 2>/dev/null; [ $MODE = landlock ] || [ -e .ai/threads/t/transcript.jsonl ] || echo OUT",
+        "rm -rf .ai/threads/t/transcript.jsonl 2>/dev/null; rm -r .ai/threads 2>/dev/null && echo OUT",
     ),
 ];
 
