@@ -114,10 +114,22 @@ impl ScriptTool {
     ///
     /// What runs is `text`, which the interpreter reads from a file that is written for this call: whoever changes the
     /// script's own file after it was verified changes nothing. `None` when no configuration says what runs it.
+    ///
+    /// `bash` runs a script whose `#!` line names it, where the configuration says `sh`.
     #[must_use]
     pub fn tool(self, processes: &Arc<Processes>) -> Option<Arc<dyn Tool>> {
-        let words = processes.runtime(&self.extension)?.to_vec();
+        let mut words = processes.runtime(&self.extension)?.to_vec();
+        if words == ["sh"] && self.names_bash() {
+            words = vec!["bash".to_owned()];
+        }
         Some(Arc::new(Scripted { processes: Arc::clone(processes), words, script: self }))
+    }
+
+    /// Returns `true` if the script begins with `#!` and `bash`, such as `#!/usr/bin/env bash`.
+    fn names_bash(&self) -> bool {
+        let line = self.text.lines().next().and_then(|line| line.strip_prefix("#!"));
+        let programs = line.into_iter().flat_map(str::split_whitespace);
+        programs.take(2).any(|word| word == "bash" || word.ends_with("/bash"))
     }
 }
 

@@ -180,6 +180,28 @@ fn what_runs_is_the_text_that_was_verified() {
 }
 
 #[test]
+fn a_shell_script_runs_by_the_shell_that_its_first_line_names() {
+    let arena = Arena::new();
+    let processes = any(&arena);
+    for (first, expected) in [
+        ("#!/bin/sh", "none\n"),
+        ("", "none\n"),
+        ("# for bash", "none\n"),
+        ("#!/bin/bash", "bash\n"),
+        ("#!/usr/bin/env bash", "bash\n"),
+        ("#!/bin/bash -eu", "bash\n"),
+    ] {
+        let text = format!("{first}\n[ -n \"${{BASH_VERSION:-}}\" ] && echo bash || echo none\n");
+        check(&call(&script(&processes, "sh", &text), json!({})), ToolStatus::Ok, json!(expected));
+    }
+    let mut chosen = rules();
+    chosen.runtimes.insert("sh".to_owned(), vec!["sh".to_owned(), "-e".to_owned()]);
+    let processes = Processes::new(arena.host(), chosen, &arena.root.join("project")).unwrap();
+    let tool = script(&Arc::new(processes), "sh", "#!/bin/bash\necho ${BASH_VERSION:-none}\n");
+    check(&call(&tool, json!({})), ToolStatus::Ok, json!("none\n"));
+}
+
+#[test]
 fn nothing_of_a_call_is_left_among_temporary_files() {
     let arena = Arena::new();
     let processes = any(&arena);
