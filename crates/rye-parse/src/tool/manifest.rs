@@ -1,6 +1,6 @@
 //! From a mapping to a manifest.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Executor, ToolManifest};
 use crate::{Problem, ProblemKind, name::suggestion, problem::Report, strict::Document};
@@ -121,7 +121,31 @@ fn mcp(report: &mut Report<'_>, document: &Document) -> Option<Executor> {
     let fixed_params = document.mapping(report, "fixed_params").cloned().unwrap_or_default();
     let params_key = document.text(report, "params_key");
     let timeout_seconds = timeout(report, document);
+    refuse_fixed_arguments(report, document, &fixed_params, params_key.as_deref());
     Some(Executor::Mcp { server: server?, tool: tool?, fixed_params, params_key, timeout_seconds })
+}
+
+/// Refuses arguments that callers give although the manifest fixes them.
+fn refuse_fixed_arguments(
+    report: &mut Report<'_>,
+    document: &Document,
+    fixed: &Map<String, Value>,
+    params_key: Option<&str>,
+) {
+    let schema = ["input_schema", "config_schema"].map(|key| document.value.get(key));
+    let properties = schema.into_iter().flatten().find_map(|schema| schema.get("properties"));
+    let arguments = properties.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let sent: Vec<&str> = match params_key {
+        Some(key) => vec![key],
+        None => arguments.map(String::as_str).collect(),
+    };
+    for name in sent.into_iter().filter(|name| fixed.contains_key(*name)) {
+        let kind = ProblemKind::Duplicate { what: format!("argument `{name}`") };
+        let place = document.place(&["fixed_params", name]);
+        let problem = Problem::new(kind, place, "callers give it too");
+        let other = params_key.map_or("`properties` of `input_schema`", |_| "`params_key`");
+        report.error(problem.help(format!("take it out of `fixed_params` or out of {other}")));
+    }
 }
 
 /// A time limit of at least one second.

@@ -103,6 +103,12 @@ rows! { yaml_refused;
     no_time: "description: d\ninput_schema: {}\nexecutor: command\ncommand: x\n«timeout_seconds»: 0\n", &[
         "`timeout_seconds` is `0`, not at least one second",
     ];
+    fixed_argument: "description: d\ninput_schema: {properties: {id: {}, action: {}}}\nexecutor: mcp\nserver: s\ntool: t\nfixed_params: {«action»: create}\n", &[
+        "argument `action` is declared twice; take it out of `fixed_params` or out of `properties` of `input_schema`",
+    ];
+    fixed_params_key: "description: d\nconfig_schema: {properties: {action: {}}}\nexecutor: mcp\nserver: s\ntool: t\nparams_key: all\nfixed_params: {action: create, «all»: 1}\n", &[
+        "argument `all` is declared twice; take it out of `fixed_params` or out of `params_key`",
+    ];
     unknown_method: "description: d\ninput_schema: {}\nexecutor: http\nurl: x\n«method»: fetch\n", &[
         "unknown method `FETCH`; valid: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`",
     ];
