@@ -8,7 +8,7 @@ use super::{
     Element, Node, attributes,
     escape::{Space, check_characters, unescape},
 };
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
+use crate::{Problem, ProblemKind, Spanned, name::nearest, problem::Report, span::trimmed};
 
 /// The greatest depth of elements (SPEC 3.8).
 const DEPTH: usize = 64;
@@ -96,9 +96,15 @@ impl<'r, 's> Builder<'r, 's> {
         if !self.open.iter().any(|open| open.element.name.value == name) {
             self.sound = false;
             let kind = ProblemKind::UnexpectedClose { name: name.to_owned() };
-            let problem = Problem::new(kind, place, "no open element of this name");
-            self.report.error(problem.help(format!("remove it, or write `<{name}>` before it")));
-            return;
+            let problem = Problem::new(kind, place.clone(), "no open element of this name");
+            let innermost = self.open.last().map(|open| open.element.name.value);
+            let misspelt = innermost.filter(|innermost| nearest(name, &[innermost]).is_some());
+            let Some(meant) = misspelt else {
+                let help = format!("remove it, or write `<{name}>` before it");
+                return self.report.error(problem.help(help));
+            };
+            self.report.error(problem.help(format!("did you mean `</{meant}>`?")));
+            return self.close(place.end);
         }
         while let Some(innermost) = self.open.last() {
             let fits = innermost.element.name.value == name;

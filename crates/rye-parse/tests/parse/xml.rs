@@ -19,6 +19,9 @@ rows! { directive_refused;
     unclosed_fence: "# A\n\n«```xml»\n<directive name=\"a\"/>\n", &[
         "the `xml` fence is not closed; write ``` at the start of the line after `</directive>`",
     ];
+    misspelt_end: "```xml\n<directive name=\"a\"><metadata>«</metdata>»</directive>\n```\n", &[
+        "`</metdata>` closes nothing; did you mean `</metadata>`?",
+    ];
     unclosed_root: "```xml\n<«directive» name=\"a\">\n```\n", &["`<directive>` is not closed; write `</directive>`"];
     unclosed_child: "```xml\n<directive name=\"a\"><«metadata»></directive>\n```\n", &[
         "`<metadata>` is not closed; write `</metadata>`",
