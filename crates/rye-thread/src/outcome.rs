@@ -199,7 +199,8 @@ impl FailureKind {
             Self::Limit(hit) => {
                 matches!(hit.limit, Limit::Duration | Limit::Spend | Limit::Tokens | Limit::Turns)
             }
-            Self::Provider(_) => true,
+            // The same step fails again, because its result is on record.
+            Self::Provider(class) => !matches!(class, ProviderErrorClass::StepFailed),
             _ => false,
         }
     }

@@ -9,7 +9,7 @@ use rye_caps::{Grant, Pattern};
 use rye_resolve::ItemId;
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, KeyId, PublicKey};
-use rye_thread::transcript::{Damage, Reading, TranscriptError, read_file};
+use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, read_file};
 use rye_thread::{RecordError, ThreadId, ThreadRecord};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -157,8 +157,11 @@ impl ThreadReadError {
     pub fn is_tampering(&self) -> bool {
         matches!(
             self,
-            Self::Damaged { .. }
-                | Self::Length { .. }
+            Self::Damaged { source: Damage { kind, .. }, .. }
+                if !matches!(kind, DamageKind::OtherVersion { .. })
+        ) || matches!(
+            self,
+            Self::Length { .. }
                 | Self::NoDirective { .. }
                 | Self::NoRecord { .. }
                 | Self::NoTranscript { .. }

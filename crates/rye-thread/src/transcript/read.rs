@@ -217,6 +217,9 @@ fn check_format(wire: &ReadWire) -> Result<(), DamageKind> {
     let named = |key: &str| payload.get(key).cloned().unwrap_or_default();
     if wire.event == "thread_start" && named("format") == FORMAT && named("version") == VERSION {
         Ok(())
+    } else if wire.event == "thread_start" && named("format") == FORMAT && named("version").is_u64()
+    {
+        Err(DamageKind::OtherVersion { version: named("version").to_string() })
     } else {
         Err(DamageKind::Format)
     }
@@ -260,10 +263,16 @@ pub enum DamageKind {
         source: Box<CheckpointError>,
     },
     /// The first record does not name a format that this version reads.
-    #[error(
-        "it does not begin a transcript of version 2, so its thread is run anew instead of resumed"
-    )]
+    #[error("it does not begin a transcript")]
     Format,
+    /// Another version of this program wrote the transcript.
+    #[error(
+        "it begins a transcript of version {version}, and this program reads version 2; run its directive again"
+    )]
+    OtherVersion {
+        /// The version that the record names.
+        version: String,
+    },
     /// The checkpoint is signed by another key than the opening of the thread names.
     #[error("its checkpoint is not signed by the key `{named}`, which the thread names")]
     OtherSigner {
