@@ -36,6 +36,9 @@ impl Rye {
         let above = above.record;
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
+        if request.tool.is_some() {
+            return Err(unrepeatable("a thread of `rye call` starts no other".to_owned()));
+        }
         request.lineage = self.lineage(&above, mint)?;
         let prepare =
             |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };

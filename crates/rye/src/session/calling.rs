@@ -112,6 +112,20 @@ impl Rye {
     }
 }
 
+/// The reason for which a recorded request is not carried out again; `None` where it is.
+///
+/// `tool` of a request is a grant by itself. It counts only beside [`DIRECTIVE`], and only in a record that the operator's own key
+/// signed.
+pub(super) fn refused_again(request: &RunRequest, is_operators: bool) -> Option<String> {
+    request.tool.as_ref()?;
+    if request.directive.as_str() != DIRECTIVE {
+        return Some(format!("`tool` belongs to threads of `{DIRECTIVE}` alone"));
+    }
+    let reason = "no key of yours signed its record, which says what it may do; `rye call` calls the tool anew, and `rye keys \
+                  generate` makes a key";
+    (!is_operators).then(|| reason.to_owned())
+}
+
 /// The beginning of the ids of threads of [`DIRECTIVE`].
 const THREAD: &str = "call-";
 

@@ -119,6 +119,9 @@ impl Rye {
         let Handover { thread: next, limits, .. } =
             handed_over(&reading.transcript).ok_or_else(lacks)?;
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        if request.tool.is_some() {
+            return Err(unrepeatable("a thread of `rye call` has no successor".to_owned()));
+        }
         let inputs = given(&reading.record, &reading.transcript);
         request.thread = next;
         let unreadable = || unrepeatable(UNREADABLE_ITEM.to_owned());

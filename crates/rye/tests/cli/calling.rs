@@ -91,12 +91,30 @@ fn a_tool_that_fails_or_is_refused_says_so() {
 fn a_call_that_is_asked_about_waits() {
     let session = Session::new();
     session.asks_before_it_writes();
+    session.rye("keys generate");
     let waits = session.rye("call rye/file-system/write path=new.txt content=hello --trust TRUST");
     assert!(waits.contains("waits for approval") && waits.ends_with("exit 4\n"), "{waits}");
     assert!(!session.project().join("new.txt").exists());
     let done = session.rye("approve THREAD --resume --trust TRUST");
     assert!(done.ends_with("exit 0\n"), "{done}");
     assert_eq!(fs::read_to_string(session.project().join("new.txt")).unwrap(), "hello");
+}
+
+/// The record of a call says which tool it grants. A project can bring one along, with a valid signature by a key of its own.
+#[test]
+fn a_record_that_no_key_of_the_operator_signed_calls_nothing() {
+    let session = Session::new();
+    session.asks_before_it_writes();
+    let waits = session.rye("call rye/file-system/write path=new.txt content=hello --trust TRUST");
+    assert!(waits.ends_with("exit 4\n"), "{waits}");
+    for command in ["resume THREAD", "approve THREAD --resume", "approve THREAD", "resume --last"] {
+        let refused = session.rye(&format!("{command} --trust TRUST"));
+        assert!(!session.project().join("new.txt").exists(), "{command}");
+        if command.starts_with("resume") || command.ends_with("--resume") {
+            assert!(refused.contains("no key of yours signed its record"), "{refused}");
+            assert!(refused.ends_with("exit 3\n"), "{refused}");
+        }
+    }
 }
 
 /// An unsigned tool is refused as it is in a directive, and so is a directive in the place of the shipped one.

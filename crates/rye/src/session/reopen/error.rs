@@ -222,6 +222,14 @@ pub enum ReopenError {
         /// What is missing.
         problem: String,
     },
+    /// The record says what the thread may do, and nothing that the operator trusts vouches for it.
+    #[error("thread `{thread}` is not resumed: {problem}")]
+    Unvouched {
+        /// The thread.
+        thread: ThreadId,
+        /// What is wrong with the record.
+        problem: String,
+    },
 }
 
 impl From<RegistryError> for ReopenError {
@@ -238,7 +246,8 @@ impl ReopenError {
             Self::Changed { .. }
             | Self::Linked(_)
             | Self::OtherKey { .. }
-            | Self::SelfVouched { .. } => Class::Refused,
+            | Self::SelfVouched { .. }
+            | Self::Unvouched { .. } => Class::Refused,
             Self::Continue(error) => error.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Read(error) if error.is_tampering() => Class::Refused,

@@ -20,6 +20,7 @@ use super::changes::{changes, is_same, row_name};
 use super::raising::is_stopped;
 use crate::Rye;
 use crate::session::authority::added_item;
+use crate::session::calling::refused_again;
 use crate::session::facts::{self, SIGNED_BY, row_of};
 use crate::session::going_on::UNREADABLE_ITEM;
 use crate::session::prepare::{Prepared, prepare};
@@ -193,6 +194,9 @@ impl Rye {
         let thread = record.thread.clone();
         let mut request = recorded_request(record)
             .map_err(|problem| ReopenError::Unrepeatable { thread: thread.clone(), problem })?;
+        if let Some(problem) = refused_again(&request, reopened.is_operators) {
+            return Err(ReopenError::Unvouched { thread, problem });
+        }
         request.lineage = lineage;
         request.added.clone_from(&reopened.added);
         prepare(self, &request, host, &reopened.key)
