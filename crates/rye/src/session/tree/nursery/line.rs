@@ -50,7 +50,6 @@ impl Line<'_> {
         loop {
             let last = self.last().clone();
             let cancel = self.tree.cancel(&last).unwrap_or_else(|| own.clone());
-            begun.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
             begun.join(&last, &self.tree, &self.places);
             self.tree.announce(std::mem::take(&mut begun.warnings), self.host.observer);
             let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
