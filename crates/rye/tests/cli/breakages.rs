@@ -47,6 +47,16 @@ fn bad_xml() {
     show("bad_xml", &broken(&text), "try --allow-unsigned");
 }
 
+/// A file that is unsigned and broken says both at once, and one that is unsigned alone says nothing else.
+#[test]
+fn unsigned_and_broken() {
+    let text = directive("", LIMITS, "", &list()).replace("</permissions>", "</permisions>");
+    let session = broken(&text);
+    insta::assert_snapshot!(session.rye("run try --provider steps --trust TRUST"));
+    session.put(".ai/tools/notes/count.yaml", "description: d\nexecutor: [command\n");
+    insta::assert_snapshot!(session.rye("call notes/count"));
+}
+
 #[test]
 fn wrong_input_type() {
     let inputs = "  <inputs><input name=\"depth\" type=\"integer\" default=\"two\">How deep</input></inputs>\n";

@@ -1,6 +1,7 @@
 //! The lines of a file with what is wrong in them.
 
 use std::ops::Range;
+use std::path::Path;
 
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
@@ -8,6 +9,7 @@ use miette::{
 };
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
+use rye::thread::read_plain;
 use rye::{Checked, Finding, hidden_characters};
 
 use crate::output;
@@ -46,9 +48,14 @@ impl Excerpt {
     }
 }
 
-/// The excerpts of every file that did not parse.
+/// The excerpts of every file that did not parse, and of every unsigned one that would not, if it were signed.
 pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
     match error {
+        ResolveError::Unverified { location, source }
+            if matches!(**source, rye::sign::Error::Unsigned) =>
+        {
+            unsignable(&location.path).into_iter().collect()
+        }
         ResolveError::Unparseable { location, text, source, .. } => vec![Excerpt {
             name: location.to_string(),
             source: text.clone(),
@@ -61,6 +68,15 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
         _ => Vec::new(),
     }
 }
+
+/// The excerpt of a file whose form keeps it from being signed. There is none of a file that cannot be read here.
+fn unsignable(path: &Path) -> Option<Excerpt> {
+    let checked = rye::check_bytes(path, read_plain(path, MOST_READ).ok()?);
+    (!checked.is_signable()).then(|| Excerpt::of_unsignable(&checked))
+}
+
+/// The most bytes of an unsigned file that are looked at for its problems.
+const MOST_READ: u64 = 4 * 1024 * 1024;
 
 /// The text for a terminal, or without colors for anything else.
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
