@@ -1,6 +1,7 @@
 //! The protocol over two streams of bytes, such as standard input and output.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
@@ -8,15 +9,20 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::handler::McpServer;
 use super::http::ServeError;
+use super::patience::Patience;
 
 /// The longest message of a client; a longer one is passed over, because its id is not known before it is read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most messages that a client may leave unread before no more of its own are read.
 const MOST_UNREAD: usize = 64;
+
+/// The time in which a client has to take the last answers, once the server stops.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// The messages of a client, of which none is read while too many answers wait for it: they would fill the memory.
 struct Paced<T> {
@@ -66,7 +72,8 @@ impl McpServer {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let transport = AsyncRwTransport::<RoleServer, R, W>::new_server(read, write)
+        let write = Patience::new(write);
+        let transport = AsyncRwTransport::<RoleServer, R, Patience<W>>::new_server(read, write)
             .with_max_line_length(MOST_BYTES);
         let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
         let mut stop = std::pin::pin!(stop);
@@ -78,13 +85,14 @@ impl McpServer {
         let end = running.cancellation_token();
         let mut waiting = std::pin::pin!(running.waiting());
         tokio::select! {
-            _ = &mut waiting => {}
+            _ = &mut waiting => self.stop().await,
             () = &mut stop => {
                 end.cancel();
-                drop(waiting.await);
+                self.stop().await;
+                // A client that reads nothing keeps the last answers from being written.
+                let _unwritten = timeout(LAST_ANSWERS, waiting).await;
             }
         }
-        self.stop().await;
         Ok(())
     }
 

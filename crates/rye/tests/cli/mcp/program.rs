@@ -1,5 +1,8 @@
 //! How the program starts a server, and when it does not.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
 use crate::session::Session;
 
 #[test]
@@ -65,4 +68,45 @@ fn a_weak_sandbox_is_told_of_at_the_start() {
     assert!(served.contains(warning) && served.ends_with("exit 0\n"), "{served}");
     let reading = session.rye_with("mcp --trust TRUST", &own);
     assert!(!reading.contains("sandbox"), "{reading}");
+}
+
+/// A client that asks on and on and reads one answer alone does not keep the server from ending.
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a server that is stopped has to be a program")]
+fn a_client_that_does_not_read_does_not_keep_the_server() {
+    let session = Session::new();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_rye"))
+        .args(["mcp", "--trust", &session.trust()])
+        .current_dir(session.project())
+        .env_clear()
+        .env("HOME", session.home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut asks = server.stdin.take().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap());
+    let first = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"deaf","version":"1"}}}"#;
+    let begun = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    writeln!(asks, "{first}\n{begun}").unwrap();
+    let mut answer = String::new();
+    answers.read_line(&mut answer).unwrap();
+    assert!(answer.contains("protocolVersion"), "{answer}");
+    // It fails once the server is gone.
+    let flood = std::thread::spawn(move || {
+        (1..1_000_000).all(|id| {
+            writeln!(asks, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#).is_ok()
+        })
+    });
+    // A pipe takes 64 KiB, and each answer has some.
+    while rustix::io::ioctl_fionread(answers.get_ref()).unwrap() < 40_000 {
+        std::thread::yield_now();
+    }
+    let process = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    server.wait().unwrap();
+    assert!(!flood.join().unwrap(), "the server was there until the client had asked everything");
+    drop(answers);
 }
