@@ -14,7 +14,7 @@ import sys
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
-OPENING = {"thread_start", "system_prompt", "context_injected", "user_message", "checkpoint"}
+OPENING = {"thread_start", "thread_resumed", "system_prompt", "context_injected", "user_message", "checkpoint"}
 NEEDS_CHECKPOINT = {"thread_start", "thread_resumed", "approval_decided", "thread_complete", "thread_error", "thread_continued"}
 
 

@@ -35,6 +35,22 @@ pub fn draft(kind: ItemKind, id: &ItemId) -> Option<Draft> {
     Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
 }
 
+/// The languages that [`draft_script`] has a template for, by the extensions of their files.
+pub const DRAFTED_SCRIPTS: [&str; 3] = ["js", "py", "sh"];
+
+/// Drafts a tool that is a script; `None` for an extension that is none of [`DRAFTED_SCRIPTS`].
+#[must_use]
+pub fn draft_script(id: &ItemId, extension: &str) -> Option<Draft> {
+    let template = match extension {
+        "js" => include_str!("templates/tool.js"),
+        "py" => include_str!("templates/tool.py"),
+        "sh" => include_str!("templates/tool.sh"),
+        _ => return None,
+    };
+    let path = format!("{}/{id}.{extension}", ItemKind::Tool.folder());
+    Some(Draft { path, text: template.to_owned() })
+}
+
 /// Drafts a directive with the limits and the tier of a complexity class.
 #[must_use]
 pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> Draft {

@@ -51,8 +51,8 @@ pub use rye_thread as thread;
 pub use rye_tools as tools;
 
 pub use self::authoring::{
-    ClassLimits, Complexity, DRAFTED_CONFIGS, Draft, UnknownComplexity, draft, draft_config,
-    draft_directive, draft_hook, draft_provider, starter,
+    ClassLimits, Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, UnknownComplexity, draft,
+    draft_config, draft_directive, draft_hook, draft_provider, draft_script, starter,
 };
 pub use self::check::{
     Checked, Checker, Finding, Severity, SpacesToCheck, check, check_bytes, github, sarif,

@@ -34,6 +34,29 @@ pub struct Setup {
     /// unless `sandbox: off` says so.
     pub policy_pins: Option<PathBuf>,
     /// What tools start programs with; without it, tools that are programs are not offered.
+    ///
+    /// Programs run in a sandbox if this program is its own launcher:
+    ///
+    /// ```no_run
+    /// use std::process::ExitCode;
+    ///
+    /// use rye::tools::{ProcessHost, sandbox};
+    ///
+    /// fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    ///     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    ///     if let Some(code) = sandbox::launch(&words) {
+    ///         return Ok(code);
+    ///     }
+    ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
+    ///     programs.launcher = Some(std::env::current_exe()?);
+    ///     let setup = |mut setup: rye::Setup| {
+    ///         setup.processes = Some(programs);
+    ///         setup
+    ///     };
+    ///     # let _ = setup;
+    ///     Ok(ExitCode::SUCCESS)
+    /// }
+    /// ```
     pub processes: Option<ProcessHost>,
     /// What tools that reach other machines look up names of hosts with; without it, they are not offered.
     pub names: Option<Arc<dyn Names>>,

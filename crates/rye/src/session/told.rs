@@ -17,8 +17,9 @@ impl RunReport {
         let source = self.limit_set_by.as_ref()?;
         let name = hit.limit.as_str();
         let again = match (&self.resume, option(hit.limit)) {
-            // The command that has it go on has the option.
-            (Some(_), _) | (None, None) => String::new(),
+            // The command that has it go on has the option, and refuses a directive that was changed meanwhile.
+            (Some(_), _) => " for later runs".to_owned(),
+            (None, None) => String::new(),
             (None, Some(option)) => format!(", or run it again with `{option}`"),
         };
         Some(match source {

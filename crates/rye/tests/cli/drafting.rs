@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rye::DRAFTED_CONFIGS;
+use rye::{DRAFTED_CONFIGS, DRAFTED_SCRIPTS};
 use serde_json::{Value, json};
 
 use crate::children::model::{Asked, Model, Says};
@@ -38,6 +38,28 @@ fn drafted(session: &Session, arguments: &str) -> String {
     assert_eq!(fs::read(&path).unwrap(), text, "{arguments}: nothing is written over a file");
     exits(&session.rye(&format!("sign {path}")), 0);
     path
+}
+
+/// Every script that has a template does what its description says, and is never a second file of an id.
+#[test]
+fn a_drafted_script_runs_once_it_is_signed() {
+    for extension in DRAFTED_SCRIPTS {
+        let session = keyed();
+        session.put("notes/three.md", "one two\nthree\n");
+        drafted(&session, &format!("tool notes/count --script {extension}"));
+        exits(&session.rye("new tool notes/count"), 1);
+        let argument = if extension == "sh" { "path=notes/three.md" } else { "text=one,two" };
+        let called = data(&session, &format!("call notes/count {argument}"));
+        let content = &called["threads"][0]["result"]["content"];
+        let expected = match extension {
+            "sh" => json!("3\n"),
+            _ => json!({ "words": 1 }),
+        };
+        assert_eq!(*content, expected, "{extension}: {called}");
+    }
+    let unknown = keyed().rye("new tool notes/count --script pl");
+    assert!(unknown.contains("[possible values: js, py, sh]"), "{unknown}");
+    exits(&unknown, 2);
 }
 
 /// Every configuration that has a template counts once it is signed: the project runs under it.
@@ -169,6 +191,21 @@ fn a_run_signs_its_directive_after_it_was_shown() {
     assert!(!again.contains("signing"), "{again}");
     exits(&again, 0);
     exits(&session.rye("verify .ai/directives/notes/tidy.md --strict"), 0);
+    // A change after a signature is told before a new one replaces it, and so is another signer.
+    let changed =
+        fs::read_to_string(session.project().join(TIDY)).unwrap().replace("Tidies", "Sorts");
+    session.put(TIDY, &changed);
+    let changed = session.rye("run notes/tidy --provider steps --sign");
+    assert!(
+        changed.contains("a new signature replaces a signature that does not hold (tampered"),
+        "{changed}"
+    );
+    exits(&changed, 0);
+    let other = session.rye("run notes/index --provider steps --sign --trust TRUST");
+    assert!(
+        other.contains("a new signature replaces its signature by key `56dbf7b2d9ce86ed`"),
+        "{other}"
+    );
     // What comes with the program needs no signature.
     exits(&session.rye("run rye/core/list_folder --provider steps --sign"), 0);
 }

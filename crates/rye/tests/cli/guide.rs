@@ -36,6 +36,18 @@ fn no_command_is_left_out() {
     }
 }
 
+/// The guide shows the examples that are built and run, so that a reader of the plain file has them too.
+#[test]
+fn the_examples_of_the_embedding_page_are_those_that_run() {
+    let page = fs::read_to_string(docs().join("embedding.md")).unwrap();
+    let shown = blocks(&page, "rust");
+    for example in ["run_directive.rs", "own_tool.rs"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
+        let text = fs::read_to_string(path).unwrap();
+        assert!(shown.iter().any(|block| *block == text), "copy {example} into embedding.md");
+    }
+}
+
 #[test]
 fn every_page_is_in_the_summary() {
     let summary = fs::read_to_string(docs().join("SUMMARY.md")).unwrap();

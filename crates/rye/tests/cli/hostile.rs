@@ -262,7 +262,7 @@ fn a_pipe_without_a_writer() {
     )
     .unwrap();
     let told = session.rye("list --trust trust.toml");
-    assert!(told.contains("it is a pipe into which no program writes"), "{told}");
+    assert!(told.contains("it is a pipe that no program opened for writing within 10 s"), "{told}");
     let writer = {
         let (pipe, text) = (pipe, fs::read(session.trust()).unwrap());
         std::thread::spawn(move || fs::write(pipe, text))

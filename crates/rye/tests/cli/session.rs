@@ -75,7 +75,17 @@ impl Session {
 
     /// The same with further variables in the environment.
     pub(crate) fn rye_with(&self, arguments: &str, variables: &[(&str, &str)]) -> String {
-        let output = self.output(arguments, variables);
+        self.shown(arguments, self.command(arguments, variables).output().unwrap())
+    }
+
+    /// The same with a text on standard input.
+    pub(crate) fn rye_reading(&self, arguments: &str, input: &str) -> String {
+        let output = self.command(arguments, &[]).write_stdin(input).output().unwrap();
+        self.shown(arguments, output)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "nothing else is done with an output")]
+    fn shown(&self, arguments: &str, output: Output) -> String {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         let code = output.status.code().unwrap();
@@ -84,10 +94,10 @@ impl Session {
 
     /// Runs the program in the project and returns what it wrote, as it wrote it.
     pub(crate) fn raw(&self, arguments: &str) -> Output {
-        self.output(arguments, &[])
+        self.command(arguments, &[]).output().unwrap()
     }
 
-    fn output(&self, arguments: &str, variables: &[(&str, &str)]) -> Output {
+    fn command(&self, arguments: &str, variables: &[(&str, &str)]) -> Command {
         let words = arguments.split_whitespace().map(|word| match word {
             "TRUST" => examples().join("keys/example-trust.toml").display().to_string(),
             "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
@@ -95,14 +105,14 @@ impl Session {
         });
         let words: Vec<String> =
             words.map(|word| if word == "THREAD" { self.thread() } else { word }).collect();
-        Command::new(env!("CARGO_BIN_EXE_rye"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
+        command
             .args(words)
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.home())
-            .envs(variables.iter().copied())
-            .output()
-            .unwrap()
+            .envs(variables.iter().copied());
+        command
     }
 
     /// The trust document of the examples' key.

@@ -165,4 +165,16 @@ fn an_input_is_read_from_where_it_says() {
     );
     assert!(run("@@folder.txt").contains("@folder.txt, each"), "{}", run("@@folder.txt"));
     assert!(run("@nowhere.txt").contains("input `folder` has no value"));
+    for (one, other) in [("-", "-"), ("-", "@-"), ("@-", "@-")] {
+        let both = session.rye(&format!("render notes/index -i folder={one} -i index={other}"));
+        assert!(both.contains("only one input can be read from standard input"), "{both}");
+    }
+    for stdin in ["-", "@-"] {
+        let call = format!("call rye/file-system/write path=from_stdin.md content={stdin}");
+        let written = session.rye_reading(&call, "several\nlines\n");
+        assert!(written.ends_with("--- exit 0\n"), "{written}");
+        let path = session.project().join("from_stdin.md");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "several\nlines\n");
+        std::fs::remove_file(path).unwrap();
+    }
 }

@@ -256,28 +256,24 @@ pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
     text(named_file(path).and_then(read_to_end), path)
 }
 
-/// Opens a file or a pipe. A pipe into which no program writes would be waited for without an end.
+/// Opens a file or a pipe. Opening a pipe that no program has open for writing would wait without an end.
 #[cfg(unix)]
 fn named_file(path: &Path) -> io::Result<fs::File> {
-    use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
-
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::fs::{OFlags, fcntl_setfl};
+    use std::os::unix::fs::FileTypeExt as _;
+    use std::sync::mpsc;
 
     if !fs::metadata(path)?.file_type().is_fifo() {
         return fs::File::open(path);
     }
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
-    let pipe = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let within = Timespec { tv_sec: WRITER_WITHIN_SECONDS, tv_nsec: 0 };
-    // Ready is a pipe with something in it, or one whose writer has closed it.
-    if poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&within))? == 0 {
-        let message =
-            format!("it is a pipe into which no program writes for {WRITER_WITHIN_SECONDS} s");
-        return Err(io::Error::other(message));
-    }
-    fcntl_setfl(&pipe, OFlags::empty())?;
-    Ok(pipe)
+    let (opened, wait) = mpsc::channel();
+    let pipe = path.to_owned();
+    // Where no writer comes, this thread ends with the program.
+    std::thread::spawn(move || opened.send(fs::File::open(pipe)));
+    wait.recv_timeout(WRITER_WITHIN).unwrap_or_else(|_| {
+        let seconds = WRITER_WITHIN.as_secs();
+        let message = format!("it is a pipe that no program opened for writing within {seconds} s");
+        Err(io::Error::other(message))
+    })
 }
 
 #[cfg(not(unix))]
@@ -285,9 +281,9 @@ fn named_file(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// The time in which something has to come through a pipe.
+/// The time in which a program has to open a pipe for writing.
 #[cfg(unix)]
-const WRITER_WITHIN_SECONDS: i64 = 10;
+const WRITER_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Reads all of a file that is no longer than what is read of one.
 fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct Given {
     /// An input of the directive (may be given many times); text becomes the declared type. `@FILE` as the value takes
-    /// the text of a file, `@-` takes standard input, and `@@` begins a text with `@`
+    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
 }
@@ -69,7 +69,7 @@ fn values<'a>(
     what: &str,
 ) -> Result<BTreeMap<String, Value>, Failure> {
     let mut values = BTreeMap::new();
-    let mut from_standard_input = given.clone().filter(|given| given.value == STANDARD_INPUT);
+    let mut from_standard_input = given.clone().filter(|given| is_standard_input(&given.value));
     if from_standard_input.nth(1).is_some() {
         return Err(Failure::usage(format!("only one {what} can be read from standard input")));
     }
@@ -87,7 +87,7 @@ fn values<'a>(
 
 /// Returns the text that a value means.
 fn text(value: &str) -> Result<String, Failure> {
-    if value == STANDARD_INPUT {
+    if is_standard_input(value) {
         return read_standard_input();
     }
     match value.strip_prefix('@') {
@@ -97,4 +97,7 @@ fn text(value: &str) -> Result<String, Failure> {
     }
 }
 
-const STANDARD_INPUT: &str = "@-";
+/// Returns `true` for `-`, and for `@-`, which other programs take.
+fn is_standard_input(value: &str) -> bool {
+    value == "-" || value == "@-"
+}

@@ -8,8 +8,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use rye::resolve::{ItemId, ItemKind};
 use rye::{
-    Complexity, DRAFTED_CONFIGS, Draft, draft, draft_config, draft_directive, draft_hook,
-    draft_provider, place,
+    Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, draft, draft_config, draft_directive,
+    draft_hook, draft_provider, draft_script, place,
 };
 use serde_json::json;
 
@@ -30,9 +30,11 @@ pub(crate) enum Command {
     /// A knowledge entry
     #[command(after_help = "Example:\n  rye new knowledge notes/index-style")]
     Knowledge(New),
-    /// A tool's manifest
-    #[command(after_help = "Example:\n  rye new tool notes/word_count")]
-    Tool(New),
+    /// A tool: the manifest of a command, or a script
+    #[command(
+        after_help = "Examples:\n  rye new tool notes/word_count\n  rye new tool notes/word_count --script py"
+    )]
+    Tool(NewTool),
     /// The configuration of a provider of models: a server on this machine
     #[command(
         after_help = "`rye run ID --provider NAME` uses it, once it is signed.\n\nExample:\n  rye new provider local"
@@ -60,6 +62,15 @@ pub(crate) struct NewConfig {
     /// Which configuration, by the name of its schema
     #[arg(value_parser = PossibleValuesParser::new(DRAFTED_CONFIGS))]
     name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewTool {
+    #[command(flatten)]
+    new: New,
+    /// Write a script in this language, by the extension of its file, in place of the manifest of a command
+    #[arg(long, value_name = "EXTENSION", value_parser = PossibleValuesParser::new(DRAFTED_SCRIPTS))]
+    script: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -108,7 +119,10 @@ fn drafted(command: &Command, environment: &Environment) -> Result<Draft, Failur
         }
         Command::Directive(directive) => of_kind(ItemKind::Directive, &directive.new.id),
         Command::Knowledge(new) => of_kind(ItemKind::Knowledge, &new.id),
-        Command::Tool(new) => of_kind(ItemKind::Tool, &new.id),
+        Command::Tool(NewTool { new, script: Some(extension) }) => {
+            draft_script(&new.id, extension).expect("because only these extensions are accepted")
+        }
+        Command::Tool(tool) => of_kind(ItemKind::Tool, &tool.new.id),
         Command::Provider(new) => draft_provider(one_word(&new.name)?),
         Command::Hook(new) => draft_hook(one_word(&new.name)?),
         Command::Config(new) => {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::resolve::{ItemKind, Space};
-use rye::sign::{Timestamp, TrustDocument};
-use rye::{SignFileError, SignedFile, SigningStatus, directive_additions, place};
+use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
+use rye::sign::{Provenance, Timestamp, TrustDocument};
+use rye::{Rye, SignFileError, SignedFile, SigningStatus, directive_additions, place};
 use serde_json::{Value, json};
 
 use crate::directive::named as named_directive;
@@ -103,6 +103,9 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     if file.status == SigningStatus::Unchanged {
         return Ok(());
     }
+    if let Some(state) = replaced_signature(&rye, &id) {
+        eprintln!("{}: {state}", path.display());
+    }
     eprintln!("signing {}, which adds:", path.display());
     let text = read_text(&path)?;
     let directive = rye::parse::directive(&text);
@@ -111,6 +114,22 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     checker.sign_text(&path, &text, &key, at)?;
     warn_of_end(&key.public(), environment);
     Ok(())
+}
+
+/// The state of the signature that a new one replaces; `None` where there is none yet.
+fn replaced_signature(rye: &Rye, id: &ItemId) -> Option<String> {
+    let replaced = match rye.library().directive(id) {
+        Ok(item) => match item.content.provenance() {
+            Provenance::Signed(signed) => format!("its signature by key `{}`", signed.key_id()),
+            _ => return None,
+        },
+        Err(ResolveError::Unverified { source, .. }) => match *source {
+            rye::sign::Error::Unsigned => return None,
+            source => format!("a signature that does not hold ({source})"),
+        },
+        Err(_) => return None,
+    };
+    Some(format!("a new signature replaces {replaced}"))
 }
 
 /// A line for each thing that a directive adds to the threads that run it.
