@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::{
     ParseError, Problem, ProblemKind,
-    name::suggestion,
     problem::Report,
     strict::{Collector, Document},
+    suggest::suggestion,
     yaml::{self, LONGEST_FILE, sized, without_place},
 };
 

@@ -64,6 +64,8 @@ mod tool;
 
 mod reference;
 
+mod suggest;
+
 pub use condition::{Condition, Operator, ParseOperatorError};
 pub use config::{PlacedConfig, config, placed_config};
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
@@ -83,6 +85,7 @@ pub use problem::{ParseError, Problem, ProblemKind};
 pub use reference::FORMAT_REFERENCE;
 pub use span::{Position, Spanned, position};
 pub use steps::{Action, ParsePrimaryError, Primary, Step};
+pub use suggest::{did_you_mean, nearest_name, quoted};
 pub use tool::{Executor, ToolManifest, tool};
 
 #[cfg(doctest)]

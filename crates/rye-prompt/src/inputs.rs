@@ -5,13 +5,12 @@ mod error;
 
 use std::collections::BTreeMap;
 
-use rye_parse::{Input, Spanned};
+use rye_parse::{Input, Spanned, nearest_name};
 use serde_json::Value;
 
 pub(crate) use self::coerce::coerce;
 use self::coerce::{chosen, described};
 pub use self::error::{BindError, BindProblem, ValueOrigin};
-use crate::suggest::nearest;
 
 /// Values that fit a directive's declared inputs, each of its declared type.
 ///
@@ -75,7 +74,7 @@ fn unknown(declared: &[Spanned<Input>], given: &BTreeMap<String, Value>) -> Vec<
         .filter(|name| !names.contains(&name.as_str()))
         .map(|name| BindProblem::Unknown {
             name: name.clone(),
-            suggestion: nearest(name, names.iter().copied()),
+            suggestion: nearest_name(name, names.iter().copied()).map(str::to_owned),
         })
         .collect()
 }

@@ -79,7 +79,6 @@ mod system;
 mod opening;
 
 mod json;
-mod suggest;
 
 pub use context::{
     ComposeError, Context, Origin, Piece, Slot, Suppression, Wanted, compose, wanted,

@@ -5,14 +5,15 @@ mod frame;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rye_parse::{Directive, Fallback, Input, Placeholder, Spanned, ValueType, placeholders};
+use rye_parse::{
+    Directive, Fallback, Input, Placeholder, Spanned, ValueType, nearest_name, placeholders,
+};
 use serde_json::Value;
 
 pub use self::error::{Part, RenderError, RenderProblem};
 pub(crate) use self::frame::Placed;
 use crate::inputs::{Inputs, coerce};
 use crate::json::compact;
-use crate::suggest::nearest;
 
 /// How many problems are told one by one; a prompt may have as many as it has bytes.
 const TOLD: usize = 200;
@@ -113,7 +114,8 @@ impl<'a> Placer<'a> {
         let Placeholder::Input { name, fallback } = placeholder else { return Filling::AsWritten };
         let Some(input) = self.declared.get(name.as_str()).copied() else {
             if self.blames(part, written) {
-                let suggestion = nearest(name, self.declared.keys().copied());
+                let suggestion =
+                    nearest_name(name, self.declared.keys().copied()).map(str::to_owned);
                 let (part, written) = (part.clone(), written.to_owned());
                 self.problems.push(RenderProblem::Undeclared { part, written, suggestion });
             }

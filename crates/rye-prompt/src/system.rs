@@ -1,11 +1,10 @@
 //! A provider's system template (SPEC 8.4).
 
-use rye_parse::{Action, Step};
+use rye_parse::{Action, Step, quoted};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::json::{canonical, compact};
-use crate::suggest::listed;
 use crate::{Inputs, Link, RenderError, steps};
 
 /// What a system template can be filled with.
@@ -59,8 +58,8 @@ pub enum TemplateError {
     /// Placeholders that begin with `{directive_` or `{tool_` and mean nothing.
     #[error(
         "the system template has unknown placeholders: {}; valid: {}",
-        listed(unknown.iter().map(String::as_str)),
-        listed(PLACEHOLDERS)
+        quoted(unknown.iter().map(String::as_str)),
+        quoted(PLACEHOLDERS)
     )]
     Unknown {
         /// The placeholders as written, each once. Never empty.

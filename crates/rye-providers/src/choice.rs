@@ -1,10 +1,10 @@
 //! Which model a wish means in one config.
 
+use rye_parse::{did_you_mean, nearest_name, quoted};
 use rye_thread::{Prices, ProviderInfo};
 
 use crate::ProviderConfig;
 use crate::config::{MaxTokensField, Model, TIERS};
-use crate::suggest::{did_you_mean, listed};
 
 /// What a directive, or its operator, says about the model: the attributes of `<model>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,8 +148,11 @@ impl ProviderConfig {
             None => Err(ChoiceError::UnknownModel {
                 provider: self.name().to_owned(),
                 model: id.to_owned(),
-                suggestion: did_you_mean(id, self.models().keys().map(String::as_str)),
-                known: listed(self.models().keys().map(String::as_str)),
+                suggestion: did_you_mean(nearest_name(
+                    id,
+                    self.models().keys().map(String::as_str),
+                )),
+                known: quoted(self.models().keys().map(String::as_str)),
             }),
         }
     }
@@ -158,7 +161,7 @@ impl ProviderConfig {
         if let Some(id) = self.tiers().get(tier) {
             return self.by_id(id);
         }
-        let known = listed(self.tiers().keys().map(String::as_str));
+        let known = quoted(self.tiers().keys().map(String::as_str));
         let is_tier = TIERS.contains(&tier);
         Err(ChoiceError::UnknownTier {
             provider: self.name().to_owned(),
@@ -166,7 +169,7 @@ impl ProviderConfig {
             suggestion: if is_tier {
                 String::new()
             } else {
-                did_you_mean(tier, TIERS.iter().copied())
+                did_you_mean(nearest_name(tier, TIERS.iter().copied()))
             },
             known: if known.is_empty() { self.without_tiers(tier) } else { known },
         })
@@ -186,7 +189,7 @@ impl ProviderConfig {
             (Some(only), None) => self.by_id(only),
             _ => Err(ChoiceError::Ambiguous {
                 provider: self.name().to_owned(),
-                known: listed(self.models().keys().map(String::as_str)),
+                known: quoted(self.models().keys().map(String::as_str)),
             }),
         }
     }

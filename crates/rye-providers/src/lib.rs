@@ -36,7 +36,6 @@ mod connect;
 mod key;
 mod money;
 mod steps;
-mod suggest;
 
 mod answer;
 mod conversation;

@@ -1,5 +1,7 @@
 //! "Did you mean": the id that exists and is nearest to one that does not.
 
+use rye_parse::nearest_name;
+
 use crate::{ItemId, ItemKind};
 
 /// The id among `known` that was probably meant by `wanted`.
@@ -16,22 +18,12 @@ pub fn nearest_id<'a>(
     let name = bare.rsplit_once('/').map_or(bare, |(_, name)| name);
     let same_id = known.clone().find(|id| id.as_str() == bare);
     let same_name = || known.clone().find(|id| id.name() == name);
-    same_id.or_else(same_name).or_else(|| nearest(bare, known))
-}
-
-fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a ItemId>) -> Option<&'a ItemId> {
-    let likeness = |id: &ItemId| strsim::normalized_damerau_levenshtein(wanted, id.as_str());
-    let mut best: Option<(f64, &ItemId)> = None;
-    for (score, id) in known.map(|id| (likeness(id), id)) {
-        // Strictly better, so that equal scores give the first by name.
-        if score >= WORTH_SAYING && best.is_none_or(|(top, _)| score > top) {
-            best = Some((score, id));
-        }
+    if let Some(id) = same_id.or_else(same_name) {
+        return Some(id);
     }
-    best.map(|(_, id)| id)
+    let near = nearest_name(bare, known.clone().map(ItemId::as_str))?;
+    known.into_iter().find(|id| id.as_str() == near)
 }
-
-const WORTH_SAYING: f64 = 0.6;
 
 #[cfg(test)]
 mod tests {

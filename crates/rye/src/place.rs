@@ -4,6 +4,9 @@ use std::path::Path;
 
 use rye_resolve::{ItemId, ItemKind, Spaces, item_at};
 
+/// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
+pub(crate) const LONGEST_FILE: u64 = 16 * 1024 * 1024;
+
 /// What a file inside an `.ai` folder is called, whichever space that folder is; `None` outside of one, and for files
 /// that are no items.
 ///

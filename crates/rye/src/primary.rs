@@ -51,7 +51,7 @@ pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Load
 #[cfg(feature = "mcp")]
 pub(crate) use self::operation::item_type;
 pub(crate) use self::operation::{Asked, KINDS, Operation};
-pub(crate) use self::operation::{id, item_id, kind, object, read, usage};
+pub(crate) use self::operation::{id, inputs_by_either_name, item_id, kind, object, read, usage};
 pub(crate) use self::reading::{TakenDirective, read as read_knowledge, vouched};
 pub use self::search::{Found, search};
 pub(crate) use self::sign::ToSign;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::files::files;
 use crate::Rye;
+use crate::place::LONGEST_FILE;
 
 /// The policy of a project and the folder of the operator's own where it may be pinned.
 ///
@@ -97,9 +98,6 @@ struct Pin {
 
 const VERSION: u64 = 1;
 
-/// The longest record that is read, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
-
 impl ProjectPolicy {
     /// The policy of `project`, whose pin is kept in the folder `pins`.
     ///
@@ -150,7 +148,7 @@ impl ProjectPolicy {
 
     fn pin(&self) -> Result<Option<Pin>, PolicyError> {
         let path = self.path();
-        let bytes = match read_plain(&path, LONGEST) {
+        let bytes = match read_plain(&path, LONGEST_FILE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read,
         };

@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-prompt", &["rye-parse"]),
     ("rye-thread", &["rye-caps", "rye-sign"]),
     ("rye-tools", &["rye-caps", "rye-thread"]),
-    ("rye-providers", &["rye-thread"]),
+    ("rye-providers", &["rye-parse", "rye-thread"]),
     (
         "rye",
         &[

@@ -7,7 +7,10 @@ use serde_json::{Number, Value};
 
 use super::Operator;
 use crate::{
-    Problem, ProblemKind, Spanned, name::suggestion, problem::Report, xml::expect::shortened,
+    Problem, ProblemKind, Spanned,
+    problem::Report,
+    suggest::{quoted, suggestion},
+    xml::expect::shortened,
 };
 
 /// The longest pattern of a `regex` condition, in bytes.
@@ -40,7 +43,7 @@ pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Optio
 /// The problem of a word that names no operator, with the one that was probably meant.
 pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
     let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shortened(word) };
-    let valid = suggestion(word, &Operator::ALL.map(Operator::as_str));
+    let known = Operator::ALL.map(Operator::as_str);
     let meant = of_symbol(word).or(match word {
         "=" | "===" | "is" | "equals" => Some(Operator::Eq),
         "~" | "=~" | "matches" => Some(Operator::Regex),
@@ -48,8 +51,8 @@ pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
         _ => None,
     });
     Problem::new(kind, place, "not a known operator").help(match meant {
-        Some(operator) => format!("did you mean `{operator}`? {valid}"),
-        None => valid,
+        Some(operator) => format!("did you mean `{operator}`? valid: {}", quoted(known)),
+        None => suggestion(word, &known),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     Problem, ProblemKind, Spanned,
-    name::suggestion,
     problem::Report,
+    suggest::suggestion,
     xml::{Attribute, Element, expect},
 };
 

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     Problem, ProblemKind, Spanned,
-    name::nearest,
     problem::Report,
     steps,
+    suggest::nearest_name,
     xml::{self, Element, expect},
 };
 
@@ -93,7 +93,7 @@ fn metadata<'s>(
         if !METADATA.contains(&name) {
             let kind = ProblemKind::UnknownMetadata { name: name.to_owned() };
             let problem = Problem::new(kind, child.name.span.clone(), "nothing reads this");
-            report.note(match nearest(name, &METADATA) {
+            report.note(match nearest_name(name, METADATA) {
                 Some(known) => problem.help(format!("did you mean `{known}`?")),
                 None => problem,
             });

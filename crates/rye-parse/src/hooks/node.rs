@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     Problem, ProblemKind, Spanned,
-    name::suggestion,
     problem::Report,
     strict::{Document, type_name},
+    suggest::suggestion,
     xml::expect::{self, shortened},
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Document, type_name};
-use crate::{Problem, ProblemKind, name::suggestion, problem::Report};
+use crate::{Problem, ProblemKind, problem::Report, suggest::suggestion};
 
 impl Document {
     /// Text; empty text counts as absent.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Executor, ToolManifest};
-use crate::{Problem, ProblemKind, name::suggestion, problem::Report, strict::Document};
+use crate::{Problem, ProblemKind, problem::Report, strict::Document, suggest::suggestion};
 
 /// The executors that a YAML manifest may name.
 const EXECUTORS: [&str; 4] = ["builtin", "command", "http", "mcp"];
@@ -221,9 +221,10 @@ fn check_keys(report: &mut Report<'_>, document: &Document, executor: &str, own:
             let kind =
                 ProblemKind::ForeignKey { key: key.to_owned(), executor: executor.to_owned() };
             let problem = Problem::new(kind, document.place(&[key]), "not used by this executor");
-            report.error(
-                problem.help(format!("remove it; `{executor}` takes {}", crate::name::quoted(own))),
-            );
+            report.error(problem.help(format!(
+                "remove it; `{executor}` takes {}",
+                crate::suggest::quoted(own.iter().copied())
+            )));
         } else {
             document.unknown(report, key, &[own, &COMMON].concat());
         }

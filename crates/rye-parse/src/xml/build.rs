@@ -8,7 +8,7 @@ use super::{
     Element, Node, attributes,
     escape::{Space, check_characters, unescape},
 };
-use crate::{Problem, ProblemKind, Spanned, name::nearest, problem::Report, span::trimmed};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed, suggest::nearest_name};
 
 /// The greatest depth of elements (SPEC 3.8).
 const DEPTH: usize = 64;
@@ -98,7 +98,7 @@ impl<'r, 's> Builder<'r, 's> {
             let kind = ProblemKind::UnexpectedClose { name: name.to_owned() };
             let problem = Problem::new(kind, place.clone(), "no open element of this name");
             let innermost = self.open.last().map(|open| open.element.name.value);
-            let misspelt = innermost.filter(|innermost| nearest(name, &[innermost]).is_some());
+            let misspelt = innermost.filter(|innermost| nearest_name(name, [*innermost]).is_some());
             let Some(meant) = misspelt else {
                 let help = format!("remove it, or write `<{name}>` before it");
                 return self.report.error(problem.help(help));

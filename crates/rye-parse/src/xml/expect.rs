@@ -3,7 +3,9 @@
 use std::{borrow::Cow, str::FromStr};
 
 use super::{Element, Node};
-use crate::{Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed};
+use crate::{
+    Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed, suggest::suggestion,
+};
 
 /// Reports attributes with other names than these.
 pub(crate) fn attributes(report: &mut Report<'_>, element: &Element<'_>, known: &[&str]) {
@@ -18,7 +20,7 @@ pub(crate) fn attributes(report: &mut Report<'_>, element: &Element<'_>, known: 
                 Problem::new(kind, attribute.name.span.clone(), "not an attribute of this element");
             report.error(match known {
                 [] => problem.help(format!("`<{}>` has no attributes", element.name.value)),
-                known => problem.help(name::suggestion(given, known)),
+                known => problem.help(suggestion(given, known)),
             });
         }
     }
@@ -39,7 +41,7 @@ pub(crate) fn unknown_child(
     let problem = Problem::new(kind, child.name.span.clone(), "not an element of this place");
     report.error(match known {
         [] => problem.help("write `<` as `&lt;`, or put the text in CDATA or `<raw>`"),
-        known => problem.help(name::suggestion(given, known)),
+        known => problem.help(suggestion(given, known)),
     });
 }
 
@@ -196,7 +198,7 @@ pub(crate) fn unknown_word(
     let value = text.value.as_ref();
     let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shortened(value) };
     let problem = Problem::new(kind, text.span.clone(), format!("not a known {what}"));
-    report.error(problem.help(name::suggestion(value, valid)));
+    report.error(problem.help(suggestion(value, valid)));
 }
 
 /// Text that has the shape of an item id (SPEC 1.3).

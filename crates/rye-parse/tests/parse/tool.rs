@@ -110,7 +110,7 @@ rows! { yaml_refused;
         "argument `all` is declared twice; take it out of `fixed_params` or out of `params_key`",
     ];
     unknown_method: "description: d\ninput_schema: {}\nexecutor: http\nurl: x\n«method»: fetch\n", &[
-        "unknown method `FETCH`; valid: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`",
+        "unknown method `FETCH`; did you mean `PATCH`? valid: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`",
     ];
 }
 

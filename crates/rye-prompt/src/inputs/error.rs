@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use rye_parse::{Input, Spanned, ValueType};
+use rye_parse::{Input, Spanned, ValueType, did_you_mean, quoted};
 use thiserror::Error;
-
-use crate::suggest::{did_you_mean, listed};
 
 /// Every reason for which values were not accepted, with the names that would be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -38,7 +36,7 @@ impl fmt::Display for BindError {
         }
         match self.valid.as_slice() {
             [] => write!(f, "the directive accepts no inputs"),
-            valid => write!(f, "valid inputs: {}", listed(valid.iter().map(String::as_str))),
+            valid => write!(f, "valid inputs: {}", quoted(valid.iter().map(String::as_str))),
         }
     }
 }
@@ -74,7 +72,7 @@ pub enum BindProblem {
         found: String,
     },
     /// A value is not in the declared `enum`.
-    #[error("{origin}`{name}` must be one of {}, not {found}", listed(choices.iter().map(String::as_str)))]
+    #[error("{origin}`{name}` must be one of {}, not {found}", quoted(choices.iter().map(String::as_str)))]
     NotAChoice {
         /// The declared name.
         name: String,

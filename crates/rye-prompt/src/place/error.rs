@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use rye_parse::{did_you_mean, quoted};
 use thiserror::Error;
-
-use crate::suggest::{did_you_mean, listed};
 
 /// Every reason for which a prompt could not be made, with the names that placeholders may use.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -39,7 +38,7 @@ impl fmt::Display for RenderError {
         }
         match self.valid.as_slice() {
             [] => write!(f, "the directive declares no inputs"),
-            valid => write!(f, "declared inputs: {}", listed(valid.iter().map(String::as_str))),
+            valid => write!(f, "declared inputs: {}", quoted(valid.iter().map(String::as_str))),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rye_parse::{did_you_mean, nearest_name, quoted};
 use rye_thread::{Nanos, Prices};
 
 use super::Section;
 use crate::money::dollars;
-use crate::suggest::{did_you_mean, listed};
 
 /// What a config says about one model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,15 +86,15 @@ pub(super) fn tiers(
     let mut tiers = BTreeMap::new();
     for tier in section.keys() {
         if !TIERS.contains(&tier) {
-            let meant = did_you_mean(tier, TIERS.iter().copied());
+            let meant = did_you_mean(nearest_name(tier, TIERS.iter().copied()));
             section.problem(
                 tier,
-                &format!("is not a tier; valid: {}{meant}", listed(TIERS.iter().copied())),
+                &format!("is not a tier; valid: {}{meant}", quoted(TIERS.iter().copied())),
             );
         }
         let Some(model) = section.text(tier) else { continue };
         if !is_named(root, &model) {
-            let meant = did_you_mean(&model, models.keys().map(String::as_str));
+            let meant = did_you_mean(nearest_name(&model, models.keys().map(String::as_str)));
             section.problem(
                 tier,
                 &format!("names the model `{model}`, which is not under `models`{meant}"),

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use rye_parse::{did_you_mean, nearest_name, quoted};
 use serde_json::{Map, Value};
 
 use super::{ConfigError, ConfigProblem};
-use crate::suggest::{did_you_mean, listed};
 
 /// The problems met so far.
 #[derive(Default)]
@@ -45,17 +45,17 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn unknown_word(&self, key: &str, word: &str, known: &[&str]) {
-        let meant = did_you_mean(word, known.iter().copied());
-        let valid = listed(known.iter().copied());
+        let meant = did_you_mean(nearest_name(word, known.iter().copied()));
+        let valid = quoted(known.iter().copied());
         self.problem(key, &format!("has no value `{word}`; valid: {valid}{meant}"));
     }
 
     /// Reports each key that is none of these.
     pub(super) fn only(&self, known: &[&str]) {
         for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let meant = did_you_mean(key, known.iter().copied());
+            let meant = did_you_mean(nearest_name(key, known.iter().copied()));
             let hint = if meant.is_empty() {
-                format!("; valid: {}", listed(known.iter().copied()))
+                format!("; valid: {}", quoted(known.iter().copied()))
             } else {
                 meant
             };
@@ -67,13 +67,13 @@ impl<'a> Section<'a> {
     pub(super) fn only_told(&self, known: &[&str]) {
         let mut is_untold = false;
         for key in self.keys().filter(|key| !known.contains(key)) {
-            match did_you_mean(key, known.iter().copied()) {
+            match did_you_mean(nearest_name(key, known.iter().copied())) {
                 meant if meant.is_empty() => is_untold = true,
                 meant => self.problem(key, &format!("is not a key of a provider config{meant}")),
             }
         }
         if is_untold {
-            let valid = listed(known.iter().copied());
+            let valid = quoted(known.iter().copied());
             self.report.add(&self.path, &format!("has a key that is none; valid: {valid}"));
         }
     }

@@ -1,10 +1,10 @@
 //! Earlier results placed into a call's parameters.
 
+use rye_parse::{did_you_mean, nearest_name, quoted};
 use serde_json::{Map, Value};
 
 use super::history::Finished;
 use super::reference::{Piece, Reference, pieces};
-use crate::suggest::{did_you_mean, listed};
 
 /// Parameters with every reference replaced by what the finished steps gave, at any depth; names of keys stay.
 ///
@@ -52,8 +52,8 @@ fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&
     let Some(found) = finished.iter().rev().find(|finished| finished.step == *step) else {
         let names = || finished.iter().map(|finished| finished.step.as_str());
         let known =
-            if finished.is_empty() { "no step has one yet".to_owned() } else { listed(names()) };
-        let meant = did_you_mean(step, names());
+            if finished.is_empty() { "no step has one yet".to_owned() } else { quoted(names()) };
+        let meant = did_you_mean(nearest_name(step, names()));
         return Err(format!("`{written}` names a step without a result; with one: {known}{meant}"));
     };
     let mut results = found.results.iter().rev();
@@ -61,7 +61,7 @@ fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&
         let keys = keys(found);
         let meant = path
             .first()
-            .map(|key| did_you_mean(key, keys.iter().map(String::as_str)))
+            .map(|key| did_you_mean(nearest_name(key, keys.iter().map(String::as_str))))
             .unwrap_or_default();
         format!(
             "`{written}` names nothing in the result of `{step}`, which has {}{meant}",
@@ -90,5 +90,5 @@ pub(super) fn keys(finished: &Finished<'_>) -> Vec<String> {
 }
 
 pub(super) fn shown(keys: &[String]) -> String {
-    if keys.is_empty() { "no keys".to_owned() } else { listed(keys.iter().map(String::as_str)) }
+    if keys.is_empty() { "no keys".to_owned() } else { quoted(keys.iter().map(String::as_str)) }
 }

@@ -1,6 +1,7 @@
 //! Capability strings put into the order of a `<permissions>` element.
 
 use rye_caps::Pattern;
+use rye_parse::nearest_name;
 
 const PRIMARIES: [&str; 5] = ["execute", "search", "load", "fetch", "sign"];
 const KINDS: [&str; 3] = ["tool", "directive", "knowledge"];
@@ -86,7 +87,7 @@ fn read_one(string: &str) -> Result<Granted, String> {
         return Ok(Granted::Items("execute", "tool", string.to_owned()));
     };
     let Some(primary) = PRIMARIES.into_iter().find(|known| *known == first) else {
-        return match PRIMARIES.into_iter().find(|known| is_near(known, first)) {
+        return match nearest_name(first, PRIMARIES) {
             Some(near) => Err(format!(
                 "`{string}` would be a tool pattern; did you mean `rye.{near}.{}`?",
                 rest.unwrap_or("*")
@@ -118,11 +119,6 @@ fn split(text: &str) -> (&str, Option<&str>) {
 /// As a pattern it covers nothing, so that nobody can say whether all or nothing is meant.
 fn without_items(string: &str) -> String {
     format!("`{string}` covers nothing; write `{string}.*` for all that it names")
-}
-
-/// Returns `true` if `word` looks like a misspelling of an operation.
-fn is_near(operation: &str, word: &str) -> bool {
-    strsim::damerau_levenshtein(operation, word) <= 2
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jsonschema::{ValidationError, error::ValidationErrorKind};
+use rye_parse::{did_you_mean, nearest_name};
 use rye_resolve::Item;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -153,11 +154,8 @@ fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value, quoting: Quot
     let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
     let valid: Vec<&str> =
         properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let near = valid
-        .iter()
-        .filter(|name| strsim::damerau_levenshtein(name, key) <= 2)
-        .min_by_key(|name| strsim::damerau_levenshtein(name, key));
-    let meant = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let near = nearest_name(key, valid.iter().copied());
+    let meant = did_you_mean(near);
     let is_told = quoting == Quoting::Values || near.is_some() || USUAL.contains(&key);
     let key = if is_told { format!("unknown key `{key}`") } else { "a key that is none".into() };
     format!("{key}{meant}; valid: `{}`", valid.join("`, `"))

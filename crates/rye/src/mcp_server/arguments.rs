@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::tools::Operation;
-use crate::primary::{Asked, ExecuteRequest, PrimaryError, id, kind, read, usage};
+use crate::primary::{
+    Asked, ExecuteRequest, PrimaryError, id, inputs_by_either_name, kind, read, usage,
+};
 
 /// What a client asks for.
 #[derive(Debug, PartialEq)]
@@ -63,7 +65,7 @@ struct Thread {
 
 fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
     let Execute { item_type, item_id, parameters, inputs, thread, is_async } = arguments;
-    let parameters = one_of_two(parameters, inputs)?;
+    let parameters = inputs_by_either_name(parameters, inputs).map_err(PrimaryError::usage)?;
     let request = ExecuteRequest::new(kind(&item_type)?, id(&item_id)?).with(parameters);
     let is_fork = thread.as_deref() == Some("fork");
     match (is_fork, is_async, request.kind) {
@@ -78,19 +80,6 @@ fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
             Err(PrimaryError::usage("`async` is for threads; set `thread` to `fork`"))
         }
         (false, false, _) => Ok(Request::Execute(request)),
-    }
-}
-
-/// The inputs of a directive, which have two names.
-fn one_of_two(
-    parameters: Option<Map<String, Value>>,
-    inputs: Option<Map<String, Value>>,
-) -> Result<Map<String, Value>, PrimaryError> {
-    match (parameters, inputs) {
-        (Some(_), Some(_)) => Err(PrimaryError::usage(
-            "`inputs` is another name of `parameters`; give one of the two",
-        )),
-        (given, other) => Ok(given.or(other).unwrap_or_default()),
     }
 }
 

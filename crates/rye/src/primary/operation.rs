@@ -228,6 +228,17 @@ fn fetch(arguments: Fetch) -> Result<FetchRequest, PrimaryError> {
     }
 }
 
+/// The inputs of a directive, under either of the two names that they have on every surface (SPEC 12.4).
+pub(crate) fn inputs_by_either_name<T: Default>(
+    parameters: Option<T>,
+    inputs: Option<T>,
+) -> Result<T, &'static str> {
+    match (parameters, inputs) {
+        (Some(_), Some(_)) => Err("`inputs` is another name of `parameters`; give one of the two"),
+        (given, other) => Ok(given.or(other).unwrap_or_default()),
+    }
+}
+
 /// The kind that a call names, under either of the two names (SPEC D4); `None` where every kind is meant.
 fn one_kind(
     item_type: Option<String>,

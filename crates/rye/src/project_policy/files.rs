@@ -10,12 +10,10 @@ use rye_sign::Digest;
 use rye_thread::read_plain;
 
 use super::PolicyError;
+use crate::place::LONGEST_FILE;
 
 /// The places of the policy below the project.
 const PLACES: [&str; 3] = [".ai/config", ".ai/tools/rye/agent/providers", ".ai/rye.lock"];
-
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// The most bytes of all files together, which each run reads.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -62,7 +60,7 @@ impl Walk {
                 let limit = format!("the files have more than {MOST_BYTES} bytes together");
                 return Err(failed(io::Error::other(limit)));
             }
-            Digest::of(&read_plain(path, LONGEST).map_err(failed)?).to_string()
+            Digest::of(&read_plain(path, LONGEST_FILE).map_err(failed)?).to_string()
         } else {
             "neither a file nor a folder".to_owned()
         };

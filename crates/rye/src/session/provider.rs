@@ -1,7 +1,7 @@
 //! Who answers the thread's requests.
 
 use rye_caps::{Capability, Kind, Primary};
-use rye_parse::{Directive, Step};
+use rye_parse::{Directive, Step, nearest_name};
 use rye_prompt::{Inputs, ReturnStyle, steps};
 use rye_providers::{
     ModelChoice, ModelWish, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig, ReturnsStyle,
@@ -194,9 +194,8 @@ fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> 
     let listed = library.list(ItemKind::Tool)?.into_iter();
     let names = listed.filter_map(|it| it.id.as_str().strip_prefix(PROVIDERS).map(str::to_owned));
     let known: Vec<String> = names.collect();
-    let distance = |it: &&str| strsim::damerau_levenshtein(it, name);
     let all = known.iter().map(String::as_str).chain(["steps"]);
-    let suggestion = all.min_by_key(distance).filter(|it| distance(it) <= 3).map(str::to_owned);
+    let suggestion = nearest_name(name, all).map(str::to_owned);
     Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use rye_caps::{Capability, Kind, Layer, Primary};
-use rye_parse::{Executor, ToolManifest};
+use rye_parse::{Executor, ToolManifest, nearest_name};
 use rye_resolve::{Config, Item};
 use rye_thread::{Tool, read_plain};
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
@@ -17,6 +17,7 @@ use super::error::PrepareError;
 use super::web::reach;
 use super::with_causes;
 use crate::config::{SERVERS_FILE, servers};
+use crate::place::LONGEST_FILE;
 use crate::{Lock, Rye};
 
 /// The servers that wrappers may name.
@@ -44,9 +45,6 @@ pub(crate) enum ServerFault {
     #[error("{0}")]
     Refused(String),
 }
-
-/// The longest lock that is read, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
 
 impl Servers {
     /// Reads which servers there are; none is started.
@@ -89,8 +87,7 @@ impl Servers {
         let servers = servers(self.config.as_ref());
         let mut servers = servers.map_err(|error| ServerFault::Refused(with_causes(&error)))?;
         let Some((server, layer)) = servers.remove(name) else {
-            let distance = |it: &&String| strsim::damerau_levenshtein(it, name);
-            let near = servers.keys().min_by_key(distance).filter(|it| distance(it) <= 3).cloned();
+            let near = nearest_name(name, servers.keys().map(String::as_str)).map(str::to_owned);
             return Err(ServerFault::Unknown { server: name.to_owned(), near });
         };
         let (power, done) = match server.reached {
@@ -110,7 +107,7 @@ impl Servers {
             if !self.lock.exists() {
                 return Ok(Lock::default());
             }
-            let bytes = read_plain(&self.lock, LONGEST).map_err(|error| error.to_string())?;
+            let bytes = read_plain(&self.lock, LONGEST_FILE).map_err(|error| error.to_string())?;
             let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
             text.parse().map_err(|error: crate::LockError| error.to_string())
         });

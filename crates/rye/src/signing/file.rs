@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{SignError, signed};
 use crate::outcome::Class;
-use crate::place::place;
+use crate::place::{LONGEST_FILE, place};
 
 /// A file that is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,15 +273,12 @@ pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
 }
 
 pub(crate) fn text(path: &Path) -> Result<String, SignFileError> {
-    let bytes = read_plain(path, MOST);
+    let bytes = read_plain(path, LONGEST_FILE);
     let text = bytes.and_then(|bytes| {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
     });
     text.map_err(|source| SignFileError::Io { verb: "read", path: path.to_owned(), source })
 }
-
-/// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
-const MOST: u64 = 16 * 1024 * 1024;
 
 /// Writes `text` in place of `old`, whole or not at all, and keeps the file's mode. A file that holds something else by now
 /// is left alone: what was looked at is what is replaced.

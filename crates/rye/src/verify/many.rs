@@ -7,7 +7,7 @@ use rye_thread::read_plain;
 use super::{Subject, Verification, VerifyError};
 use crate::Rye;
 use crate::parallel::in_parallel;
-use crate::place::{kind_of, place};
+use crate::place::{LONGEST_FILE, kind_of, place};
 
 impl Rye {
     /// Reads and verifies files as [`verify`](Self::verify) does, on all processors; the answers are in the order of
@@ -17,16 +17,13 @@ impl Rye {
     }
 
     fn verify_file(&self, path: &Path) -> Verification {
-        match read_plain(path, MAX_BYTES).map(String::from_utf8) {
+        match read_plain(path, LONGEST_FILE).map(String::from_utf8) {
             Ok(Ok(text)) => self.verify(path, &text),
             Ok(Err(_)) => refused(path, VerifyError::NotText),
             Err(error) => refused(path, VerifyError::Unreadable(error)),
         }
     }
 }
-
-/// Four times the longest item, so that the parser says what is too long.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The answer for a file whose text nobody knows.
 fn refused(path: &Path, error: VerifyError) -> Verification {

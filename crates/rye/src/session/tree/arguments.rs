@@ -7,6 +7,8 @@ use rye_thread::{SpendLimit, ToolOutput, Waiting};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::primary::inputs_by_either_name;
+
 /// The arguments of `thread_directive`, which its schema has accepted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,12 +51,7 @@ pub(super) fn wanted(arguments: &Value) -> Result<Wanted, ToolOutput> {
     let arguments =
         SpawnArguments::deserialize(arguments).map_err(|error| told(&error.to_string()))?;
     let SpawnArguments { directive, inputs, parameters, limits, r#async } = arguments;
-    let inputs = match (inputs, parameters) {
-        (Some(_), Some(_)) => {
-            return Err(told("`parameters` is another name of `inputs`; give one of the two"));
-        }
-        (given, other) => given.or(other).unwrap_or_default(),
-    };
+    let inputs = inputs_by_either_name(parameters, inputs).map_err(told)?;
     let LimitArguments { turns, tokens, spend, duration_seconds, spawns, depth } = limits;
     let spend = match spend.map(|text| text.parse::<SpendLimit>()) {
         Some(Err(error)) => return Err(told(&format!("`limits.spend`: {error}"))),
