@@ -1,9 +1,9 @@
 //! What a process gives up before it becomes the program.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use landlock::{
@@ -18,6 +18,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
 use super::handover::{Below, Standing};
+use super::mounts::TEMPORARY;
 use super::{Mode, Plan, guards, hierarchy, system_calls};
 
 /// The devices that every program may use.
@@ -38,7 +39,24 @@ pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<E
     }
     below.tell(Standing::Stands)?;
     let error = command.exec();
-    Err(Fault::new(&format!("start `{}`", command.get_program().display()), error))
+    Err(Fault::new(&start_of(&below.plan, command.get_program()), error))
+}
+
+/// What failed where a program does not start: the sandbox belongs to it, which may cover the place of its file.
+pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
+    let start = format!("start `{}`", program.display());
+    if plan.mode == Mode::None {
+        return start;
+    }
+    let path = Path::new(program);
+    let home = plan.homes.iter().find(|home| path.starts_with(&home.folder));
+    let covered = match home {
+        _ if !plan.mode.is_whole() || path.starts_with(&plan.project) => String::new(),
+        Some(home) => format!(", which covers the home folder `{}`", home.folder.display()),
+        None if path.starts_with(TEMPORARY) => format!(", which has a `{TEMPORARY}` of its own"),
+        None => String::new(),
+    };
+    format!("{start} in the sandbox `{}`{covered}", plan.mode)
 }
 
 /// The program, started in its folder.

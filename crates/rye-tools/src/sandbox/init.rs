@@ -71,8 +71,8 @@ pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<ExitCode, F
     let mut command = confine::command(&below.plan, program)?;
     // Who signals or slows down its own group does not meet the launcher.
     command.process_group(0);
-    let name = command.get_program().display().to_string();
-    let child = command.spawn().map_err(Fault::at(&format!("start `{name}`")))?;
+    let start = confine::start_of(&below.plan, command.get_program());
+    let child = command.spawn().map_err(Fault::at(&start))?;
     let own = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));
     let code = loop {
         match waitpid(None, None) {

@@ -3,15 +3,57 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
 use rye_thread::ToolStatus;
 use rye_tools::sandbox::Mode;
-use rye_tools::{Processes, Rules};
+use rye_tools::{CommandTool, Processes, Rules};
+use serde_json::json;
 
-use crate::arena::{Arena, launcher, shell};
+use crate::arena::{Arena, call, launcher, shell};
+
+/// A program that is there, and that the sandbox covers or that is none, is no riddle: the sandbox is named, and what it covers.
+#[test]
+fn a_program_that_does_not_start_is_told_with_the_sandbox() {
+    for mode in [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock] {
+        let arena = Arena::in_folder("/tmp");
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let program = |name: &str| {
+            let path = arena.root.join(name);
+            fs::write(&path, "#!/bin/sh\necho hi\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path.display().to_string()
+        };
+        let home = arena.root.join("home").display().to_string();
+        let is_whole = mode != Mode::Landlock;
+        let rows = [
+            (
+                program("outside/p"),
+                is_whole,
+                ", which has a `/tmp` of its own: No such file".to_owned(),
+            ),
+            (
+                program("home/p"),
+                is_whole,
+                format!(", which covers the home folder `{home}`: No such file"),
+            ),
+            ("/nowhere/p".to_owned(), true, ": No such file".to_owned()),
+            (program("project/p"), false, String::new()),
+        ];
+        for (program, fails, why) in rows {
+            let result = call(&CommandTool::new(&program).tool(&processes), json!({}));
+            let told = result.content.to_string();
+            let expected = format!("cannot start `{program}` in the sandbox `{mode}`{why}");
+            assert_eq!(
+                told.contains(&expected) && result.status == ToolStatus::Error,
+                fails,
+                "{told}"
+            );
+        }
+    }
+}
 
 /// How many programs the stress test starts in each sandbox; `RYE_STARTS` in the environment of the build says another number.
 const STARTS: Option<&str> = option_env!("RYE_STARTS");
