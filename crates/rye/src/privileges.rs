@@ -15,7 +15,7 @@ use rye_thread::ThreadId;
 pub(crate) use self::block::element;
 pub use self::need::{Need, NeedSource};
 pub(crate) use self::need::{Needs, action_needs, hook_needs, needs_of};
-pub(crate) use self::tighten::uses;
+pub(crate) use self::tighten::uses_as_written;
 pub use self::tighten::{NothingToJudge, Tightened, Use};
 use crate::session::{PlanRequest, PrepareError, canonical};
 use crate::{Rye, ThreadReading};

@@ -4,18 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rye_caps::Invocation;
 use rye_caps::risk::RiskTable;
+use rye_caps::{Capability, Invocation};
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
 use rye_thread::{DIRECTIVE_RETURN, read_plain};
 
 use crate::Rye;
 use crate::config::risk_table;
+use crate::place::LONGEST_FILE;
 use crate::session::{tool_id, with_causes};
-
-/// Four times the longest item, so that the parser says what is too long.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The ids of all spaces, and the directives that were read of them, each once.
 pub(super) struct Catalog<'a> {
@@ -220,12 +218,18 @@ impl<'a> Catalog<'a> {
         chain
     }
 
-    /// The calls of all tools that can be read, with the functions that they stand for.
-    pub(super) fn invocations(&self) -> &[Invocation] {
+    /// The calls of all tools that can be read and that stand for a function which is riskier than the tool by its id. A
+    /// permission is at least as risky as what it covers, so that the other calls add nothing to its risk.
+    pub(super) fn riskier_invocations(&self, table: &RiskTable) -> &[Invocation] {
+        let risk = |capability: &Capability| table.classify_capability(capability).risk;
+        let is_riskier = |call: &Invocation| {
+            let own = risk(call.item());
+            call.functions().iter().any(|function| risk(function) > own)
+        };
         self.invocations.get_or_init(|| {
             let tools: Vec<_> = self.tools.iter().collect();
             let found = crate::parallel::in_parallel(&tools, |(id, location)| {
-                self.invocation(id, location.as_ref()?)
+                self.invocation(id, location.as_ref()?).filter(is_riskier)
             });
             found.into_iter().flatten().collect()
         })
@@ -266,7 +270,7 @@ impl<'a> Catalog<'a> {
 impl Loaded {
     /// Reads a file, of a kind that may follow from its text.
     pub(super) fn read(path: &Path, kind: impl FnOnce(&str) -> ItemKind) -> Self {
-        match read_plain(path, MAX_BYTES) {
+        match read_plain(path, LONGEST_FILE) {
             Ok(bytes) => Self::of_bytes(bytes, kind, path),
             Err(error) => Self::faulty(String::new(), Fault::Unreadable(error.to_string())),
         }

@@ -6,12 +6,12 @@ use std::ops::Range;
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
 use rye_parse::{Action, Directive, Outputs, Permissions, Spanned};
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, permission_grant};
 
 use super::catalog::{Catalog, Chain};
 use super::{Finding, references};
-use crate::privileges::{Needs, Use, action_needs, element, hook_needs, needs_of, uses};
-use crate::session::{entry_grant, return_capability, widenings};
+use crate::privileges::{Needs, Use, action_needs, element, hook_needs, needs_of, uses_as_written};
+use crate::session::{canonical, canonical_grant, return_capability, widenings};
 
 /// What the text alone tells of a directive's permissions.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
@@ -32,7 +32,8 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
         findings.extend(widened(chain, &granted));
     }
     if !catalog.has_heirs(id) {
-        findings.extend(unused(&granted, &needs(catalog, chain, leaf)));
+        let written = written(&permissions.value);
+        findings.extend(unused(&written, &needs(catalog, chain, leaf)));
     }
     findings
 }
@@ -46,20 +47,25 @@ fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {
     .collect()
 }
 
-/// Each permission that is a pattern, with its place.
+/// Each permission that is a pattern, with its place, where an alias counts as its tool.
 fn granted(permissions: &Permissions) -> Vec<(Pattern, Range<usize>)> {
+    let written = written(permissions).into_iter();
+    let meant = |(pattern, span): (Pattern, Range<usize>)| {
+        canonical(pattern).into_iter().map(move |pattern| (pattern, span.clone()))
+    };
+    written.flat_map(meant).collect()
+}
+
+/// Each permission that is a pattern, with its place, as the file has it.
+fn written(permissions: &Permissions) -> Vec<(Pattern, Range<usize>)> {
     let entries = permissions.entries.iter();
-    entries
-        .filter_map(|entry| Some((entry_grant(&entry.value)?, entry.span.clone())))
-        .flat_map(|(grant, span)| {
-            grant
-                .patterns()
-                .iter()
-                .cloned()
-                .map(|pattern| (pattern, span.clone()))
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let grants = entries
+        .filter_map(|entry| Some((permission_grant(&entry.value).ok()?, entry.span.clone())));
+    let patterns = |(grant, span): (Grant, Range<usize>)| {
+        let patterns = grant.patterns().to_vec().into_iter();
+        patterns.map(move |pattern| (pattern, span.clone()))
+    };
+    grants.flat_map(patterns).collect()
 }
 
 fn grant(granted: &[(Pattern, Range<usize>)]) -> Grant {
@@ -105,7 +111,7 @@ fn risky(
         .filter_map(|row| Acknowledgement::new(&row.value.risk, &row.value.reason).ok())
         .collect();
     let grant = grant(granted);
-    let invocations = catalog.invocations().iter();
+    let invocations = catalog.riskier_invocations(table).iter();
     let granted_calls: Vec<Invocation> =
         invocations.filter(|invocation| grant.allows(invocation.item())).cloned().collect();
     let findings = table.assess(&grant, &granted_calls, &acknowledged);
@@ -236,8 +242,8 @@ impl Judge<'_> {
             |need: &Pattern| self.granted.patterns().iter().any(|pattern| pattern.meets(need));
         let lacks = needed.into_iter().filter(|need| !is_granted(need));
         let lacks: Vec<Pattern> = lacks.filter(|need| returning.as_ref() != Some(need)).collect();
-        let is_told = references::action(self.catalog, action, by).is_some();
-        (!lacks.is_empty() && !is_told).then(|| self.told(by, &lacks))
+        let is_told = || references::action(self.catalog, action, by).is_some();
+        (!lacks.is_empty() && !is_told()).then(|| self.told(by, &lacks))
     }
 
     fn told(&self, by: &str, lacks: &[Pattern]) -> Lacking {
@@ -281,19 +287,22 @@ impl Lacking {
 }
 
 /// Nothing is said unless the steps say of all that they do what it needs: what only a model decides is not known here.
-fn unused(granted: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
-    let questions = granted.len() * needs.needs.len();
+fn unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
+    let questions = written.len() * needs.needs.len();
     if questions == 0 || questions > MOST_QUESTIONS || !needs.unjudged.is_empty() {
         return Vec::new();
     }
-    let grant = grant(granted);
-    let redundant = grant.redundant();
+    let grant = grant(written);
+    let redundant = canonical_grant(&grant).redundant();
     let is_redundant = |pattern: &Pattern| redundant.iter().any(|(inner, _)| inner == pattern);
-    let uses = uses(&grant, &needs.needs);
+    let uses = uses_as_written(&grant, &needs.needs);
     let unused =
         uses.iter().filter(|(pattern, kept)| *kept == Use::Unused && !is_redundant(pattern));
     unused
-        .filter_map(|(pattern, _)| granted.iter().find(|(other, _)| other == pattern))
+        .filter_map(|(pattern, _)| {
+            let means = |other: &Pattern| canonical(other.clone()).first() == Some(pattern);
+            Some((pattern, &written.iter().find(|(other, _)| means(other))?.1))
+        })
         .map(|(pattern, span)| {
             let is_met = needs.needs.iter().any(|need| pattern.meets(&need.pattern));
             let message = match is_met {

@@ -8,7 +8,7 @@ use rye_resolve::Config;
 use rye_sign::Provenance;
 
 use super::need::{Needs, needs_of, of_thread};
-use super::tighten::uses;
+use super::tighten::uses_as_written;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
 use crate::config::risk_table;
 use crate::session::{
@@ -37,7 +37,7 @@ pub(super) fn privileges(
         id: chain.leaf().id.clone(),
         declared_by: chain.declaring().map(|link| link.id.clone()),
         layers: plan.authority.layers().iter().map(grants).collect(),
-        uses: uses(&declared, &needs),
+        uses: uses_as_written(&chain.grant()?, &needs),
         redundant: declared.redundant(),
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
         acknowledged: acknowledged(&plan),

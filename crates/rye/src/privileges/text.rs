@@ -7,6 +7,7 @@ use rye_caps::{LayerName, Pattern};
 
 use super::{LayerPrivileges, Need, PatternPrivileges, Privileges, Use};
 use crate::hidden::one_line;
+use crate::session::canonical;
 
 impl fmt::Display for Privileges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,6 +48,7 @@ impl Privileges {
             Some((pattern, kept)) if is_directive && !self.needs.is_empty() => {
                 self.used(pattern, kept)
             }
+            None if is_directive && !self.needs.is_empty() => self.matched(&row.pattern),
             _ => String::new(),
         };
         let risk = row.classification.risk.to_string();
@@ -61,6 +63,13 @@ impl Privileges {
             }
             Use::Unused => "unused".to_owned(),
         }
+    }
+
+    /// The wildcard that a tool is granted by, because it matches an alias of it.
+    fn matched(&self, tool: &Pattern) -> String {
+        let means = |pattern: &Pattern| canonical(pattern.clone()).contains(tool);
+        let wildcard = self.uses.iter().find(|(pattern, _)| means(pattern));
+        wildcard.map_or_else(String::new, |(pattern, _)| format!("`{pattern}` matches its alias"))
     }
 
     /// Who needs something of the patterns.

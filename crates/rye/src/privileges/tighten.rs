@@ -8,6 +8,7 @@ use rye_resolve::ItemId;
 
 use super::block::block;
 use super::{Need, Privileges};
+use crate::session::canonical;
 
 /// What becomes of a declared permission when only what is needed is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +79,7 @@ impl Privileges {
 
 /// What is left of the grants, the kept ones as they are written, without what another one of them covers.
 fn least(uses: &[(Pattern, Use)]) -> Grant {
-    let left = uses.iter().flat_map(|(pattern, kept)| match kept {
-        Use::Used => vec![pattern.clone()],
-        Use::Narrower(parts) => parts.clone(),
-        Use::Unused => Vec::new(),
-    });
+    let left = uses.iter().flat_map(|(pattern, kept)| kept.parts(pattern));
     without_redundant(&left.collect())
 }
 
@@ -92,8 +89,47 @@ fn without_redundant(grant: &Grant) -> Grant {
     grant.patterns().iter().filter(is_kept).cloned().collect()
 }
 
+/// What becomes of each pattern of `written`, in their order, where an alias counts as its tool: a wildcard is used as the tools
+/// are whose aliases it matches.
+pub(crate) fn uses_as_written(written: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
+    let meanings: Vec<Vec<Pattern>> = written.patterns().iter().cloned().map(canonical).collect();
+    let mut uses = uses(&meanings.iter().flatten().cloned().collect(), needs);
+    let is_written = |pattern: &Pattern| meanings.iter().any(|it| it.first() == Some(pattern));
+    for meaning in &meanings {
+        let [own, tools @ ..] = meaning.as_slice() else { continue };
+        let rows = uses.iter().filter(|(row, _)| tools.contains(row) && !is_written(row));
+        let parts: Vec<Pattern> = rows.flat_map(|(row, kept)| kept.parts(row)).collect();
+        let row = uses.iter_mut().find(|(row, _)| row == own).filter(|_| !parts.is_empty());
+        row.into_iter().for_each(|(_, kept)| kept.take_in(&parts));
+    }
+    uses.retain(|(row, _)| is_written(row));
+    uses
+}
+
+impl Use {
+    /// What of `pattern` is needed.
+    fn parts(&self, pattern: &Pattern) -> Vec<Pattern> {
+        match self {
+            Self::Used => vec![pattern.clone()],
+            Self::Narrower(parts) => parts.clone(),
+            Self::Unused => Vec::new(),
+        }
+    }
+
+    /// Adds tools that are needed by their aliases.
+    fn take_in(&mut self, tools: &[Pattern]) {
+        let own = match self {
+            // All that the wildcard covers may be needed, and its aliases with it.
+            Self::Used => return,
+            Self::Narrower(parts) => std::mem::take(parts),
+            Self::Unused => Vec::new(),
+        };
+        *self = Self::Narrower(own.into_iter().chain(tools.iter().cloned()).collect());
+    }
+}
+
 /// What becomes of each pattern of `declared`, in their order.
-pub(crate) fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
+fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
     let mut parts: Vec<(Pattern, Vec<Pattern>)> =
         declared.patterns().iter().map(|pattern| (pattern.clone(), Vec::new())).collect();
     for (giver, given) in needs.iter().flat_map(|need| givers(declared, &need.pattern)) {

@@ -281,3 +281,79 @@ fn permissions_that_do_nothing_are_warned_of() {
     assert!(output.contains("step `spawn` needs"), "{output}");
     exits(&output, 1);
 }
+
+/// A directive with these permissions to execute tools, and a step that calls one.
+fn calling(tools: &[&str], call: &str) -> String {
+    let tools: String = tools.iter().map(|tool| format!("<tool>{tool}</tool>")).collect();
+    format!(
+        "# Aliased\n\n```xml\n<directive name=\"aliased\" version=\"1.0.0\"><metadata><description>Calls a tool.</description>\
+         <category>notes</category><author>ada</author><permissions><execute>{tools}</execute><acknowledge risk=\"elevated\">For a \
+         test.</acknowledge></permissions></metadata></directive>\n```\n\n<process><step name=\"one\"><execute item_type=\"tool\" \
+         item_id=\"{call}\" /></step></process>\n"
+    )
+}
+
+/// The permissions, the call of the step, the lines of `caps tighten`, and the permissions that `check` finds unused.
+type AliasRow =
+    (&'static [&'static str], &'static str, &'static [&'static str], &'static [&'static str]);
+
+/// A wildcard that matches an alias counts as its tool: in what a step uses, in what would do, and in what is told of it.
+#[test]
+fn a_wildcard_that_matches_an_alias_counts_as_its_tool() {
+    const READ: &str = "narrowed fs_* to rye.file-system.read";
+    let rows: [AliasRow; 8] = [
+        (&["fs_*"], "fs_read", &[READ], &[]),
+        (&["fs_*"], "rye/file-system/read", &[READ], &[]),
+        (&["fs_*"], "rye/file-system/ls", &["dropped fs_*"], &["fs_*"]),
+        (
+            &["rye.file-system.fs_*"],
+            "fs_write",
+            &["narrowed rye.file-system.fs_* to rye.file-system.write"],
+            &[],
+        ),
+        (&["rye.bas?"], "rye/bash/bash", &["narrowed rye.bas? to rye.bash.bash"], &[]),
+        (
+            &["rye.agent.threads.spawn_*"],
+            "rye/agent/threads/thread_directive",
+            &["narrowed rye.agent.threads.spawn_* to rye.agent.threads.thread_directive"],
+            &[],
+        ),
+        (
+            &["fs_*", "rye.file-system.read"],
+            "fs_read",
+            &["dropped fs_*", "kept rye.file-system.read"],
+            &["fs_*"],
+        ),
+        (
+            &["fs_*", "rye.file-system.*"],
+            "fs_read",
+            &[READ, "dropped rye.file-system.*"],
+            &["rye.file-system.*"],
+        ),
+    ];
+    for (tools, call, tightened, unused) in rows {
+        let session = Session::new();
+        let path = ".ai/directives/notes/aliased.md";
+        session.put(path, &calling(tools, call));
+        let of = |output: String, line: fn(&str) -> Option<String>| -> Vec<String> {
+            output.lines().filter_map(line).map(|it| it.replace("rye.execute.tool.", "")).collect()
+        };
+        let told = session.rye("caps tighten notes/aliased --allow-unsigned");
+        let line = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_use = ["kept", "narrowed", "dropped"].contains(words.first()?);
+            (is_use && !line.contains("acknowledgement")).then(|| words.join(" "))
+        };
+        assert_eq!(of(told, line), tightened, "{tools:?} {call}");
+        let checked = session.rye(&format!("check {path} --json"));
+        let line = |line: &str| {
+            let (_, message) = line.split_once("\"message\": \"no step or hook ")?;
+            message.split('`').nth(1).map(str::to_owned)
+        };
+        assert_eq!(of(checked, line), unused, "{tools:?} {call}");
+        let explained = session.rye("caps explain notes/aliased --allow-unsigned");
+        assert_eq!(explained.contains("too wide: "), tightened.concat().contains("narrowed"));
+        let remarks = explained.matches("nothing known ").count();
+        assert_eq!(remarks, unused.len(), "{tools:?} {call}: {explained}");
+    }
+}
