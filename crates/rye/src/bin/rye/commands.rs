@@ -1,5 +1,6 @@
 //! One file per command: what it takes, and what it does with the library.
 
+mod approval;
 pub(crate) mod call;
 pub(crate) mod caps;
 pub(crate) mod check;

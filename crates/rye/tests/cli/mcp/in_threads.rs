@@ -172,10 +172,43 @@ fn a_question_about_a_signature_shows_what_it_adds() {
     assert_eq!(adds["capabilities"], json!(["rye.execute.tool.rye.file-system.read"]));
     assert_eq!(adds["context"][0]["knowledge"], "notes/index-style");
     assert_eq!(adds["hooks"][0]["id"], "h");
+    // A person is shown the text by each of the commands, line by line.
+    let shown = session.rye("threads show");
     let approved = session.rye("approve THREAD --trust TRUST");
-    assert!(approved.contains("after_step") && !approved.contains("# Mine"), "{approved}");
+    let lines: String =
+        text.lines().map(|line| format!("  | {line}\n").replace("  | \n", "  |\n")).collect();
+    let block =
+        format!("text to sign, {} lines, {} bytes\n{lines}", text.lines().count(), text.len());
+    for told in [shown, approved] {
+        assert!(told.contains("after_step") && told.contains(&block), "{told}");
+        assert_eq!(told.matches("# Mine").count(), 1, "{told}");
+    }
     let resumed = session.rye("resume THREAD --trust TRUST");
     assert!(resumed.ends_with("exit 0\n"), "{resumed}");
+}
+
+/// What a text hides from a person, and where it ends, is seen in the question.
+#[test]
+fn a_question_about_a_signature_hides_nothing() {
+    let session = Session::new();
+    let hostile = format!("{NOTE}Shown.\u{1b}[2K\u{1b}[1A\nSafe \n\u{202e}x");
+    session.put(NOTE_PATH, &hostile);
+    let arguments = json!({ "item_type": "knowledge", "item_id": "notes/mine" });
+    let rows = [row("", "rye_sign", arguments)];
+    put_caller(&session, "<sign><knowledge>notes.*</knowledge></sign>", &rows);
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    let look = format!("`rye threads show {}` shows the text", session.thread());
+    assert!(ran.contains(session.steady(&look).trim_end()) && ran.ends_with("exit 4\n"), "{ran}");
+    let expected =
+        "  | Shown.\\u{1b}[2K\\u{1b}[1A\n  | Safe |\n  | \\u{202e}x (without a line end)\n";
+    for command in ["threads show", "approve THREAD --trust TRUST"] {
+        let told = session.rye(command);
+        assert!(told.contains(expected), "{told}");
+    }
+    // A denial is about no text.
+    let denied = Session::new();
+    asking(&denied, &json!({}));
+    assert!(!denied.rye("deny THREAD --trust TRUST").contains("text to sign"));
 }
 
 /// A thread may have an item copied where it may write, and into the project alone.

@@ -5,7 +5,8 @@ use rye::thread::{Cancel, Decision, DenialReason, RaisedLimits, SpendLimit, Thre
 use rye::{Cancelled, Host, ReopenError};
 use serde_json::json;
 
-use super::run::{Prompt, Variables, in_short, random, tell, with_signals};
+use super::approval::{in_short, text_to_sign};
+use super::run::{Prompt, Variables, random, tell, with_signals};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -170,6 +171,9 @@ fn decide(
         let arguments = output::text(&in_short(&request));
         let word = decision.as_str().replace('_', " ");
         println!("{word}: `{}` with {arguments}", request.item_id);
+        if let Some(text) = text_to_sign(&request).filter(|_| decision.is_approval()) {
+            print!("{text}");
+        }
         if !decided.resume {
             eprintln!("go on with `rye resume {first}`");
         }

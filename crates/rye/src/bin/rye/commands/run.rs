@@ -17,6 +17,7 @@ use rye::{
 };
 use serde_json::Value;
 
+use super::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
 use crate::directive::{id_of, is_there, named as named_directive};
 use crate::environment::Environment;
@@ -221,7 +222,7 @@ impl Approver for Prompt {
         }
         let arguments = output::visible(&format!("{:#}", in_short(request)));
         if let Some(text) = text_to_sign(request) {
-            eprint!("{}\n\n", text.trim_end());
+            eprint!("{text}\n");
         }
         let (why, question) = match request.reason {
             ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
@@ -373,10 +374,11 @@ fn next(report: &RunReport) -> Option<String> {
     let thread = &report.thread;
     match (report.outcome.state, &report.outcome.asked) {
         (ThreadState::Suspended, Some(request)) => Some(format!(
-            "waits for approval: `{}` with {}; decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
+            "waits for approval: `{}` with {}; {look}decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
              {thread}`",
             request.item_id,
             in_short(request),
+            look = look_at_text(request),
             // It may be a child that waits.
             asking = request.thread,
         )),
@@ -385,19 +387,10 @@ fn next(report: &RunReport) -> Option<String> {
     }
 }
 
-/// The text that a call has signed, which is shown by itself.
-fn text_to_sign(request: &ApprovalRequest) -> Option<&str> {
-    let text = request.arguments.get("text").filter(|_| request.item_id == "rye_sign");
-    text?.as_str()
-}
-
-/// The arguments that somebody is asked about, without the text that a call has signed: its digest names it.
-pub(super) fn in_short(request: &ApprovalRequest) -> Value {
-    let mut arguments = request.arguments.clone();
-    if let (Some(_), Value::Object(members)) = (text_to_sign(request), &mut arguments) {
-        members.shift_remove("text");
-    }
-    arguments
+/// Where the text is shown that a call has signed.
+fn look_at_text(request: &ApprovalRequest) -> String {
+    let look = || format!("`rye threads show {}` shows the text; ", request.thread);
+    text_to_sign(request).map_or_else(String::new, |_| look())
 }
 
 /// What becomes of a thread that went on alone although another one started it.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::records::{event, line};
 use super::{Known, Show, read};
+use crate::commands::approval::{in_short, text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -124,7 +125,8 @@ fn print_question(reading: &ThreadReading) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
     let thread = &reading.record.thread;
     println!("waits for  approval of `{}`", pending.request.item_id);
-    println!("arguments  {}", pending.request.arguments);
+    println!("arguments  {}", in_short(&pending.request));
+    text_to_sign(&pending.request).iter().for_each(|text| print!("{text}"));
     println!("decide     `rye approve {thread} --resume` or `rye deny {thread} --resume`");
 }
 

@@ -1,0 +1,108 @@
+//! What a person is shown of a call that waits for a decision.
+
+use rye::thread::{ApprovalRequest, ThreadId};
+use serde_json::Value;
+
+use crate::output;
+
+/// The most lines that are shown of a text that a call has signed, and the most bytes.
+const MOST_LINES: usize = 200;
+const MOST_BYTES: usize = 16 * 1024;
+
+/// The arguments without the text that a call has signed, which [`text_to_sign`] shows.
+pub(super) fn in_short(request: &ApprovalRequest) -> Value {
+    let mut arguments = request.arguments.clone();
+    if let (Some(_), Value::Object(members)) = (signed_text(request), &mut arguments) {
+        members.shift_remove("text");
+    }
+    arguments
+}
+
+/// The text that a call has signed: each of its lines behind an edge, with nothing hidden, and not without end.
+pub(super) fn text_to_sign(request: &ApprovalRequest) -> Option<String> {
+    Some(block(signed_text(request)?, &request.thread))
+}
+
+fn signed_text(request: &ApprovalRequest) -> Option<&str> {
+    let text = request.arguments.get("text").filter(|_| request.item_id == "rye_sign");
+    text?.as_str()
+}
+
+fn block(text: &str, thread: &ThreadId) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (bytes, counted) = (text.len(), output::counted(lines.len(), "line"));
+    let mut block = format!("text to sign, {counted}, {bytes} bytes\n");
+    let mut room = MOST_BYTES;
+    let shown = lines.iter().take(MOST_LINES).take_while(|line| {
+        let fits = line.len() <= room;
+        room = room.saturating_sub(line.len());
+        fits
+    });
+    let mut n_shown = 0;
+    for line in shown {
+        block += &edged(line);
+        n_shown += 1;
+    }
+    if let rest @ 1.. = lines.len() - n_shown {
+        let rest = output::counted(rest, "more line");
+        block += &format!("  … {rest}; `rye threads show {thread} --json` has the whole text\n");
+    }
+    block
+}
+
+/// A line with its edges: blanks at its end are seen, and so is that it has no line end.
+fn edged(line: &str) -> String {
+    let (line, end) = match line.strip_suffix('\n') {
+        Some(line) => (line, ""),
+        None => (line, " (without a line end)"),
+    };
+    let is_seen = !line.ends_with(char::is_whitespace);
+    let edge = if is_seen { "" } else { "|" };
+    format!("  | {}{edge}{end}\n", output::line(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        assert_eq!(block(text, &thread), expected);
+    }
+
+    #[test]
+    fn a_text_is_shown_with_its_edges_and_nothing_hidden() {
+        check("a\n\nb\n", "text to sign, 3 lines, 5 bytes\n  | a\n  | \n  | b\n");
+        check("a \nb", "text to sign, 2 lines, 4 bytes\n  | a |\n  | b (without a line end)\n");
+        check(
+            "a\u{1b}[2J\u{202e}b\r\n",
+            "text to sign, 1 line, 11 bytes\n  | a\\u{1b}[2J\\u{202e}b\\r|\n",
+        );
+        check("", "text to sign, 0 lines, 0 bytes\n");
+    }
+
+    /// A long text is no reason to show no text, and what is left out is said.
+    #[test]
+    fn a_long_text_is_cut_between_lines_and_its_rest_is_named() {
+        let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        let wide = format!("{}\n", "x".repeat(MOST_BYTES / 2));
+        for (text, n_shown, rest) in [
+            ("a\n".repeat(MOST_LINES), MOST_LINES, None),
+            ("a\n".repeat(MOST_LINES + 2), MOST_LINES, Some("2 more lines")),
+            (format!("a\n{wide}{wide}b\n"), 2, Some("2 more lines")),
+            ("x".repeat(MOST_BYTES + 1), 0, Some("1 more line")),
+        ] {
+            let block = block(&text, &thread);
+            assert_eq!(block.matches("\n  | ").count(), n_shown);
+            let told = block.lines().last().unwrap();
+            match rest {
+                Some(rest) => assert_eq!(
+                    told,
+                    format!("  … {rest}; `rye threads show {thread} --json` has the whole text")
+                ),
+                None => assert!(!block.contains('…')),
+            }
+        }
+    }
+}
