@@ -10,6 +10,7 @@ mod capabilities;
 mod checking;
 mod children;
 mod commands;
+mod completing;
 mod doctor;
 mod drafting;
 mod embedding;

@@ -43,33 +43,6 @@ fn help_of_what_is_not_there() {
     assert!(shown(&session, "help formats").contains("`help`, `format`\n"));
 }
 
-/// Every shell's script names every command; the shells that are here read theirs.
-#[test]
-fn completions() {
-    let session = Session::new();
-    for (shell, check) in [
-        ("bash", &["bash", "-n"][..]),
-        ("elvish", &["elvish", "-compileonly"]),
-        ("fish", &["fish", "--no-execute"]),
-        ("powershell", &["pwsh", "-NoProfile", "-File"]),
-        ("zsh", &["zsh", "-n"]),
-    ] {
-        let output = session.raw(&format!("completions {shell}"));
-        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{shell}");
-        let script = String::from_utf8(output.stdout).unwrap();
-        for command in ["run", "resume", "keys", "generate", "threads", "tail", "man"] {
-            assert!(script.contains(command), "{shell}: {command}");
-        }
-        let path = session.project().join("script");
-        std::fs::write(&path, script).unwrap();
-        let read = assert_cmd::Command::new(check[0]).args(&check[1..]).arg(&path).output();
-        // A shell that is not installed cannot say anything about its script.
-        if let Ok(read) = read {
-            assert!(read.status.success(), "{shell}: {read:?}");
-        }
-    }
-}
-
 /// A page for each command, in the format that `man` reads, the same each time.
 #[test]
 fn manual_pages() {
@@ -103,6 +76,15 @@ fn an_id_that_breaks_the_grammar() {
 #[test]
 fn an_input_without_a_value() {
     insta::assert_snapshot!(Session::new().rye("run notes/index --input folder"));
+}
+
+/// Inputs that stand as they are called are told as they have to be written.
+#[test]
+fn an_input_without_its_option() {
+    let session = Session::new();
+    let told = session.rye("run notes/index folder=notes --provider steps");
+    assert!(told.contains("inputs are given as `--input folder=notes`\n"), "{told}");
+    assert!(told.ends_with("--- exit 2\n") && !session.project().join(".ai/threads").exists());
 }
 
 #[test]

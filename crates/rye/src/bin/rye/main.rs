@@ -10,6 +10,7 @@ mod args;
 mod clock;
 mod command_line;
 mod commands;
+mod completion;
 mod confirm;
 mod directive;
 mod environment;
@@ -42,6 +43,9 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = env::args_os().collect();
     // Before anything else: programs of tools are confined and watched by this program, started again.
     if let Some(code) = rye::tools::sandbox::launch(&words) {
+        return code;
+    }
+    if let Some(code) = completion::answer(&words) {
         return code;
     }
     let cli = match command_line::read(&words) {
@@ -91,6 +95,6 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
         Command::Help(arguments) => commands::help::run(&arguments, environment),
         Command::Man(arguments) => commands::man::run(&arguments, environment),
-        Command::Completions(arguments) => Ok(commands::completions::run(&arguments, environment)),
+        Command::Completions(arguments) => commands::completions::run(&arguments, environment),
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn threads_folder(environment: &Environment) -> Result<PathBuf, Failu
 }
 
 /// The threads that have a folder, in no order.
-fn folders(threads: &Path) -> Vec<ThreadId> {
+pub(crate) fn folders(threads: &Path) -> Vec<ThreadId> {
     let entries = std::fs::read_dir(threads).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

@@ -1,0 +1,205 @@
+//! Completion of commands, options, ids, threads and paths in a shell, which calls the program for it with `RYE_COMPLETE` set.
+//!
+//! It only looks: no item is verified, and nothing is created or written. What cannot be read has no candidates.
+
+use std::cmp::Reverse;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::builder::ValueParser;
+use clap::{Arg, Args as _, Command, CommandFactory as _, FromArgMatches as _, value_parser};
+use clap_complete::Shell;
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+use rye::resolve::{ItemKind, Library};
+use rye::sign::{Policy, TrustStore};
+use rye::thread::ThreadReference;
+
+use crate::args::{Cli, Global};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::thread_argument::{folders, threads_folder};
+
+/// The variable by which the script of a shell asks, with the name of the shell.
+const VARIABLE: &str = "RYE_COMPLETE";
+
+const PROGRAM: &str = "rye";
+
+/// The folder of the providers' configurations among the tools.
+const PROVIDERS: &str = "rye/agent/providers/";
+
+/// Answers the script of a shell; `None` if no script asks.
+pub(crate) fn answer(words: &[OsString]) -> Option<ExitCode> {
+    let command = || completed(Cli::command(), &Arc::new(Place::of(words)));
+    let completion = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM);
+    match completion.completer(PROGRAM).try_complete(words.to_vec(), None) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(error) => {
+            eprint!("{error}");
+            Some(Exit::Usage.into())
+        }
+    }
+}
+
+/// The script that has a shell ask this program.
+pub(crate) fn script(shell: Shell) -> io::Result<Vec<u8>> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell.to_string());
+    let shell = shell.expect("because both lists hold the same five shells");
+    shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    Ok(script)
+}
+
+/// A command and those below it, with completers for what names an item, a thread or a file.
+fn completed(command: Command, place: &Arc<Place>) -> Command {
+    // The name of a new item is none that there is.
+    if command.get_name() == "new" {
+        return command;
+    }
+    let command = command.mut_args(|argument| match Wanted::of(&argument) {
+        Some(wanted) => {
+            let place = Arc::clone(place);
+            argument.add(ArgValueCompleter::new(move |word: &OsStr| place.candidates(wanted, word)))
+        }
+        None => argument,
+    });
+    command.mut_subcommands(|command| completed(command, place))
+}
+
+/// What an argument names.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Directive,
+    Tool,
+    Item,
+    Provider,
+    Thread,
+    Path,
+}
+
+impl Wanted {
+    fn of(argument: &Arg) -> Option<Self> {
+        let parser = argument.get_value_parser().type_id();
+        if parser == ValueParser::from(value_parser!(ThreadReference)).type_id() {
+            return Some(Self::Thread);
+        }
+        if parser == ValueParser::path_buf().type_id() {
+            return Some(Self::Path);
+        }
+        match argument.get_id().as_str() {
+            "directive" | "directives" | "sides" => Some(Self::Directive),
+            "tool" => Some(Self::Tool),
+            "id" => Some(Self::Item),
+            "provider" => Some(Self::Provider),
+            _ => None,
+        }
+    }
+}
+
+/// Where candidates are looked for: the spaces and the project that the words name.
+struct Place {
+    environment: Option<Environment>,
+}
+
+impl Place {
+    /// The options that name spaces are read from the line as it is so far, whatever else stands on it.
+    fn of(words: &[OsString]) -> Self {
+        let typed = words.iter().skip_while(|word| *word != "--").skip(1);
+        let mut named = vec![OsString::from(PROGRAM)];
+        let mut takes_next = false;
+        for word in typed {
+            let option = SPACES.iter().find(|option| begins(word, option));
+            if takes_next || option.is_some() {
+                named.push(word.clone());
+            }
+            takes_next = !takes_next && option.is_some_and(|option| word == option);
+        }
+        let global = Global::augment_args(Command::new(PROGRAM)).ignore_errors(true);
+        let matches = global.try_get_matches_from(named).ok();
+        let global = matches.and_then(|matches| Global::from_arg_matches(&matches).ok());
+        Self { environment: global.map(|global| Environment::read(global, false)) }
+    }
+
+    /// The words that may stand in the place of `word`.
+    fn candidates(&self, wanted: Wanted, word: &OsStr) -> Vec<CompletionCandidate> {
+        let Some(text) = word.to_str() else { return Vec::new() };
+        let names = match wanted {
+            Wanted::Directive => self.items(&[ItemKind::Directive]),
+            Wanted::Tool => self.tools(),
+            Wanted::Item => self.items(&[ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool]),
+            Wanted::Provider => self.providers(),
+            Wanted::Thread => self.threads(),
+            Wanted::Path => return paths(word),
+        };
+        let fitting = names.into_iter().filter(|name| name.starts_with(text));
+        let found: Vec<CompletionCandidate> = fitting.map(CompletionCandidate::new).collect();
+        // A directive may be named by its file.
+        match wanted {
+            Wanted::Directive if found.is_empty() => paths(word),
+            _ => found,
+        }
+    }
+
+    fn items(&self, kinds: &[ItemKind]) -> Vec<String> {
+        let Some(environment) = &self.environment else { return Vec::new() };
+        let (trust, policy) = (TrustStore::default(), Policy::default());
+        let library = Library::new(environment.spaces(), trust, policy, Environment::now());
+        let listed = kinds.iter().flat_map(|kind| library.survey(*kind).items);
+        let mut ids: Vec<String> = listed.map(|item| item.id.to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    fn tools(&self) -> Vec<String> {
+        let mut tools = self.items(&[ItemKind::Tool]);
+        tools.retain(|id| !id.starts_with(PROVIDERS));
+        tools
+    }
+
+    fn providers(&self) -> Vec<String> {
+        let tools = self.items(&[ItemKind::Tool]);
+        let names = tools.iter().filter_map(|id| id.strip_prefix(PROVIDERS));
+        names.chain(["steps"]).map(str::to_owned).collect()
+    }
+
+    /// The threads of the project, the newest first.
+    fn threads(&self) -> Vec<String> {
+        let folder = self.environment.as_ref().and_then(|it| threads_folder(it).ok());
+        let ids = folder.map(|folder| folders(&folder)).unwrap_or_default();
+        let mut ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        // The end of an id is its time and what tells it from others of that time.
+        ids.sort_by_cached_key(|id| {
+            Reverse(id.get(id.len().saturating_sub(36)..).map(str::to_owned))
+        });
+        ids
+    }
+}
+
+/// The options that say where items and threads are.
+const SPACES: [&str; 3] = ["--project", "--user-space", "--system"];
+
+/// Returns `true` if the word is the option, or the option with its value.
+fn begins(word: &OsStr, option: &str) -> bool {
+    let rest = word.to_str().and_then(|word| word.strip_prefix(option));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+}
+
+/// The files and folders that the word may be the beginning of.
+fn paths(word: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = PathCompleter::any().complete(word);
+    found.retain(|candidate| candidate.get_value().to_str().is_some_and(is_plain));
+    found
+}
+
+/// Returns `true` if a shell reads the name of a file as it is. Some shells put a candidate into the command line unquoted, where
+/// the name of a file in a foreign project could be a command.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || "_-./+,@:=".contains(c))
+}
