@@ -4,6 +4,7 @@ mod narrowing;
 mod wires;
 
 use rye::thread::ThreadState;
+use rye::{Lock, PlanRequest};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 
@@ -168,6 +169,42 @@ async fn refuses(scratch: &Scratch, name: &str, words: &[&str], mark: &str) {
     let transcript = std::fs::read_to_string(report.folder.join("transcript.jsonl")).unwrap();
     assert!(!transcript.contains(mark), "{name}");
     assert!(told[0].get("added").is_none(), "{name}");
+}
+
+/// What steps execute by a literal id is in the lock, and what that directive executes in turn; a change of it is found.
+#[test]
+fn what_steps_execute_by_a_literal_id_is_locked() {
+    let scratch = Scratch::new();
+    let [inner, leaf, named] =
+        ["test/inner", "test/leaf", "test/{input:n}"].map(|id| action("directive", id, &[]));
+    let advice = action("knowledge", "test/advice", &[]);
+    put(&scratch, "leaf", &directive("leaf", "", &[], ""));
+    put(&scratch, "other", &directive("other", "", &[], ""));
+    put(&scratch, "inner", &directive("inner", "", &[&leaf, &advice], ""));
+    scratch.sign(".ai/knowledge/test/advice.md", &knowledge("Be brief."));
+    let inputs = "<inputs><input name=\"n\" required=\"true\">N</input></inputs>";
+    put(&scratch, "outer", &directive("outer", DIRECTIVES, &[&inner, &named], inputs));
+    let explained =
+        || scratch.rye().explain(&PlanRequest::new("test/outer".parse().unwrap())).unwrap();
+    let mut lock = Lock::default();
+    lock.insert(&explained()).unwrap();
+    let text = lock.to_string();
+    for id in ["test/inner", "test/leaf", "test/advice"] {
+        assert!(text.contains(&format!("\"{id}\"")), "{id}: {text}");
+    }
+    assert!(
+        !text.contains("test/other"),
+        "what an input names is known when the thread runs: {text}"
+    );
+    assert!(lock.check(&explained()).unwrap().findings.is_empty());
+    for (path, text) in [
+        (".ai/directives/test/leaf.md", directive("leaf", "", &[], "").replace("Do it", "Do more")),
+        (".ai/knowledge/test/advice.md", knowledge("Be long.")),
+    ] {
+        scratch.sign(path, &text);
+        let report = lock.check(&explained()).unwrap();
+        assert!(!report.findings.is_empty(), "{path}");
+    }
 }
 
 /// A directive that executes itself comes to an end.

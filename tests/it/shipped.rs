@@ -36,6 +36,53 @@ fn the_core_knowledge_is_there() {
     }
 }
 
+/// What the founding documents name is there, is verified as part of the program, and says something.
+#[test]
+fn what_the_founding_documents_name_is_shipped() {
+    let rye = Scratch::new().rye();
+    let directives = [
+        "rye/agent/core/base",
+        "rye/agent/core/coder",
+        "rye/core/create_directive",
+        "rye/core/create_knowledge",
+        "rye/core/create_threaded_directive",
+        "rye/core/create_tool",
+        "rye/core/init",
+        "rye/core/spawn_thread",
+    ];
+    let knowledge = [
+        "rye/agent/capability-strings",
+        "rye/authoring/directives",
+        "rye/protocol/execute",
+        "rye/protocol/fetch",
+        "rye/protocol/load",
+        "rye/protocol/search",
+        "rye/protocol/sign",
+    ];
+    for id in directives {
+        let item = rye.library().directive(&id.parse().unwrap()).unwrap();
+        let directive = item.content.value();
+        assert!(directive.description.is_some() && directive.version.is_some(), "{id}");
+    }
+    let coder = rye.library().directive(&"rye/agent/core/coder".parse().unwrap()).unwrap();
+    let extends = coder.content.value().extends.as_ref().unwrap();
+    assert_eq!(extends.value, "rye/agent/core/base");
+    for id in knowledge {
+        let item = rye.library().knowledge(&id.parse().unwrap()).unwrap();
+        let (title, body) = (&item.content.value().title, &item.content.value().body.value);
+        assert!(title.is_some() && body.lines().count() > 2, "{id}: {body}");
+    }
+    // A directive that creates looks for what is there first, and says when it is done.
+    for id in &directives[2..6] {
+        let item = rye.library().directive(&id.parse().unwrap()).unwrap();
+        let directive = item.content.value();
+        let mut actions = directive.steps.iter().flat_map(|step| &step.value.actions);
+        assert!(actions.any(|action| action.value.primary == rye::parse::Primary::Search), "{id}");
+        let body = &directive.body.value;
+        assert!(body.contains("<success_criteria>"), "{id}");
+    }
+}
+
 /// Every thread is told to carry out its directive, by a hook of the program, once, and without an element around it.
 #[test]
 fn every_thread_is_told_what_to_do_with_its_directive() {

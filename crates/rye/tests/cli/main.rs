@@ -24,6 +24,7 @@ mod killing;
 mod limits;
 mod linked_folders;
 mod links;
+mod listing;
 mod loading;
 #[cfg(unix)]
 mod looking;

@@ -114,6 +114,68 @@ fn a_line_moves_until_the_model_answers() {
     assert!(!told.contains("waiting"), "{told}");
 }
 
+/// What stands on a terminal in the end that standard output goes to as well.
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn on_one_terminal(session: &Session, words: &[&str]) -> String {
+    let (mut near, far) = terminal();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
+    command.args(words).current_dir(session.project()).env_clear().env("HOME", session.home());
+    command.stdin(Stdio::null()).stdout(far.try_clone().unwrap()).stderr(far).env("NO_COLOR", "1");
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut shown, mut piece) = (Vec::new(), [0; 1024]);
+    while let Ok(length @ 1..) = near.read(&mut piece) {
+        shown.extend_from_slice(&piece[..length]);
+    }
+    assert!(child.wait().unwrap().success());
+    without_waiting(&String::from_utf8_lossy(&shown).replace("\r\n", "\n"))
+}
+
+/// A terminal that showed the answer while it came is not told it again as the result.
+#[test]
+fn the_final_answer_is_shown_once() {
+    let session = Session::new();
+    let model = Model::new(|_| Says::Text("It is done."));
+    session.put(".ai/directives/notes/talk.md", DIRECTIVE);
+    for stream in ["false", "true"] {
+        let config = model.provider().replace("stream: false", &format!("stream: {stream}"));
+        session.put(".ai/tools/rye/agent/providers/own.yaml", &config);
+        let words = ["run", "notes/talk", "--provider", "own", "--allow-unsigned"];
+        let shown = on_one_terminal(&session, &words);
+        assert_eq!(shown.matches("It is done.").count(), 1, "{shown}");
+        // Without what is told meanwhile, the result is all that shows it.
+        let quiet = on_one_terminal(&session, &[&words[..], &["--quiet"]].concat());
+        assert_eq!(quiet.matches("It is done.").count(), 1, "{quiet}");
+    }
+}
+
+/// Each answer costs 0.001 USD; the program that resumes the thread counts on from what it had cost.
+#[test]
+fn what_a_thread_came_to_so_far_is_counted_over_a_resume() {
+    let model = Model::new(|asked| match asked.results().len() {
+        0 => {
+            Says::Calls("rye_file_system_write", serde_json::json!({ "path": "x", "content": "x" }))
+        }
+        _ => Says::Calls(
+            "rye_agent_threads_directive_return",
+            serde_json::json!({ "path": "x", "count": 0 }),
+        ),
+    });
+    let session = asking();
+    session.provider("paid", &model.provider());
+    let trust = session.trust();
+    let words = ["run", "notes/index", "--provider", "paid", "--allow-unsigned", "--trust", &trust];
+    let (shown, output) = on_terminal(&session, &words, &[], "", |_| {});
+    assert_eq!(output.status.code(), Some(4), "{shown}");
+    assert!(shown.contains("1000 tokens, 0.001 USD; 0.001 USD, "), "{shown}");
+    session.rye("approve THREAD --trust TRUST --allow-unsigned");
+    let thread = session.thread();
+    let words = ["resume", &thread, "--allow-unsigned", "--trust", &trust];
+    let (shown, output) = on_terminal(&session, &words, &[], "", |_| {});
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("1000 tokens, 0.001 USD; 0.002 USD, "), "{shown}");
+}
+
 /// A person who starts the server is told what it serves, and how a client is configured for it.
 #[test]
 fn a_server_announces_itself_on_a_terminal() {
