@@ -7,7 +7,7 @@ use std::{error, fmt};
 use self::walk::{Goal, Walk};
 use crate::{
     capability::Capability,
-    pattern::{Glob, Pattern},
+    pattern::{Glob, Pattern, Shape},
 };
 
 /// Why one grant does not cover another.
@@ -65,6 +65,14 @@ pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterEx
     }
     for glob in inner.globs() {
         let globs = beside(outer, glob);
+        if let Shape::Exact(text) = glob.shape() {
+            // What is no capability is covered by anything.
+            let uncovered = text.parse().ok().filter(|_| !globs.iter().any(|it| it.matches(text)));
+            match uncovered {
+                None => continue,
+                uncovered => return Err(counter_example(uncovered, outer, inner)),
+            }
+        }
         if globs.iter().any(|outer| outer.covers_head_of(glob)) {
             continue;
         }
@@ -73,10 +81,18 @@ pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterEx
             Ok(Some(capability)) => Some(capability),
             Err(walk::Exhausted) => None,
         };
-        let outer = outer.iter().map(Pattern::to_string).collect();
-        return Err(CounterExample { capability, inner: inner.to_string(), outer });
+        return Err(counter_example(capability, outer, inner));
     }
     Ok(())
+}
+
+fn counter_example(
+    capability: Option<Capability>,
+    outer: &[Pattern],
+    inner: &Pattern,
+) -> CounterExample {
+    let outer = outer.iter().map(Pattern::to_string).collect();
+    CounterExample { capability, inner: inner.to_string(), outer }
 }
 
 /// Whether every capability that `inner` covers is certain to be covered by one of `outer`.
@@ -116,6 +132,11 @@ fn covers_within(outer: &Pattern, inner: &Pattern, budget: &mut usize) -> bool {
             // Only what covers nothing is covered by what is apart from it, and that is said elsewhere.
             return false;
         }
+        if let Shape::Exact(text) = glob.shape() {
+            *budget = budget.saturating_sub(WALK);
+            let is_covered = outer.globs().iter().any(|outer| outer.matches(text));
+            return *budget > 0 && (is_covered || !is_capability(text));
+        }
         let globs: Vec<_> = outer.globs().iter().collect();
         let mut walk = Walk::new(glob, &globs, Goal::Outside).within(*budget);
         let is_covered = *budget > 0 && walk.find() == Ok(None);
@@ -134,7 +155,20 @@ const WALK: usize = 50;
 /// Whether some capability may be covered by `glob` and `pattern` both. A question that takes too long counts as yes.
 pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
     let others = beside([pattern], glob);
+    if let Shape::Exact(text) = glob.shape() {
+        return is_capability(text) && others.iter().any(|other| other.matches(text));
+    }
+    if let [other] = others.as_slice()
+        && let Shape::Exact(text) = other.shape()
+    {
+        return is_capability(text) && glob.matches(text);
+    }
     !others.is_empty() && Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
+}
+
+/// Returns `true` if the text is a capability, so that what is spelled without wildcards covers something.
+fn is_capability(text: &str) -> bool {
+    text.parse::<Capability>().is_ok()
 }
 
 /// A capability that `glob` and a pattern of each side cover; nothing when none is found within the work that is allowed.

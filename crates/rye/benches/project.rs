@@ -37,26 +37,41 @@ pub(crate) fn report(name: &str, mut times: Vec<Duration>) -> [f64; 2] {
 
 /// Writes the entries and a user space that trusts their key, and gives the entries' size in bytes.
 pub(crate) fn write_project(folder: &Path) -> usize {
+    let key = trusted_key(folder);
+    let mut random = 1;
+    let entry = |number| {
+        let text = text(number, &mut random);
+        put(folder, &key, ("knowledge", &id(number)), CommentStyle::Html, &text)
+    };
+    (0..N_ENTRIES).map(entry).sum()
+}
+
+/// A key that the user space trusts.
+pub(crate) fn trusted_key(folder: &Path) -> SigningKey {
     let key = SigningKey::generate().expect("because the system gives random bytes");
     let trust = TrustDocument::new("measurements", key.public());
     let trusted = folder.join("home/.ai/config/keys/trusted");
     let document = trusted.join(format!("{}.toml", key.public().key_id()));
     write(&document, &trust.to_toml());
-    let mut random = 1;
-    (0..N_ENTRIES).map(|number| entry(folder, &key, number, &mut random)).sum()
+    key
 }
 
-fn entry(folder: &Path, key: &SigningKey, number: usize, random: &mut u64) -> usize {
-    let id = id(number);
-    let item = ItemName::new("knowledge", &id).expect("because it is a plain name");
-    let text = sign(
-        &text(number, random),
-        CommentStyle::Html,
-        &item,
-        key,
-        Timestamp::from_unix(1_700_000_000),
-    );
-    write(&folder.join(format!(".ai/knowledge/{id}.md")), &text);
+/// Writes an item, signed, and gives its size in bytes.
+pub(crate) fn put(
+    folder: &Path,
+    key: &SigningKey,
+    (kind, id): (&str, &str),
+    style: CommentStyle,
+    text: &str,
+) -> usize {
+    let item = ItemName::new(kind, id).expect("because it is a plain name");
+    let text = sign(text, style, &item, key, Timestamp::from_unix(1_700_000_000));
+    let (shelf, extension) = match kind {
+        "knowledge" => ("knowledge", "md"),
+        "tool" => ("tools", "yaml"),
+        _ => ("directives", "md"),
+    };
+    write(&folder.join(format!(".ai/{shelf}/{id}.{extension}")), &text);
     text.len()
 }
 
@@ -65,7 +80,7 @@ pub(crate) fn id(number: usize) -> String {
     format!("part{}/entry{number}", number / 100)
 }
 
-fn text(number: usize, random: &mut u64) -> String {
+pub(crate) fn text(number: usize, random: &mut u64) -> String {
     let title = [random_word(random), random_word(random), random_word(random)].join(" ");
     let mut text = format!(
         "```yaml\nname: entry{number}\ntitle: {title}\nentry_type: reference\ncategory: part{}\nversion: 1.0.0\ntags: [{}]\n```\n\n",

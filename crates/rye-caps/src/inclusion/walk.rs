@@ -1,6 +1,6 @@
 //! The search for a capability that one glob covers and others do, or do not.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
     automaton::{Automaton, Positions},
@@ -217,16 +217,21 @@ fn spelled(nodes: &[Node]) -> String {
 /// One byte for each set of bytes that no token, and no rule of ids, tells apart.
 fn representatives<'a>(tokens: impl Iterator<Item = &'a Token>) -> Vec<u8> {
     let mut sets: Vec<Letters> = vec![letters::WORD, letters::SUBJECT & !letters::WORD];
+    let mut split = BTreeSet::new();
     for token in tokens {
         let Token::One(letters) = token else { continue };
+        if !split.insert(*letters) {
+            continue;
+        }
         sets = sets
             .into_iter()
             .flat_map(|set| [set & letters, set & !letters])
             .filter(|&set| set != 0)
             .collect();
     }
-    let is_first = |&byte: &u8| sets.iter().any(|&set| first(set) == Some(byte));
-    BY_LEGIBILITY.iter().copied().filter(is_first).collect()
+    let firsts = sets.into_iter().filter_map(first);
+    let firsts = firsts.fold(0, |firsts, byte| firsts | letters::one(byte));
+    BY_LEGIBILITY.iter().copied().filter(|&byte| letters::holds(firsts, [byte])).collect()
 }
 
 fn first(set: Letters) -> Option<u8> {
