@@ -79,6 +79,24 @@ fn a_child_goes_on_alone() {
     insta::assert_snapshot!("alone_replay", mask(&family.rye("replay CHILD")));
 }
 
+/// The limits of a child are a part of its parent's, so that the operator raises those of the first thread: nothing is done, and
+/// that command is said. A child that has ended stays ended, because its parent was told.
+#[test]
+fn the_limits_of_a_child_are_not_raised() {
+    let (family, _) = suspended();
+    let before = family.rye("threads show CHILD --json");
+    for option in ["--turns 40", "--tokens 900000", "--spend 9", "--duration 9000"] {
+        let refused = family.rye(&format!("resume CHILD {option}"));
+        let told = "which started it, had left, and are not raised; raise those of the first thread: `rye resume parent-";
+        assert!(refused.contains(told) && refused.ends_with("exit 2\n"), "{refused}");
+    }
+    assert_eq!(family.rye("threads show CHILD --json"), before);
+    family.rye("approve CHILD");
+    family.rye("resume CHILD");
+    let ended = family.rye("resume CHILD --turns 40");
+    assert!(ended.contains("`completed`") && ended.ends_with("exit 1\n"), "{ended}");
+}
+
 /// A parent that waits for neither of its children, both of which want to write and have to ask.
 pub(crate) fn two_that_ask() -> (Family, Model) {
     let model =
