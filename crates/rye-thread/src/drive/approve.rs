@@ -15,7 +15,7 @@ impl Driver<'_> {
     ) -> Result<(), Stop> {
         self.check_cancelled()?;
         // The tool may have ceased to need it since the thread was suspended.
-        let Some(request) = self.prepare(run, index, call).asks else {
+        let Some(request) = self.prepare(run, index, call).await.asks else {
             return Ok(run.decided(Decision::Approved)?);
         };
         if !self.progress.is_asked {

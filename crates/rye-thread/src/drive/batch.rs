@@ -76,7 +76,7 @@ impl<'a> Driver<'a> {
         returns: &[ToolCall],
     ) -> Result<(), Stop> {
         while self.progress.answers.len() < calls.len() {
-            let group = self.next_group(run, calls);
+            let group = self.next_group(run, calls).await;
             if let [Prepared { index, asks: Some(_), .. }] = group.as_slice() {
                 return Ok(run.ask_approval(*index)?);
             }
@@ -87,18 +87,21 @@ impl<'a> Driver<'a> {
 
     /// The calls that run together next. Each is judged when its turn has come, because those before it may have bounded
     /// what the thread may do.
-    fn next_group<'b>(&self, run: &Run, calls: &'b [ToolCall]) -> Vec<Prepared<'b>>
+    async fn next_group<'b>(&self, run: &Run, calls: &'b [ToolCall]) -> Vec<Prepared<'b>>
     where
         'a: 'b,
     {
         let left = calls.iter().enumerate().skip(self.progress.answers.len());
-        let mut prepared = left.map(|(index, call)| self.prepare(run, index, call));
-        let mut group: Vec<Prepared<'b>> = prepared.next().into_iter().collect();
-        while group.len() < MOST_IN_PARALLEL
-            && group.iter().all(Prepared::may_join)
-            && let Some(next) = prepared.next().filter(Prepared::may_join)
-        {
+        let mut group: Vec<Prepared<'b>> = Vec::new();
+        for (index, call) in left.take(MOST_IN_PARALLEL) {
+            let next = self.prepare(run, index, call).await;
+            if !group.is_empty() && !next.may_join() {
+                break;
+            }
             group.push(next);
+            if !group.iter().all(Prepared::may_join) {
+                break;
+            }
         }
         group
     }

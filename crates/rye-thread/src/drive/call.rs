@@ -54,7 +54,12 @@ impl Plan<'_> {
 
 impl<'a> Driver<'a> {
     /// Resolve, then authorise, then validate; then see whether somebody must be asked, or has decided.
-    pub(super) fn prepare<'b>(&self, run: &Run, index: usize, call: &'b ToolCall) -> Prepared<'b>
+    pub(super) async fn prepare<'b>(
+        &self,
+        run: &Run,
+        index: usize,
+        call: &'b ToolCall,
+    ) -> Prepared<'b>
     where
         'a: 'b,
     {
@@ -71,7 +76,7 @@ impl<'a> Driver<'a> {
         let covers = why.map_or_else(Vec::new, |why| self.covers(offered, arguments, why));
         let why = why.filter(|_| !self.is_approved_in_thread(offered, &covers));
         let (asks, plan) = match (why, run.decision(index)) {
-            (Some(reason), None) => match self.proposal(index, call, offered, arguments) {
+            (Some(reason), None) => match self.proposal(index, call, offered, arguments).await {
                 Ok(Some(proposal)) => {
                     let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
                     let request = ApprovalRequest::new(thread, &call.id, id, &proposal, reason);
@@ -121,7 +126,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The arguments that the operator is asked about; `None` in a replay of a call that nobody was asked about.
-    fn proposal(
+    async fn proposal(
         &self,
         index: usize,
         call: &ToolCall,
@@ -137,7 +142,7 @@ impl<'a> Driver<'a> {
             let shown = proposal.shown(arguments).cloned();
             return shown.map(Some).ok_or_else(|| ToolOutput::error(json!({ "error": NOT_WHOLE })));
         }
-        let proposal = needs.proposal(arguments, &self.authority)?;
+        let proposal = needs.proposal(arguments, &self.authority).await?;
         Ok(Some(proposal.unwrap_or_else(|| arguments.clone())))
     }
 

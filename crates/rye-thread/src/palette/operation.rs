@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
 use serde_json::Value;
 
@@ -9,6 +10,7 @@ use super::{Offered, Palette, PaletteEntry, PaletteError, PaletteProblem};
 use crate::{Effect, Refusal, ToolOutput};
 
 /// What calls of an operation need of the authority, which depends on their arguments.
+#[async_trait]
 pub trait Needs: Send + Sync {
     /// What a call with these arguments needs of `authority`, which is that of the thread by now.
     ///
@@ -19,10 +21,12 @@ pub trait Needs: Send + Sync {
 
     /// The arguments as the operator is asked about them, with which an approved call then runs; `None` for those of the call.
     ///
+    /// Other threads of the program wait for nothing here, so that work which takes its time belongs on a thread for blocking work.
+    ///
     /// # Errors
     ///
     /// What the model is told of a call that would be refused even with an approval, about which nobody is asked.
-    fn proposal(
+    async fn proposal(
         &self,
         arguments: &Value,
         authority: &Authority,

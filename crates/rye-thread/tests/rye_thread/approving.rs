@@ -92,15 +92,22 @@ struct Loads {
     proposes: bool,
 }
 
+#[async_trait]
 impl Needs for Loads {
     fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
         let id = arguments["item_id"].as_str().unwrap_or("none");
         Ok(Need::Exactly(Capability::new(Primary::Load, Kind::Knowledge, id).unwrap()))
     }
 
-    fn proposal(&self, arguments: &Value, _: &Authority) -> Result<Option<Value>, ToolOutput> {
+    async fn proposal(
+        &self,
+        arguments: &Value,
+        _: &Authority,
+    ) -> Result<Option<Value>, ToolOutput> {
         let mut shown = arguments.clone();
-        shown["text"] = json!("as it is now");
+        // The driver waits for work that is done on another thread.
+        let text = tokio::task::spawn_blocking(|| "as it is now").await.unwrap();
+        shown["text"] = json!(text);
         Ok(self.proposes.then_some(shown))
     }
 }

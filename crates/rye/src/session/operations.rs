@@ -79,8 +79,9 @@ struct InThread {
     tree: Arc<Handle>,
 }
 
+#[async_trait]
 impl Needs for InThread {
-    fn proposal(
+    async fn proposal(
         &self,
         arguments: &Value,
         authority: &Authority,
@@ -89,7 +90,10 @@ impl Needs for InThread {
         let Asked::Sign(request) = asked.map_err(|error| failed(&error))? else { return Ok(None) };
         let caller = Caller::thread(authority.clone());
         let has_key = self.tree.has_signing_key();
-        let proposal = signing::proposal(&self.rye, &request, has_key, (&caller, &self.asked));
+        let (rye, asked) = (Arc::clone(&self.rye), self.asked.clone());
+        // The text is checked with all items that it draws in, which may be thousands.
+        let propose = move || signing::proposal(&rye, &request, has_key, (&caller, &asked));
+        let proposal = tokio::task::spawn_blocking(propose).await.unwrap_or_else(|_| Err(ended()));
         proposal.map(Some).map_err(|error| failed(&error))
     }
 
@@ -146,8 +150,12 @@ impl Tool for InThread {
             }
             Ok(Asked::Sign(request)) => {
                 let key = self.tree.signing_key().await;
-                signing::sign(&self.rye, &request, key, (&caller, &self.asked))
-                    .map(|signed| signed.to_json())
+                let (rye, asked) = (Arc::clone(&self.rye), self.asked.clone());
+                let sign = move || {
+                    let signed = signing::sign(&rye, &request, key, (&caller, &asked));
+                    signed.map(|signed| signed.to_json())
+                };
+                tokio::task::spawn_blocking(sign).await.unwrap_or_else(|_| Err(ended()))
             }
             Err(error) => Err(error),
         };

@@ -83,6 +83,7 @@ struct Arguments {
     parameters: Map<String, Value>,
 }
 
+#[async_trait]
 impl Needs for Inline {
     fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
         let need = || {
