@@ -315,6 +315,20 @@ pub enum ProblemKind {
         /// The extension without its dot.
         extension: String,
     },
+    /// A script whose header names another language than its extension.
+    #[error("the header says `language: {language}`, and the file is a `.{extension}`")]
+    OtherLanguage {
+        /// The language as the header has it.
+        language: String,
+        /// The extension without its dot.
+        extension: String,
+    },
+    /// A script in which only the extension says its language.
+    #[error("nothing in the script says that it is a `.{extension}`")]
+    NoLanguage {
+        /// The extension without its dot.
+        extension: String,
+    },
     /// A script header that is never closed or holds a line that is no comment.
     #[error("the `/// rye` header is not closed")]
     UnclosedHeader,
@@ -373,6 +387,8 @@ impl ProblemKind {
             Self::UnknownExtension { .. } => "unknown-extension",
             Self::NoToolHeader => "no-tool-header",
             Self::OtherInterpreter { .. } => "other-interpreter",
+            Self::OtherLanguage { .. } => "other-language",
+            Self::NoLanguage { .. } => "no-language",
             Self::UnclosedHeader => "unclosed-header",
         }
     }

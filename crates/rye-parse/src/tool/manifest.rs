@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Executor, ToolManifest};
+use super::{Executor, ToolManifest, script};
 use crate::{Problem, ProblemKind, problem::Report, strict::Document, suggest::suggestion};
 
 /// The executors that a YAML manifest may name.
@@ -27,23 +27,24 @@ const BUILTIN: [&str; 1] = ["builtin"];
 const COMMAND: [&str; 6] = ["command", "args", "cwd", "env", "network", "timeout_seconds"];
 const HTTP: [&str; 6] = ["url", "method", "headers", "body", "credential", "timeout_seconds"];
 const MCP: [&str; 5] = ["server", "tool", "fixed_params", "params_key", "timeout_seconds"];
-const SCRIPT: [&str; 2] = ["network", "timeout_seconds"];
+const SCRIPT: [&str; 3] = ["language", "network", "timeout_seconds"];
 
 /// The methods of an HTTP tool.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// Reads a manifest; `script` is the extension of the file when it is a script's header.
+/// Reads a manifest; `extension` is that of the file when it is a script's header.
 pub(super) fn read(
     report: &mut Report<'_>,
     document: &Document,
-    script: Option<&str>,
+    extension: Option<&str>,
 ) -> Option<ToolManifest> {
     let description = document.required_text(report, "description");
     let version = document.text(report, "version");
     let input_schema = input_schema(report, document);
     let output_schema = schema(report, document, "output_schema");
-    let executor = match script {
+    let executor = match extension {
         Some(extension) => {
+            script::check_language(report, document, extension);
             check_keys(report, document, "script", &SCRIPT);
             Some(Executor::Script {
                 extension: extension.to_owned(),

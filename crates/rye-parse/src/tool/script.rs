@@ -12,17 +12,58 @@ use crate::{
 /// The longest script that is read.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// Holds the `#!` line, which a signature covers, against the extension, which none does: the same text would run as another
-/// language under another name.
-fn refuse_other_interpreter(report: &mut Report<'_>, extension: &str) {
-    let first = report.source.lines().next().unwrap_or_default();
-    let Some(command) = first.strip_prefix("#!") else { return };
+/// Returns the program of the `#!` line, and the extensions of its language; `None` without a line that names a usual program.
+fn interpreter(source: &str) -> Option<(&str, &'static [&'static str])> {
+    let command = source.lines().next()?.strip_prefix("#!")?;
     let words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
     let is_program = |word: &&str| *word != "env" && !word.starts_with('-') && !word.contains('=');
-    let Some(interpreter) = words.into_iter().find(is_program) else { return };
+    let interpreter = words.into_iter().find(is_program)?;
     let name = interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let of_language = |(_, names): &&(_, &[&str])| names.contains(&name);
-    let Some((extensions, _)) = LANGUAGES.iter().find(of_language) else { return };
+    let (extensions, _) = LANGUAGES.iter().find(|(_, names)| names.contains(&name))?;
+    Some((interpreter, extensions))
+}
+
+/// Holds what the text says of its language, which a signature covers, against the extension, which none does: the same text would
+/// run as another language under another name.
+pub(super) fn check_language(report: &mut Report<'_>, document: &Document, extension: &str) {
+    let language = document.text(report, "language");
+    let extension = extension.to_owned();
+    let problem = match language {
+        Some(language) if language == extension => return,
+        Some(language) => {
+            let help = format!(
+                "write `language: {extension}`, or give the file the extension `.{language}`"
+            );
+            let kind = ProblemKind::OtherLanguage { language, extension };
+            Problem::new(kind, document.place(&["language"]), "another language").help(help)
+        }
+        None if interpreter(report.source).is_some() => return,
+        None => {
+            let help = format!(
+                "begin it with a line such as `{}`, or add `language: {extension}` to the header",
+                usual_line(&extension)
+            );
+            let kind = ProblemKind::NoLanguage { extension };
+            Problem::new(kind, 0..0, "the signature does not cover the extension").help(help)
+        }
+    };
+    report.error(problem);
+}
+
+/// The first line of most scripts of a language.
+fn usual_line(extension: &str) -> &'static str {
+    match extension {
+        "py" => "#!/usr/bin/env python3",
+        "rb" => "#!/usr/bin/env ruby",
+        "js" | "ts" => "#!/usr/bin/env node",
+        _ => "#!/bin/sh",
+    }
+}
+
+/// Refuses a `#!` line of another language.
+fn refuse_other_interpreter(report: &mut Report<'_>, extension: &str) {
+    let first = report.source.lines().next().unwrap_or_default();
+    let Some((interpreter, extensions)) = interpreter(report.source) else { return };
     if extensions.contains(&extension) {
         return;
     }
@@ -141,9 +182,6 @@ mod tests {
             ("#!/usr/bin/env ruby", "sh", false),
             ("#!/usr/bin/env node", "js", true),
             ("#!/usr/bin/env node", "ts", true),
-            ("#!/usr/bin/env own", "sh", true),
-            ("#!", "sh", true),
-            ("# python3", "sh", true),
         ] {
             let comment = if matches!(extension, "js" | "ts") { "//" } else { "#" };
             let text = format!(
@@ -153,6 +191,41 @@ mod tests {
             assert_eq!(tool.is_ok(), is_tool, "{first} {extension}: {tool:?}");
             let told = format!("{tool:?}");
             assert!(is_tool || told.contains("OtherInterpreter"), "{told}");
+        }
+    }
+
+    /// The first line, what the header says, the extension, and the problem.
+    #[test]
+    fn a_script_says_its_language_in_the_text_that_is_signed() {
+        for (first, language, extension, problem) in [
+            ("#!/usr/bin/env own", "", "sh", "NoLanguage"),
+            ("#!", "", "rb", "NoLanguage"),
+            ("# python3", "", "py", "NoLanguage"),
+            ("//", "", "js", "NoLanguage"),
+            ("//", "", "ts", "NoLanguage"),
+            ("#!/usr/bin/env own", "sh", "sh", ""),
+            ("# python3", "py", "py", ""),
+            ("//", "ts", "ts", ""),
+            ("# python3", "py", "sh", "OtherLanguage"),
+            ("#!/bin/sh", "py", "sh", "OtherLanguage"),
+            ("#!/bin/sh", "sh", "py", "OtherInterpreter"),
+            ("//", "ts", "js", "OtherLanguage"),
+        ] {
+            let comment = if matches!(extension, "js" | "ts") { "//" } else { "#" };
+            let said = match language {
+                "" => String::new(),
+                language => format!("{comment} language: {language}\n"),
+            };
+            let text = format!(
+                "{first}\n{comment} /// rye\n{said}{comment} description: A tool.\n{comment} input_schema: {{type: object}}\n{comment} ///\n"
+            );
+            let told = crate::tool(&text, extension).map_err(|error| format!("{error:?}"));
+            assert_eq!(
+                told.is_ok(),
+                problem.is_empty(),
+                "{first} {language} {extension}: {told:?}"
+            );
+            assert!(told.err().unwrap_or_default().contains(problem), "{first} {extension}");
         }
     }
 }

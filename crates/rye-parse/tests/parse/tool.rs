@@ -129,7 +129,7 @@ fn scripts_in_both_comment_styles() {
     let Executor::Script { extension, network, .. } = manifest.executor else { panic!() };
     assert_eq!((extension.as_str(), network), ("py", true));
     let manifest = script(
-        "// /// rye\r\n// description: d\r\n// input_schema: {}\r\n// timeout_seconds: 9\r\n// ///\r\n",
+        "// /// rye\r\n// language: ts\r\n// description: d\r\n// input_schema: {}\r\n// timeout_seconds: 9\r\n// ///\r\n",
         "ts",
     );
     let Executor::Script { timeout_seconds, .. } = manifest.executor else { panic!() };
@@ -147,9 +147,15 @@ rows! { script_refused;
     unclosed: "«# /// rye»\n# description: d\n", "rb", &["the `/// rye` header is not closed; start each line with `# ` and end the header with `# ///`"];
     broken_off: "# /// rye\n# description: d\n«code()»\n# ///\n", "py", &["the `/// rye` header is not closed; start each line with `# ` and end the header with `# ///`"];
     no_space: "# /// rye\n«#description: d»\n# ///\n", "py", &["the `/// rye` header is not closed; start each line with `# ` and end the header with `# ///`"];
-    foreign_in_script: "# /// rye\n# description: d\n# input_schema: {}\n# «executor»: command\n# «command»: x\n# ///\n", "sh", &[
-        "`executor` does not belong to executor `script`; remove it; `script` takes `network`, `timeout_seconds`",
-        "`command` does not belong to executor `script`; remove it; `script` takes `network`, `timeout_seconds`",
+    foreign_in_script: "#!/bin/sh\n# /// rye\n# description: d\n# input_schema: {}\n# «executor»: command\n# «command»: x\n# ///\n", "sh", &[
+        "`executor` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
+        "`command` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
+    ];
+    no_language: "«»# /// rye\n# description: d\n# input_schema: {}\n# ///\n", "py", &[
+        "nothing in the script says that it is a `.py`; begin it with a line such as `#!/usr/bin/env python3`, or add `language: py` to the header",
+    ];
+    other_language: "# /// rye\n# «language»: py\n# description: d\n# input_schema: {}\n# ///\n", "sh", &[
+        "the header says `language: py`, and the file is a `.sh`; write `language: sh`, or give the file the extension `.py`",
     ];
     unknown_extension: "«»x", "exe", &["unknown extension `exe`; valid: `yaml`, `yml`, `py`, `sh`, `rb`, `js`, `ts`"];
 }

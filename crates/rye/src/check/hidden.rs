@@ -225,7 +225,7 @@ mod tests {
             (
                 ItemKind::Tool,
                 "a.sh",
-                "# /// rye\n# description: Says \u{202e}.\n# input_schema: {type: object}\n# ///\n",
+                "#!/bin/sh\n# /// rye\n# description: Says \u{202e}.\n# input_schema: {type: object}\n# ///\n",
             ),
             (ItemKind::Config, "a.yaml", "text: Say \u{202e}.\n"),
         ];

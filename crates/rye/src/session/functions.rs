@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_script_counts_as_the_shell() {
-        let script = "# /// rye\n# description: T.\n# input_schema: {type: object}\n# ///\n";
+        let script =
+            "#!/bin/sh\n# /// rye\n# description: T.\n# input_schema: {type: object}\n# ///\n";
         let manifest = rye_parse::tool(script, "sh").unwrap();
         let invocation = invocation(&"t/x".parse().unwrap(), &manifest).unwrap();
         assert_eq!(invocation.functions()[0].dotted_id(), "rye.bash.bash");
