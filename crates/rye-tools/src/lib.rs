@@ -28,6 +28,7 @@ pub mod fs;
 pub mod mcp;
 mod process;
 mod program;
+mod repository;
 pub mod sandbox;
 mod self_starting;
 mod shell;

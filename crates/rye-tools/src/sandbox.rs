@@ -1,10 +1,11 @@
 //! What stands around a program that a tool starts (SPEC 5.6).
 //!
 //! Which of the [`Mode`]s a machine can do is found out by doing it: [`Processes::sandbox`](crate::Processes::sandbox)
-//! starts a program in each, strongest first, that tries to get out, and takes the first one that it does not get out of.
+//! starts a program in each that tries to get out, and takes the first one that it does not get out of.
 //!
-//! Everything that confines a program is done by processes between it and the caller, which are started from the
-//! launcher (see [`launch`]), because code that runs between `fork` and `exec` cannot be safe Rust.
+//! Everything that confines a program is done by processes between it and the caller, which come from the launcher (see
+//! [`launch`]). The launcher has one thread, so that it can be split in two. A caller with threads cannot, which is why it starts
+//! the launcher.
 
 mod account;
 #[cfg(target_os = "linux")]

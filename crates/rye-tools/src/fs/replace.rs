@@ -63,12 +63,44 @@ fn settle(target: &Target<'_>, temporary: &OsStr, meanwhile: Meanwhile<'_>) -> i
         return Ok(Outcome::Changed);
     }
     if let Meanwhile::Absent = meanwhile {
-        return link(target, temporary);
+        return create(target, temporary);
     }
     target.folder.rename(temporary, target.folder, target.name).map(|()| Outcome::Replaced)
 }
 
-/// Gives the temporary file its name, which a link, unlike a rename, never takes from another file.
+/// Gives the temporary file its name, and never takes the name from another file.
+fn create(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
+    match rename_to_free_name(target, temporary) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),
+        Err(error) if is_unknown(&error) => link(target, temporary),
+        done => done.map(|()| Outcome::Replaced),
+    }
+}
+
+/// Renames in one step, where the kernel and the file system can do it without taking the place of a file.
+#[cfg(target_os = "linux")]
+fn rename_to_free_name(target: &Target<'_>, temporary: &OsStr) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+
+    let (folder, flags) = (target.folder, RenameFlags::NOREPLACE);
+    Ok(renameat_with(folder, temporary, folder, target.name, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_to_free_name(_target: &Target<'_>, _temporary: &OsStr) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Returns `true` for the errors of a kernel or a file system that does not know such a rename.
+fn is_unknown(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let unknown = [Errno::INVAL, Errno::NOSYS].map(Errno::raw_os_error);
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error().is_some_and(|errno| unknown.contains(&errno))
+}
+
+/// The same by a link, which never takes a name from another file either. Not every file system has links.
 fn link(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
     match target.folder.hard_link(temporary, target.folder, target.name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),

@@ -11,42 +11,30 @@ use std::io;
 use cap_std::fs::Dir;
 
 use super::names::{fold, stands_for};
+use crate::repository::{self, Entry, HEAD, PARTS};
 
 /// Returns `true` for a name that `git` reads as `HEAD` on some system.
 pub(super) fn is_head(name: &OsStr) -> bool {
-    fold(name) == "head"
+    fold(name) == fold(OsStr::new(HEAD))
 }
 
-/// Returns `true` if `git` takes the open folder for a repository: it has a `HEAD`, and `objects` with `refs` or a
-/// `commondir` that says where those are.
+/// Returns `true` if `git` takes the open folder for a repository.
 pub(super) fn is_repository(folder: &Dir) -> io::Result<bool> {
-    if !has_head(folder)? {
-        return Ok(false);
-    }
-    Ok(is_there(folder, "commondir")?
-        || (is_there(folder, "objects")? && is_there(folder, "refs")?))
+    repository::is_repository(|name| entry(folder, name))
 }
 
 /// Returns `true` if a new `name` in the open folder is what a repository needs beside the `HEAD` that is there.
 pub(super) fn would_complete(folder: &Dir, name: &OsStr) -> io::Result<bool> {
     let folded = fold(name);
-    let is_part = ["objects", "refs", "commondir"].iter().any(|part| stands_for(&folded, part));
-    if is_part { has_head(folder) } else { Ok(false) }
+    let is_part = PARTS.iter().any(|part| stands_for(&folded, part));
+    Ok(is_part && entry(folder, HEAD)? == Entry::Other)
 }
 
-/// Returns `true` for a `HEAD` that is no folder. A link counts, because what it leads to may change.
-fn has_head(folder: &Dir) -> io::Result<bool> {
-    match folder.symlink_metadata("HEAD") {
-        Ok(metadata) => Ok(!metadata.is_dir()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_there(folder: &Dir, name: &str) -> io::Result<bool> {
+fn entry(folder: &Dir, name: &str) -> io::Result<Entry> {
     match folder.symlink_metadata(name) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(metadata) if metadata.is_dir() => Ok(Entry::Folder),
+        Ok(_) => Ok(Entry::Other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Entry::Absent),
         Err(error) => Err(error),
     }
 }

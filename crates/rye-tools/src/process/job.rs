@@ -78,6 +78,8 @@ pub(crate) enum StartError {
         problem: String,
         /// Whether something was moved in that moment, so that another start may succeed.
         is_raced: bool,
+        /// What the launcher renamed of what an earlier program had left.
+        account: Box<Account>,
     },
     #[error(transparent)]
     Probe(#[from] ProbeError),
@@ -100,8 +102,9 @@ impl StartError {
     pub(crate) fn into_output(self) -> ToolOutput {
         let message = self.message();
         match self {
-            Self::Io { .. } | Self::Probe(_) | Self::Sandbox { .. } => {
-                ToolOutput::error(json!({ "error": message }))
+            Self::Io { .. } | Self::Probe(_) => ToolOutput::error(json!({ "error": message })),
+            Self::Sandbox { account, .. } => {
+                ToolOutput::error(with_account(json!({ "error": message }), &account))
             }
             _ => ToolOutput::refused(json!({ "error": message })),
         }

@@ -74,7 +74,8 @@ async fn refusal(plan: &Plan, stderr: &mut ChildStderr, error: io::Error) -> Sta
     let said = String::from_utf8_lossy(&said);
     match last_line(&said) {
         problem if matches!(read, Ok(Ok(_))) && !problem.is_empty() => {
-            StartError::Sandbox { mode: plan.mode, problem: problem.to_owned(), is_raced: false }
+            let (problem, account) = (problem.to_owned(), Box::default());
+            StartError::Sandbox { mode: plan.mode, problem, is_raced: false, account }
         }
         _ => failed("start the program")(error),
     }

@@ -60,12 +60,10 @@ impl Processes {
 
     /// Tries each mode, strongest first. A mode that could not be tried leads to one that is as strong, and never to a weaker one.
     ///
-    /// Root comes to work on projects of other users, which bubblewrap does not let it write. So for root it comes second.
+    /// Namespaces come first of the two that are whole. A start in them takes half the time of one in bubblewrap, and root can write
+    /// projects of other users there.
     fn try_all(&self) -> Result<Found, ProbeError> {
-        let mut modes = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None];
-        if rustix::process::geteuid().is_root() {
-            modes.swap(0, 1);
-        }
+        let modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock, Mode::None];
         let (mut passed_over, mut undecided) = (Vec::new(), Vec::new());
         for mode in modes {
             if !mode.is_whole() && !undecided.is_empty() {

@@ -125,10 +125,11 @@ impl Processes {
         }
         match Account::read(&plan.scratch) {
             Some(account) if account.is_started => Ok(account),
-            Some(Account { is_raced, .. }) => {
+            Some(account) => {
                 let problem = last_line(&error.end(SAID)).to_owned();
-                let is_raced = is_raced && may_be_race(&problem);
-                Err(StartError::Sandbox { mode: plan.mode, problem, is_raced })
+                let is_raced = account.is_raced && may_be_race(&problem);
+                let account = Box::new(account);
+                Err(StartError::Sandbox { mode: plan.mode, problem, is_raced, account })
             }
             None => Ok(Account {
                 unchecked: Some("the launcher was killed before it had looked at it".to_owned()),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Plan;
-use super::account::{Account, Changed, Excerpt, Moved};
+use super::account::{Account, Changed, Excerpt};
 use super::fault::Fault;
 use super::journal::Journal;
 use super::layout::Guarded;
@@ -17,27 +17,24 @@ pub(super) struct Aftermath {
     is_whole: bool,
     journal: Option<Journal>,
     before: Result<Survey, String>,
-    /// What supervisors that were killed had left to do.
-    moved: Excerpt<Moved>,
 }
 
 impl Aftermath {
-    /// Does what others had left to do, and notes that a program is about to start.
-    pub(super) fn begin(plan: &Plan) -> Result<Self, Fault> {
+    /// Does what supervisors that were killed had left to do, which the account says, also if there is an error. Begins a note.
+    pub(super) fn begin(plan: &Plan, account: &mut Account) -> Result<Self, Fault> {
         let is_whole = plan.mode.is_whole();
         let begun = plan.journal.as_deref().filter(|_| is_whole);
-        let begun = begun.map(|folder| Journal::begin(folder, &plan.project)).transpose()?;
-        let (journal, moved) =
-            begun.map_or((None, Excerpt::default()), |(journal, moved)| (Some(journal), moved));
+        let begin = |folder| Journal::begin(folder, &plan.project, &mut account.moved);
+        let journal = begun.map(begin).transpose()?;
         let (project, before) = (plan.project.clone(), Ok(Survey::default()));
-        Ok(Self { project, is_whole, journal, before, moved })
+        Ok(Self { project, is_whole, journal, before })
     }
 
     /// Looks at the project and notes what is there. Returns what is to be guarded.
     ///
     /// What a program under way may have made does not count as being there. Of two programs at once, one could otherwise hide
     /// from the look after the other what that one made, and would be taken for having found it.
-    pub(super) fn survey(&mut self) -> Result<Vec<Guarded>, Fault> {
+    pub(super) fn survey(&mut self, account: &Account) -> Result<Vec<Guarded>, Fault> {
         self.before = match Survey::before(&self.project) {
             Err(fault) if self.is_whole => return Err(fault),
             looked => looked.map_err(|fault| fault.to_string()),
@@ -45,15 +42,14 @@ impl Aftermath {
         let Ok(before) = &mut self.before else { return Ok(Vec::new()) };
         if let Some(journal) = &mut self.journal {
             journal.others(|known| before.restrict(known))?;
-            journal.write(&before.known, &Excerpt::default())?;
+            journal.write(&before.known, &account.moved)?;
         }
         Ok(before.guarded.clone())
     }
 
     /// Looks again once nothing of the program is left, and says in the account what was found. If that fails, the note stays,
     /// and no program starts in the project until its cause is gone.
-    pub(super) fn end(mut self, is_heard: bool, account: &mut Account) -> Result<(), Fault> {
-        account.moved = std::mem::take(&mut self.moved);
+    pub(super) fn end(self, is_heard: bool, account: &mut Account) -> Result<(), Fault> {
         let before = match (account.is_started, &self.before) {
             (true, Ok(before)) => Some(before),
             (true, Err(problem)) => {
@@ -66,11 +62,11 @@ impl Aftermath {
         if let Some(before) = before {
             self.look_again(before, account);
         }
-        let Some(journal) = self.journal else { return Ok(()) };
+        let Some(mut journal) = self.journal else { return Ok(()) };
         let is_heard = is_heard && account.is_started;
         let unread = if is_heard { Excerpt::default() } else { account.moved.clone() };
         match account.unchecked.is_some() {
-            true => journal.leave(&known, &unread),
+            true => journal.write(&known, &unread),
             false => journal.end(&unread).map_err(Fault::at("take a note away")),
         }
     }

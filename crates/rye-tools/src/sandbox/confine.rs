@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -28,7 +28,7 @@ pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zer
 const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and replaces it by the program.
-pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<ExitCode, Fault> {
+pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     confine(&below.plan)?;
     let mut command = command(&below.plan, program)?;

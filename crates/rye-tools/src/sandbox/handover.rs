@@ -1,4 +1,5 @@
-//! The descriptors by which the supervisor and the processes below it talk: the plan downward, and upward that the sandbox stands.
+//! The descriptors by which the supervisor and the process below it talk: upward that the sandbox stands, and downward the plan, if
+//! that process is a program that was started.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -29,27 +30,39 @@ pub(super) fn name(descriptor: &impl AsFd) -> OsString {
     descriptor.as_fd().as_raw_fd().to_string().into()
 }
 
-/// The supervisor's side of a start.
+/// The pipe by which the supervisor hears of the sandbox.
 #[derive(Debug)]
-pub(super) struct Start {
-    /// The plan, as a file in memory.
-    pub(super) plan: OwnedFd,
+pub(super) struct Channel {
     /// Where the process that makes the sandbox says that it stands.
     pub(super) standing: OwnedFd,
     /// Where that is read.
     pub(super) heard: OwnedFd,
 }
 
-impl Start {
-    pub(super) fn new(plan: &Plan) -> Result<Self, Fault> {
-        let text = serde_json::to_vec(plan).map_err(Fault::at("write the plan"))?;
-        let plan = inherited(&text).map_err(Fault::at("write the plan"))?;
+impl Channel {
+    pub(super) fn new() -> Result<Self, Fault> {
         let (heard, standing) = pipe_with(PipeFlags::CLOEXEC).map_err(Fault::at("make a pipe"))?;
         let set =
             fcntl_getfl(&heard).and_then(|flags| fcntl_setfl(&heard, flags | OFlags::NONBLOCK));
-        set.and_then(|()| fcntl_setfd(&standing, FdFlags::empty()))
-            .map_err(Fault::at("make a pipe"))?;
-        Ok(Self { plan, standing, heard })
+        set.map_err(Fault::at("make a pipe"))?;
+        Ok(Self { standing, heard })
+    }
+}
+
+/// What a program inherits that makes the sandbox, and finds by the numbers on its command line.
+#[derive(Debug)]
+pub(super) struct Inherited {
+    /// The plan, as a file in memory.
+    pub(super) plan: OwnedFd,
+    pub(super) standing: OwnedFd,
+}
+
+impl Inherited {
+    pub(super) fn new(plan: &Plan, standing: OwnedFd) -> Result<Self, Fault> {
+        let text = serde_json::to_vec(plan).map_err(Fault::at("write the plan"))?;
+        let plan = inherited(&text).map_err(Fault::at("write the plan"))?;
+        fcntl_setfd(&standing, FdFlags::empty()).map_err(Fault::at("make a pipe"))?;
+        Ok(Self { plan, standing })
     }
 }
 
@@ -81,6 +94,11 @@ pub(super) struct Below {
 }
 
 impl Below {
+    /// The side of a process that has the plan in its memory.
+    pub(super) fn new(plan: Plan, standing: OwnedFd) -> Self {
+        Self { plan, standing: standing.into() }
+    }
+
     /// Takes over what the supervisor opened, by the numbers on the command line, and hands it on to no other program.
     pub(super) fn take(plan: &OsString, standing: &OsString) -> Result<Self, Fault> {
         let number = |word: &OsString| {

@@ -3,17 +3,13 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::process::ExitCode;
 
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, getegid, geteuid};
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
-    set_capabilities,
-};
+use rustix::thread::{CapabilitySet, capabilities};
 
 use super::fault::Fault;
 use super::handover::{Below, Standing};
@@ -37,7 +33,7 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     ] {
         fs::write(format!("/proc/self/{file}"), text).map_err(Fault::at_call("map the user"))?;
     }
-    hand_on(CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP)
+    Ok(())
 }
 
 /// Whether namespaces can be made without one of users, which would take away files of others in the project.
@@ -47,20 +43,8 @@ fn is_administrator() -> Result<bool, Fault> {
         && own.effective.contains(CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP))
 }
 
-/// Lets the next program have the powers that it makes mounts with; it gives them up before it starts the one after it.
-fn hand_on(powers: CapabilitySet) -> Result<(), Fault> {
-    let own = capabilities(None).map_err(Fault::at("read capabilities"))?;
-    let sets = CapabilitySets { inheritable: powers, ..own };
-    set_capabilities(None, sets).map_err(Fault::at_call("hand capabilities on"))?;
-    for power in powers.iter() {
-        configure_capability_in_ambient_set(power, true)
-            .map_err(Fault::at_call("hand capabilities on"))?;
-    }
-    Ok(())
-}
-
 /// Is the first process: makes the files, confines itself, starts the program, and collects orphans until it ends.
-pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<ExitCode, Fault> {
+pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     if let Some(place) = mounts::make(&below.plan)? {
         below.tell(Standing::Raced)?;
@@ -82,5 +66,5 @@ pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<ExitCode, F
             Err(error) => return Err(Fault::new("wait for the program", error)),
         }
     };
-    Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
+    Ok(u8::try_from(code).unwrap_or(u8::MAX))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ use super::survey::Survey;
 
 /// The longest note that is read, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// The end of a whole note: a line end, which is not in JSON on one line.
+const END: &[u8] = b"\n";
 
 /// The most notes of one process number.
 const NOTES: usize = 1_000;
@@ -49,33 +52,133 @@ pub(super) struct Journal {
     path: PathBuf,
     /// Locked.
     file: File,
+    /// Whether nothing was written yet.
+    is_empty: bool,
 }
 
 impl Journal {
-    /// Begins a note, after the work of supervisors that were killed is done. Returns also what that came to.
-    pub(super) fn begin(folder: &Path, project: &Path) -> Result<(Self, Excerpt<Moved>), Fault> {
+    /// Begins a note, after the work of supervisors that were killed is done. What was renamed is added to `moved`, also if there is
+    /// an error, and stays in a note until a caller has read of it.
+    pub(super) fn begin(
+        folder: &Path,
+        project: &Path,
+        moved: &mut Excerpt<Moved>,
+    ) -> Result<Self, Fault> {
         let action = format!("keep notes in `{}`", folder.display());
         make_folder(folder).map_err(Fault::at(&action))?;
-        let lock = options().create(true).open(folder.join("lock")).map_err(Fault::at(&action))?;
-        wait_for(&lock).map_err(Fault::at(&action))?;
-        let moved = finish_others(folder, project)?;
-        let (path, file) = create(folder, project).map_err(Fault::at(&action))?;
-        let (folder, project) = (folder.to_owned(), project.to_owned());
-        Ok((Self { folder, project, path, file }, moved))
+        let lock = lock_path(folder, project);
+        let lock_file = options().create(true).open(&lock).map_err(Fault::at(&action))?;
+        wait_for(&lock_file, &lock).map_err(Fault::at(&action))?;
+        let mut journal = Self::create(folder, project).map_err(Fault::at(&action))?;
+        match journal.finish_others(moved) {
+            Ok(()) => Ok(journal),
+            Err(fault) => {
+                journal.end(moved).map_err(Fault::at(&action))?;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Makes an empty note and locks it.
+    fn create(folder: &Path, project: &Path) -> io::Result<Self> {
+        let (prefix, own) = (prefix(project), std::process::id());
+        for number in 0..NOTES {
+            let path = folder.join(format!("{prefix}{own}-{number}"));
+            match options().create_new(true).open(&path) {
+                Ok(file) => {
+                    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+                    let (folder, project) = (folder.to_owned(), project.to_owned());
+                    return Ok(Self { folder, project, path, file, is_empty: true });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Does what supervisors that were killed had still to do in the project. A note that cannot be done keeps none from being read.
+    fn finish_others(&mut self, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
+        let mut problem = Ok(());
+        for path in self.paths_of_others()? {
+            let Ok(mut file) = options().open(&path) else { continue };
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || is_gone(&file) {
+                continue;
+            }
+            let done = match Note::read(&mut file, &path) {
+                Ok(Some(note)) if note.project == self.project => self.finish(&path, note, moved),
+                Ok(Some(_)) => Ok(()),
+                Ok(None) => {
+                    let _gone = fs::remove_file(&path);
+                    Ok(())
+                }
+                Err(fault) => Err(fault),
+            };
+            problem = problem.and(done);
+        }
+        problem
+    }
+
+    /// Does what one note asks for. The own note says first what that came to, so that no kill loses it.
+    fn finish(&mut self, path: &Path, note: Note, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
+        let action = "look at what an earlier program left";
+        let after = note.known.as_ref().map(|known| look_after(&self.project, known, path));
+        let after = after.transpose()?;
+        moved.append(note.moved);
+        let problem = after.as_ref().and_then(Survey::problem);
+        after.into_iter().for_each(|after| moved.append(after.moved));
+        let own = Note { project: self.project.clone(), known: None, moved: moved.clone() };
+        self.put(&own).map_err(Fault::at(action))?;
+        if problem.is_some() {
+            let left = Note { moved: Excerpt::default(), ..note };
+            Self::create(&self.folder, &self.project)
+                .and_then(|mut new| new.put(&left))
+                .map_err(Fault::at(action))?;
+        }
+        // One that ended by itself has taken its own away.
+        let _gone = fs::remove_file(path);
+        problem.map_or(Ok(()), |problem| Err(Fault::new(action, problem)))
     }
 
     /// Hands over what each other program of the project found when it started, where its work is not done. One that has no whole
     /// note yet has started nothing.
     pub(super) fn others(&self, mut found: impl FnMut(&BTreeSet<Identity>)) -> Result<(), Fault> {
-        for path in notes(&self.folder, &self.project)?.filter(|path| *path != self.path) {
-            let Ok(mut file) = options().open(&path) else { continue };
-            let note = Note::read(&mut file)?.filter(|note| note.project == self.project);
-            note.and_then(|note| note.known).iter().for_each(&mut found);
+        for _ in 0..NOTES {
+            if self.hand_over(&mut found)? {
+                return Ok(());
+            }
         }
-        Ok(())
+        Err(Fault::new("read notes", "other programs replace them without end"))
     }
 
-    /// Notes what is there, before the program starts, and what was renamed that no caller has read of yet.
+    /// Returns `false` if a note was gone, which may be in another list under a new name.
+    fn hand_over(&self, found: &mut impl FnMut(&BTreeSet<Identity>)) -> Result<bool, Fault> {
+        let mut is_whole = true;
+        for path in self.paths_of_others()? {
+            let Ok(mut file) = options().open(&path) else {
+                is_whole = false;
+                continue;
+            };
+            let note = Note::read(&mut file, &path)?.filter(|note| note.project == self.project);
+            note.and_then(|note| note.known).iter().for_each(&mut *found);
+        }
+        Ok(is_whole)
+    }
+
+    /// The paths of the project's other notes. Another project may have the same beginning of names.
+    fn paths_of_others(&self) -> Result<Vec<PathBuf>, Fault> {
+        let prefix = prefix(&self.project);
+        let listed = fs::read_dir(&self.folder);
+        let action = format!("read notes in `{}`", self.folder.display());
+        let listed = listed.map_err(Fault::at(&action))?.flatten();
+        let is_its =
+            |entry: &fs::DirEntry| entry.file_name().as_bytes().starts_with(prefix.as_bytes());
+        let paths = listed.filter(is_its).map(|entry| entry.path());
+        Ok(paths.filter(|path| *path != self.path).collect())
+    }
+
+    /// Notes what is there, and what was renamed that no caller has read of yet: before the program starts, and if the note is left
+    /// for the next program, whose supervisor looks at the project first.
     pub(super) fn write(
         &mut self,
         known: &BTreeSet<Identity>,
@@ -83,50 +186,73 @@ impl Journal {
     ) -> Result<(), Fault> {
         let (project, known) = (self.project.clone(), Some(known.clone()));
         let note = Note { project, known, moved: moved.clone() };
-        let action = format!("write `{}`", self.path.display());
-        note.write(&mut self.file).map_err(Fault::at(&action))
-    }
-
-    /// Leaves the note for the next program, whose supervisor looks at the project first.
-    pub(super) fn leave(
-        mut self,
-        known: &BTreeSet<Identity>,
-        unread: &Excerpt<Moved>,
-    ) -> Result<(), Fault> {
-        self.write(known, unread)
+        self.put(&note).map_err(Fault::at(&format!("write `{}`", self.path.display())))
     }
 
     /// Takes the note away, and leaves another where nobody has read yet of what was renamed.
     pub(super) fn end(self, unread: &Excerpt<Moved>) -> io::Result<()> {
         if !unread.is_empty() {
             let note = Note { project: self.project.clone(), known: None, moved: unread.clone() };
-            let (_, mut file) = create(&self.folder, &self.project)?;
-            note.write(&mut file)?;
+            Self::create(&self.folder, &self.project)?.put(&note)?;
         }
         fs::remove_file(&self.path)
+    }
+
+    /// Says something else in the note. A file is written once, so that a kill leaves the old note or the new one, or both.
+    fn put(&mut self, note: &Note) -> io::Result<()> {
+        if !self.is_empty {
+            let mut new = Self::create(&self.folder, &self.project)?;
+            new.put(note)?;
+            let old = std::mem::replace(self, new);
+            return fs::remove_file(old.path);
+        }
+        self.is_empty = false;
+        self.file.write_all(&note.text()?)
     }
 }
 
 impl Note {
-    /// `None` for a note that is not whole.
-    fn read(file: &mut File) -> Result<Option<Self>, Fault> {
+    /// Reads a note. `None` stands for one that is not whole: its supervisor was killed while it wrote, and had started nothing.
+    ///
+    /// A whole note that cannot be read is an error, because its supervisor may have started anything.
+    fn read(file: &mut File, path: &Path) -> Result<Option<Self>, Fault> {
         let mut text = Vec::new();
-        let read = file.take(LONGEST).read_to_end(&mut text);
-        read.map_err(Fault::at("read a note"))?;
-        Ok(serde_json::from_slice(&text).ok())
+        let read = file.take(LONGEST.saturating_add(1)).read_to_end(&mut text);
+        let length = read.map_err(Fault::at("read a note"))?;
+        let is_long = u64::try_from(length).is_ok_and(|length| length > LONGEST);
+        if !is_long && !text.ends_with(END) {
+            return Ok(None);
+        }
+        let note = (!is_long).then(|| serde_json::from_slice(&text).ok()).flatten();
+        note.map(Some).ok_or_else(|| {
+            let problem = "its note cannot be read, so that it is not known what was there before";
+            Fault::new("look at what an earlier program left", to_remove(problem, path))
+        })
     }
 
-    /// Replaces what the file holds.
-    fn write(&self, file: &mut File) -> io::Result<()> {
-        let text = serde_json::to_vec(self)?;
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(&text)
+    /// Returns the text of the note, which ends with what nothing in it can be.
+    fn text(&self) -> io::Result<Vec<u8>> {
+        let text = [&serde_json::to_vec(self)?, END].concat();
+        match u64::try_from(text.len()).is_ok_and(|length| length <= LONGEST) {
+            true => Ok(text),
+            false => Err(io::Error::other("the project has too many repositories for a note")),
+        }
     }
 }
 
+/// Returns a problem with what to do about it.
+fn to_remove(problem: &str, path: &Path) -> String {
+    let path = path.display();
+    format!("{problem}; look for repositories that you did not make, and remove the note `{path}`")
+}
+
+/// Returns `true` for a file that was removed meanwhile, because its supervisor has ended.
+fn is_gone(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+}
+
 /// Locks a file that other programs lock for a moment, or longer where a large project is looked at.
-fn wait_for(lock: &File) -> io::Result<()> {
+fn wait_for(lock: &File, path: &Path) -> io::Result<()> {
     let begun = Instant::now();
     loop {
         match flock(lock, FlockOperation::NonBlockingLockExclusive) {
@@ -136,7 +262,8 @@ fn wait_for(lock: &File) -> io::Result<()> {
             Err(Errno::WOULDBLOCK) => {
                 let seconds = PATIENCE.as_secs();
                 return Err(io::Error::other(format!(
-                    "another program has held the file `lock` in it for {seconds} s; end that and call again"
+                    "another program has held `{}` for {seconds} s; end that and call again",
+                    path.display()
                 )));
             }
             done => return Ok(done?),
@@ -162,87 +289,33 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// The file by which the programs of one project take turns at its notes.
+fn lock_path(folder: &Path, project: &Path) -> PathBuf {
+    folder.join(format!("lock-{}", number(project)))
+}
+
 /// The beginning of the names of a project's notes.
 fn prefix(project: &Path) -> String {
+    format!("{}-", number(project))
+}
+
+/// The number of a project.
+fn number(project: &Path) -> String {
     // FNV-1a: two projects with the same number are told apart by the path in the note.
     let bytes = project.as_os_str().as_bytes().iter();
     let number = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    format!("{number:016x}-")
+    format!("{number:016x}")
 }
 
-fn create(folder: &Path, project: &Path) -> io::Result<(PathBuf, File)> {
-    let (prefix, own) = (prefix(project), std::process::id());
-    for number in 0..NOTES {
-        let path = folder.join(format!("{prefix}{own}-{number}"));
-        match options().create_new(true).open(&path) {
-            Ok(file) => {
-                flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-                return Ok((path, file));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// The paths of a project's notes. Another project may have the same beginning of names.
-fn notes(folder: &Path, project: &Path) -> Result<impl Iterator<Item = PathBuf>, Fault> {
-    let prefix = prefix(project);
-    let listed = fs::read_dir(folder);
-    let listed = listed.map_err(Fault::at(&format!("read notes in `{}`", folder.display())))?;
-    let is_its =
-        move |entry: &fs::DirEntry| entry.file_name().as_bytes().starts_with(prefix.as_bytes());
-    Ok(listed.flatten().filter(is_its).map(|entry| entry.path()))
-}
-
-/// Does what supervisors that were killed had still to do in the project.
-fn finish_others(folder: &Path, project: &Path) -> Result<Excerpt<Moved>, Fault> {
-    let mut all = Excerpt::default();
-    for path in notes(folder, project)? {
-        let Ok(mut file) = options().open(&path) else { continue };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
-        }
-        if let Some(moved) = finish((&path, &mut file), project)? {
-            all.append(moved);
-            // One that ended by itself has taken its own away.
-            let _gone = fs::remove_file(&path);
-        }
-    }
-    Ok(all)
-}
-
-/// Does what one note asks for; `None` for a note of another project. A supervisor that was killed before it had written all had not
-/// started anything.
-fn finish(
-    (path, file): (&Path, &mut File),
-    project: &Path,
-) -> Result<Option<Excerpt<Moved>>, Fault> {
-    let Some(mut note) = Note::read(file)? else { return Ok(Some(Excerpt::default())) };
-    if note.project != project {
-        return Ok(None);
-    }
-    if let Some(known) = &note.known {
-        let known = present(known, Survey::identities(project)?).ok_or_else(|| {
-            let problem = format!(
-                "nothing in the project has the number that it had then; look for repositories that you did not make, and \
-                 remove the note `{}`",
-                path.display()
-            );
-            Fault::new("look at what an earlier program left", problem)
-        })?;
-        let after = Survey::after(project, &known)?;
-        let problem = after.problem();
-        note.moved.append(after.moved);
-        if let Some(problem) = problem {
-            note.write(file).map_err(Fault::at("write a note"))?;
-            return Err(Fault::new("look at what an earlier program left", problem));
-        }
-    }
-    Ok(Some(note.moved))
+/// Renames what is new since the known places were found.
+fn look_after(project: &Path, known: &BTreeSet<Identity>, path: &Path) -> Result<Survey, Fault> {
+    let known = present(known, Survey::identities(project)?).ok_or_else(|| {
+        let problem = "nothing in the project has the number that it had then";
+        Fault::new("look at what an earlier program left", to_remove(problem, path))
+    })?;
+    Survey::after(project, &known)
 }
 
 /// Returns those of the places that are there which were known before; `None` if there is none of them, because the file system
@@ -254,4 +327,102 @@ fn present(known: &BTreeSet<Identity>, there: BTreeSet<Identity>) -> Option<BTre
     let found: BTreeSet<Identity> =
         there.into_iter().filter(|new| known.iter().any(|old| is_same(old, new))).collect();
     (known.is_empty() || !found.is_empty()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of notes, and a project with one repository.
+    fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let outer = tempfile::tempdir_in("/var/tmp").unwrap();
+        let root = outer.path().canonicalize().unwrap();
+        let (notes, project) = (root.join("notes"), root.join("project"));
+        fs::create_dir_all(project.join("old/.git")).unwrap();
+        (outer, notes, project)
+    }
+
+    fn begin(notes: &Path, project: &Path) -> (Result<Journal, Fault>, Vec<String>) {
+        let mut moved = Excerpt::default();
+        let journal = Journal::begin(notes, project, &mut moved);
+        (journal, moved.first().iter().map(|one| one.from.display().to_string()).collect())
+    }
+
+    /// Leaves the note of a supervisor that was killed after its program had made a repository.
+    fn kill(notes: &Path, project: &Path) -> PathBuf {
+        let mut journal = begin(notes, project).0.unwrap();
+        journal.write(&Survey::identities(project).unwrap(), &Excerpt::default()).unwrap();
+        fs::create_dir_all(project.join("new/.git")).unwrap();
+        journal.path
+    }
+
+    #[test]
+    fn what_was_renamed_stays_in_a_note_until_it_is_told() {
+        let (_outer, notes, project) = place();
+        let _note = kill(&notes, &project);
+        for _ in 0..3 {
+            // Each of them is killed before it has written anything of its own.
+            let (journal, moved) = begin(&notes, &project);
+            assert_eq!(moved, ["new/.git"]);
+            drop(journal.unwrap());
+        }
+        let (journal, _) = begin(&notes, &project);
+        journal.unwrap().end(&Excerpt::default()).unwrap();
+        assert_eq!(begin(&notes, &project).1, [""; 0]);
+        assert!(project.join("old/.git").exists() && !project.join("new/.git").exists());
+    }
+
+    /// What is done to the note of a killed supervisor, and whether the next start is refused.
+    #[test]
+    fn a_note_that_cannot_be_read_counts_as_one_that_may_have_started_anything() {
+        let end = |text: &str, end: &str| [text, end].concat();
+        for (name, change, is_refused) in [
+            (
+                "nothing was written",
+                Box::new(|_: &str| String::new()) as Box<dyn Fn(&str) -> String>,
+                false,
+            ),
+            (
+                "half of it was written",
+                Box::new(|text: &str| text[..text.len() / 2].to_owned()),
+                false,
+            ),
+            (
+                "half of it is there",
+                Box::new(|text: &str| end(&text[..text.len() / 2], "\n")),
+                true,
+            ),
+            ("another text", Box::new(|_: &str| "{}\n".to_owned()), true),
+            ("too long", Box::new(|text: &str| end(text, &" ".repeat(64 << 20))), true),
+        ] {
+            let (_outer, notes, project) = place();
+            let note = kill(&notes, &project);
+            let text = fs::read_to_string(&note).unwrap();
+            fs::write(&note, change(&text)).unwrap();
+            let (journal, moved) = begin(&notes, &project);
+            let said = journal.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(journal.is_err(), is_refused, "{name}: {said}");
+            let told = format!("remove the note `{}`", note.display());
+            assert_eq!(said.ends_with(&told), is_refused, "{name}: {said}");
+            assert_eq!(moved, [""; 0], "{name}");
+            assert!(project.join("old/.git").exists() && project.join("new/.git").exists());
+        }
+    }
+
+    #[test]
+    fn each_project_has_a_lock_of_its_own() {
+        let (_outer, notes, project) = place();
+        let other = project.with_file_name("other");
+        fs::create_dir(&other).unwrap();
+        begin(&notes, &project).0.unwrap().end(&Excerpt::default()).unwrap();
+        let hold = |entry: io::Result<fs::DirEntry>| {
+            let lock = options().open(entry.unwrap().path()).unwrap();
+            flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+            lock
+        };
+        let held: Vec<File> = fs::read_dir(&notes).unwrap().map(hold).collect();
+        // It would wait for a minute, and then fail.
+        begin(&notes, &other).0.unwrap().end(&Excerpt::default()).unwrap();
+        drop(held);
+    }
 }

@@ -9,11 +9,7 @@ pub(crate) const LAUNCH: &str = "--rye-launch";
 /// Watches a program and everything that it starts, and ends it.
 pub(crate) const SUPERVISE: &str = "supervise";
 
-/// Is the first process of new namespaces.
-#[cfg(target_os = "linux")]
-pub(super) const INIT: &str = "init";
-
-/// Gives up what the program is not to have, and becomes the program.
+/// Gives up what the program is not to have, and becomes the program: within bubblewrap, which can start nothing but programs.
 #[cfg(target_os = "linux")]
 pub(super) const CONFINE: &str = "confine";
 
@@ -43,23 +39,26 @@ pub fn launch(words: &[OsString]) -> Option<ExitCode> {
 #[cfg(target_os = "linux")]
 fn run(words: &[OsString]) -> ExitCode {
     use super::handover::Below;
-    use super::{confine, init, probe, supervise};
+    use super::{confine, probe, supervise};
 
     let Some((part, rest)) = words.split_first() else { return misused() };
     let done = match (part.to_str(), rest) {
         (Some(PROBE), _) => probe::probe(rest),
         (Some(SUPERVISE), [_, ..]) => supervise::supervise(rest),
-        (Some(INIT), [plan, standing, program @ ..]) if !program.is_empty() => {
-            Below::take(plan, standing).and_then(|below| init::init(below, program))
-        }
         (Some(CONFINE), [plan, standing, program @ ..]) if !program.is_empty() => {
             Below::take(plan, standing).and_then(|below| confine::become_program(below, program))
         }
         _ => return misused(),
     };
+    ExitCode::from(code(done))
+}
+
+/// The launcher's exit code. A fault is written to standard error.
+#[cfg(target_os = "linux")]
+pub(super) fn code(done: Result<u8, super::fault::Fault>) -> u8 {
     done.unwrap_or_else(|fault| {
         complain(&fault.to_string());
-        ExitCode::from(if fault.is_lasting { UNSUPPORTED } else { FAILED })
+        if fault.is_lasting { UNSUPPORTED } else { FAILED }
     })
 }
 

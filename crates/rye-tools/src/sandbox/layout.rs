@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::encoded;
 
+/// The providers of a project, which decide to which servers prompts go. A walk cannot guard them where they are not there yet.
+pub(crate) const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
+
 /// The policy of a project, and its record: read-only for programs as whole folders.
-pub(crate) const POLICY: [&str; 4] =
-    [".ai/config", ".ai/rye.lock", ".ai/threads", ".ai/tools/rye/agent/providers"];
+pub(crate) const POLICY: [&str; 4] = [".ai/config", ".ai/rye.lock", ".ai/threads", PROVIDERS];
 
 /// The folder that leads to it: nothing is made or replaced directly in it.
 pub(crate) const PINNED: &str = ".ai";

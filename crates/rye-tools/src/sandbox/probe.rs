@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::net::UdpSocket;
 use std::path::Path;
-use std::process::ExitCode;
 
 use nix::libc::{
     EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ETIMEDOUT,
@@ -18,8 +17,8 @@ use super::launch::HELD;
 ///
 /// `words` are the folder that it may write, the one that it may not, what it may not read, and, in a whole sandbox, a repository
 /// of its project. An attempt that fails because something is used up says nothing of the sandbox, and is a fault.
-pub(super) fn probe(words: &[OsString]) -> Result<ExitCode, Fault> {
-    let [open, closed, secret, repositories @ ..] = words else { return Ok(ExitCode::from(2)) };
+pub(super) fn probe(words: &[OsString]) -> Result<u8, Fault> {
+    let [open, closed, secret, repositories @ ..] = words else { return Ok(2) };
     let write = |folder: &OsString| fs::write(Path::new(folder).join("probe"), "");
     let mut problems = Vec::new();
     if !succeeds("write its own folder", write(open))? {
@@ -41,10 +40,10 @@ pub(super) fn probe(words: &[OsString]) -> Result<ExitCode, Fault> {
     }
     if problems.is_empty() {
         tell(HELD);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(0);
     }
     tell(&problems.join(", "));
-    Ok(ExitCode::FAILURE)
+    Ok(1)
 }
 
 /// An empty file stands in the place of a hidden one.

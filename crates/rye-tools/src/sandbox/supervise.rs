@@ -1,12 +1,13 @@
 //! The process between the caller and the program: whatever happens, nothing of the program outlives it.
 //!
-//! It has one thread, because namespaces are entered by processes that have one, and waits on a descriptor for signals.
+//! It has one thread, because namespaces are entered by processes that have one, and because only such a process can be split in
+//! two. It waits on a descriptor for signals.
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -15,24 +16,24 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, close, getppid};
+use nix::unistd::{Pid, close, dup2_stdin, getppid};
 
 use super::account::Account;
 use super::aftermath::Aftermath;
 use super::control_group::ControlGroup;
 use super::fault::Fault;
-use super::handover::{self, Standing, Start};
-use super::launch::{CONFINE, INIT, LAUNCH};
+use super::handover::{self, Below, Channel, Inherited, Standing};
+use super::launch::{self, CONFINE, LAUNCH};
 use super::usage::UsageWatch;
-use super::{Layout, Mode, Plan, bubblewrap, descendants, init};
+use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init};
 use crate::temporary;
 
 /// How often it looks whether its caller is still there.
-const LOOK: u16 = 50;
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads the plan, runs the program to its end, looks after the project, and leaves an account for the caller.
-pub(super) fn supervise(program: &[OsString]) -> Result<ExitCode, Fault> {
-    close_inherited();
+pub(super) fn supervise(program: &[OsString]) -> Result<u8, Fault> {
+    close_all_but(None);
     let caller = getppid();
     let signals = blocked()?;
     prctl::set_child_subreaper(true).map_err(Fault::at("take in orphans"))?;
@@ -55,12 +56,12 @@ fn watched(
     program: &[OsString],
     (caller, signals): (Pid, &SignalFd),
     account: &mut Account,
-) -> Result<ExitCode, Fault> {
-    let mut aftermath = Aftermath::begin(plan)?;
+) -> Result<u8, Fault> {
+    let mut aftermath = Aftermath::begin(plan, account)?;
     let group = ControlGroup::make(plan.bounds).and_then(|group| group.enter().ok());
     let mut usage = UsageWatch::new(plan.bounds, group);
     let begun = Instant::now();
-    let (child, heard) = match begin(plan, &mut aftermath, program) {
+    let (child, heard) = match begin(plan, (&mut aftermath, account), program) {
         Ok(begun) => begun,
         Err(fault) => {
             // No program was started that could have made anything.
@@ -105,26 +106,29 @@ fn watched(
 /// Looks at the project and starts the process that makes the sandbox. Returns also where it says that the sandbox stands.
 fn begin(
     plan: &mut Plan,
-    aftermath: &mut Aftermath,
+    (aftermath, account): (&mut Aftermath, &Account),
     program: &[OsString],
-) -> Result<(Child, OwnedFd), Fault> {
-    let repositories = aftermath.survey()?;
+) -> Result<(Pid, OwnedFd), Fault> {
+    let repositories = aftermath.survey(account)?;
     if plan.mode.is_whole() {
         plan.layout = Layout::new(plan, repositories);
     }
     // Locks that a program holds on notes would keep others from starting.
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
-    let start = Start::new(plan)?;
-    let child = self::start(plan, &start, program)?;
-    Ok((child, start.heard))
+    let channel = Channel::new()?;
+    let child = match plan.mode {
+        Mode::Bubblewrap => start_bubblewrap(plan, channel.standing, program)?,
+        Mode::Namespaces | Mode::Landlock | Mode::None => split(plan, channel.standing, program)?,
+    };
+    Ok((child, channel.heard))
 }
 
-/// Descriptors that the caller inherited from its own caller are nobody's business below.
-fn close_inherited() {
+/// Closes the descriptors that this process inherited, but for its first three and for one that it keeps.
+fn close_all_but(kept: Option<i32>) {
     let listed = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers: Vec<i32> =
         listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| *number > 2) {
+    for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != kept) {
         // The one of the listing itself is closed by now.
         let _gone = close(number);
     }
@@ -143,45 +147,67 @@ fn blocked() -> Result<SignalFd, Fault> {
         .map_err(Fault::at("listen for signals"))
 }
 
+/// Starts bubblewrap, which makes the sandbox and starts this program again in it.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
-fn start(plan: &Plan, start: &Start, program: &[OsString]) -> Result<Child, Fault> {
+fn start_bubblewrap(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fault> {
     let launcher = std::env::current_exe().map_err(Fault::at("find the launcher"))?;
-    let stage = |name: &str| -> Vec<OsString> {
-        let words = [launcher.clone().into(), LAUNCH.into(), name.into()];
-        let numbers = [handover::name(&start.plan), handover::name(&start.standing)];
-        words.into_iter().chain(numbers).chain(program.iter().cloned()).collect()
-    };
-    let mut told = None;
-    let words: Vec<OsString> = match plan.mode {
-        Mode::Bubblewrap => {
-            let (bubblewrap, words) = bubblewrap::words(plan, &launcher)?;
-            let words = handover::inherited(&words).map_err(Fault::at("tell bubblewrap"))?;
-            let told = told.insert(words);
-            let first = [bubblewrap, "--args".into(), handover::name(told), "--".into()];
-            first.into_iter().chain(stage(CONFINE)).collect()
-        }
-        Mode::Namespaces => {
-            init::enter(plan)?;
-            stage(INIT)
-        }
-        Mode::Landlock | Mode::None => stage(CONFINE),
-    };
-    let (name, arguments) = words.split_first().ok_or_else(|| Fault::new("start", "no program"))?;
-    let mut command = Command::new(name);
-    command.args(arguments);
+    let inherited = Inherited::new(plan, standing)?;
+    let (bubblewrap, words) = bubblewrap::words(plan, &launcher)?;
+    let words = handover::inherited(&words).map_err(Fault::at("tell bubblewrap"))?;
+    let mut command = Command::new(&bubblewrap);
+    command.arg("--args").arg(handover::name(&words)).arg("--");
+    command.arg(launcher).args([LAUNCH, CONFINE]);
+    command.args([&inherited.plan, &inherited.standing].map(handover::name)).args(program);
     if !plan.reads_input {
         command.stdin(Stdio::null());
     }
-    let child = command.spawn().map_err(Fault::at(&format!("start `{}`", name.display())));
-    drop(told);
-    child
+    let child = command.spawn();
+    let child = child.map_err(Fault::at(&format!("start `{}`", bubblewrap.display())))?;
+    Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(0)))
+}
+
+/// Splits this process in two, which takes a fraction of the time of starting this program again. The new one makes the sandbox.
+fn split(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fault> {
+    // A lock that another thread holds would stay locked in the new process for ever.
+    let threads = std::fs::read_dir("/proc/self/task").map_err(Fault::at("count threads"))?;
+    if threads.count() != 1 {
+        return Err(Fault::new("start", "the launcher has more than one thread"));
+    }
+    if plan.mode == Mode::Namespaces {
+        init::enter(plan)?;
+    }
+    match fork::fork().map_err(Fault::at_call("start a process"))? {
+        fork::Fork::Parent(child) => Ok(Pid::from_raw(child)),
+        fork::Fork::Child => become_below(plan, standing, program),
+    }
+}
+
+/// Is the new process. It ends here, because what the supervisor holds in memory, its locks and groups, is not for this one to end.
+#[expect(clippy::exit, reason = "the values of the supervisor must not be dropped here")]
+fn become_below(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> ! {
+    close_all_but(Some(standing.as_raw_fd()));
+    let below = Below::new(plan.clone(), standing);
+    let done = without_input(plan).and_then(|()| match plan.mode.is_whole() {
+        true => init::init(below, program),
+        false => confine::become_program(below, program),
+    });
+    std::process::exit(launch::code(done).into())
+}
+
+/// Puts nothing in the place of standard input, unless the program reads it.
+fn without_input(plan: &Plan) -> Result<(), Fault> {
+    if plan.reads_input {
+        return Ok(());
+    }
+    let null = File::open("/dev/null").map_err(Fault::at("open `/dev/null`"))?;
+    dup2_stdin(null).map_err(Fault::at("close standard input"))
 }
 
 /// A program under way.
 struct Watch<'a> {
     plan: &'a Plan,
     caller: Pid,
-    child: Child,
+    child: Pid,
     ended: Option<ExitStatus>,
     /// When the caller left, and the program to itself.
     left: Option<Instant>,
@@ -203,7 +229,8 @@ impl Watch<'_> {
                 None => {}
             }
             let mut polled = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut polled, PollTimeout::from(LOOK)) {
+            let pause = self.usage.pause().min(LOOK);
+            match poll(&mut polled, PollTimeout::try_from(pause).unwrap_or(PollTimeout::ZERO)) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(Fault::new("wait for the program", error)),
             }
@@ -221,22 +248,20 @@ impl Watch<'_> {
 
     /// Ends the program. Without its first process the kernel ends all others of a namespace, however fast they multiply.
     fn kill_all(&mut self) {
-        let first = i32::try_from(self.child.id()).map(Pid::from_raw);
-        if let (true, Ok(first), None) = (self.plan.mode.is_whole(), first, self.ended) {
-            let _gone = kill(first, Signal::SIGKILL);
+        if self.plan.mode.is_whole() && self.ended.is_none() {
+            let _gone = kill(self.child, Signal::SIGKILL);
         }
         descendants::kill_all(|| self.reap());
     }
 
     /// Collects all that ended, orphans that were taken in among them, and says whether no child is left.
     fn reap(&mut self) -> bool {
-        let own = i32::try_from(self.child.id()).unwrap_or(0);
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(pid, code)) if pid.as_raw() == own => {
+                Ok(WaitStatus::Exited(pid, code)) if pid == self.child => {
                     self.ended = Some(ExitStatus::from_raw((code & 0xff) << 8));
                 }
-                Ok(WaitStatus::Signaled(pid, signal, _)) if pid.as_raw() == own => {
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.child => {
                     self.ended = Some(ExitStatus::from_raw(signal as i32));
                 }
                 Ok(WaitStatus::StillAlive) => return false,
@@ -259,9 +284,12 @@ impl Watch<'_> {
     /// Asks all processes of the program. The first process of a whole sandbox is the sandbox's own, and ends with them.
     fn ask(&mut self) {
         self.asked = Some(Instant::now());
-        let own = i32::try_from(self.child.id()).ok().filter(|_| self.plan.mode.is_whole());
-        for id in descendants::living().into_iter().filter(|id| Some(*id) != own) {
-            let _gone = kill(Pid::from_raw(id), Signal::SIGTERM);
+        let own = self.plan.mode.is_whole().then_some(self.child);
+        for id in descendants::living().into_iter().map(Pid::from_raw) {
+            if Some(id) == own {
+                continue;
+            }
+            let _gone = kill(id, Signal::SIGTERM);
         }
     }
 
@@ -278,7 +306,7 @@ impl Watch<'_> {
 }
 
 /// The program's own code, or 128 and its signal, as shells have it.
-fn exit_code(status: ExitStatus) -> ExitCode {
+fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

@@ -20,8 +20,9 @@ use self::stamps::Stamp;
 use super::account::{Excerpt, Moved};
 use super::fault::Fault;
 use super::identity::{identity, if_there, state};
-use super::layout::{Guarded, Identity, PINNED};
+use super::layout::{Guarded, Identity, PINNED, PROVIDERS};
 use super::quarantine;
+use crate::repository::{self, Entry};
 
 /// The most files and folders of a project in which programs are started.
 const ENTRIES: u64 = 2_000_000;
@@ -34,9 +35,6 @@ const DEPTH: usize = 256;
 
 /// The most problems that are told one by one.
 const TOLD: usize = 3;
-
-/// The policy that a walk cannot guard where it is not there yet: providers of a project.
-const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
 
 /// What one walk found.
 #[derive(Debug, Default)]
@@ -150,7 +148,7 @@ impl Walk<'_> {
         let mut folder = Dir::new(folder)?;
         let entries = self.list(&mut folder)?;
         let folder = folder.fd()?;
-        if is_repository(folder, &entries) && self.bare(folder, path)? {
+        if is_repository(folder, &entries)? && self.bare(folder, path)? {
             return Ok(());
         }
         if depth >= DEPTH {
@@ -389,10 +387,17 @@ fn may_be_spelled(entry: &CStr, name: &CStr) -> bool {
     !entry.is_ascii() || entry.eq_ignore_ascii_case(name.to_bytes())
 }
 
-/// Returns `true` if `git` takes the folder for a repository, which needs no more than three names.
-fn is_repository(folder: BorrowedFd<'_>, entries: &[(CString, FileType)]) -> bool {
-    let has = |name: &CStr| {
-        entries.iter().any(|(entry, _)| may_be_spelled(entry, name)) && state(folder, name).is_ok()
-    };
-    has(c"HEAD") && (has(c"commondir") || (has(c"objects") && has(c"refs")))
+/// Returns `true` if `git` takes the folder for a repository. Only names that may be spelled so are looked at.
+fn is_repository(folder: BorrowedFd<'_>, entries: &[(CString, FileType)]) -> Result<bool, Errno> {
+    repository::is_repository(|name| {
+        let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+        if !entries.iter().any(|(entry, _)| may_be_spelled(entry, &name)) {
+            return Ok(Entry::Absent);
+        }
+        let found = if_there(state(folder, &*name))?;
+        Ok(found.map_or(Entry::Absent, |found| match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => Entry::Folder,
+            _ => Entry::Other,
+        }))
+    })
 }

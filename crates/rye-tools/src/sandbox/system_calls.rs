@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter,
+    SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
 use super::Plan;
@@ -14,12 +14,9 @@ use super::fault::Fault;
 ///
 /// Everything else is let through: it is a second wall, and the first one is what files and namespaces there are.
 pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
-    // Newer calls are told to be unknown, so that programs fall back to those that a filter can look into.
-    for (rules, errno) in [(refused(plan), nix::libc::EPERM), (unknown(), nix::libc::ENOSYS)] {
-        let program = compiled(rules, errno)?;
-        apply_filter(&program).map_err(of_filter)?;
-    }
-    Ok(())
+    // One filter, because the kernel takes half a millisecond to try each out on every call.
+    let program = [unknown(), compiled(refused(plan), nix::libc::EPERM)?].concat();
+    apply_filter(&program).map_err(of_filter)
 }
 
 /// A kernel without seccomp refuses each filter.
@@ -45,15 +42,44 @@ fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, Fault> {
     compiled.map_err(Fault::at("make a seccomp filter"))
 }
 
-/// `clone3` takes its flags by address, where a filter cannot see them; `io_uring` opens sockets without a call.
-fn unknown() -> Rules {
-    let calls = [
-        nix::libc::SYS_clone3,
-        nix::libc::SYS_io_uring_setup,
-        nix::libc::SYS_io_uring_enter,
-        nix::libc::SYS_io_uring_register,
-    ];
-    everywhere(calls.into_iter().map(|call| (call, Vec::new())).collect())
+/// The calls that are told to be unknown, so that programs fall back to those that a filter can look into: `clone3` takes its flags
+/// by address, where a filter cannot see them, and `io_uring` opens sockets without a call.
+const UNKNOWN: [i64; 4] = [
+    nix::libc::SYS_clone3,
+    nix::libc::SYS_io_uring_setup,
+    nix::libc::SYS_io_uring_enter,
+    nix::libc::SYS_io_uring_register,
+];
+
+/// The first number of the x32 interface, whose calls have numbers of their own and do the same. No machine needs it, and many kernels
+/// do not have it.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
+
+/// The beginning of the filter, for calls that are told to be unknown. It allows nothing, so that it may come first.
+fn unknown() -> BpfProgram {
+    use nix::libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ERRNO};
+
+    let step = |code: u32, jf: u8, k: u32| {
+        let code = u16::try_from(code).expect("because each code has 16 bits");
+        sock_filter { code, jt: 0, jf, k }
+    };
+    // The number of the call is the first thing that a filter sees.
+    let mut program = vec![step(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
+    let mut refuse = |jump: u32, number: u32| {
+        program.push(step(BPF_JMP | jump | BPF_K, 1, number));
+        program.push(step(
+            BPF_RET | BPF_K,
+            0,
+            SECCOMP_RET_ERRNO | nix::libc::ENOSYS.unsigned_abs(),
+        ));
+    };
+    for number in UNKNOWN {
+        refuse(BPF_JEQ, u32::try_from(number).expect("because calls have small numbers"));
+    }
+    #[cfg(target_arch = "x86_64")]
+    refuse(nix::libc::BPF_JGE, X32);
+    program
 }
 
 fn refused(plan: &Plan) -> Rules {
@@ -69,7 +95,7 @@ fn refused(plan: &Plan) -> Rules {
     rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
     rules.insert(nix::libc::SYS_clone, new_namespaces());
     rules.insert(nix::libc::SYS_ioctl, terminal_input());
-    everywhere(rules)
+    rules
 }
 
 /// Sockets of no family, or of those that reach the network and not the machine's own services.
@@ -134,23 +160,6 @@ fn condition(
 
 fn rule(conditions: Vec<SeccompCondition>) -> SeccompRule {
     SeccompRule::new(conditions).expect("because there is a condition")
-}
-
-/// The same rules for the calls of the x32 interface, which share the processor's name and not the numbers, and which no
-/// filter by number would otherwise meet.
-#[cfg(target_arch = "x86_64")]
-fn everywhere(mut rules: Rules) -> Rules {
-    const X32: i64 = 0x4000_0000;
-    let doubles: Vec<_> = rules.iter().map(|(call, rows)| (call | X32, rows.clone())).collect();
-    rules.extend(doubles);
-    // Those that only this interface has: signals, `ioctl`, `execve`, `ptrace`, messages and vectors.
-    rules.extend((512..=547).map(|call| (call | X32, Vec::new())));
-    rules
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn everywhere(rules: Rules) -> Rules {
-    rules
 }
 
 /// Calls that change another process, and the argument that names it; in whole sandboxes there is none to be changed.

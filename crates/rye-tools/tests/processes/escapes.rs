@@ -1,6 +1,7 @@
 //! Attempts to get out. Each says what it comes to in each sandbox: kept, or open, which the report has to name as a gap.
 
 mod files;
+pub(crate) mod grounds;
 mod kernel;
 
 use std::fs;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use rye_tools::sandbox::Mode;
 
+use self::files::{HOME, OUTSIDE};
 use crate::arena::{Arena, CANARY, SECRETS, exists, shell};
 
 /// What an attempt comes to, by the letter of the table.
@@ -338,7 +340,7 @@ pub(crate) fn check(mode: Mode) {
     }
     let index = Mode::ALL.iter().position(|other| *other == mode).unwrap();
     let shared = Shared::new(&arena);
-    let missing = missing(&arena, shared.as_ref());
+    let missing = missing(&arena, shared.is_some());
     let wanted = |row: &&Attempt| {
         !matches!(row.1.as_bytes()[index], b'-' | b'c')
             && !missing.iter().any(|word| needs(row, word))
@@ -375,7 +377,7 @@ const IPC: &str = "$IPC";
 
 /// What attempts are made by that this machine does not have.
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-fn missing(arena: &Arena, shared: Option<&Shared>) -> Vec<&'static str> {
+fn missing(arena: &Arena, is_shared: bool) -> Vec<&'static str> {
     let places = arena.host().environment["PATH"].clone();
     let is_there = |program: &str| {
         std::env::split_paths(&places)
@@ -387,7 +389,7 @@ fn missing(arena: &Arena, shared: Option<&Shared>) -> Vec<&'static str> {
     if cfg!(not(target_arch = "x86_64")) {
         missing.push(NUMBERS);
     }
-    if shared.is_none() {
+    if !is_shared {
         missing.push(IPC);
     }
     for word in &missing {
@@ -431,8 +433,8 @@ fn attempts() -> Vec<Attempt> {
         kernel::SOCKETS,
         kernel::SHARED,
         kernel::CALLS,
-        files::HOME,
-        files::OUTSIDE,
+        HOME,
+        OUTSIDE,
         files::KERNEL,
     ];
     let mut rows = owned(&rows.concat());

@@ -245,11 +245,11 @@ fn a_folder_for_calls_that_is_not_there_makes_no_sandbox_weaker() {
 }
 
 /// A mount that goes with this value.
-struct Mounted(std::path::PathBuf);
+pub(crate) struct Mounted(std::path::PathBuf);
 
 impl Mounted {
     #[expect(clippy::disallowed_methods, reason = "a test of mounts makes one")]
-    fn new(place: &Path) -> Option<Self> {
+    pub(crate) fn new(place: &Path) -> Option<Self> {
         let line = ["-t", "tmpfs", "none"];
         let done = std::process::Command::new("mount").args(line).arg(place).output();
         done.is_ok_and(|done| done.status.success()).then(|| Self(place.to_owned()))

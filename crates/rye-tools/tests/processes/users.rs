@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rye_tools::sandbox::Mode;
 
 use crate::arena::{Arena, CANARY, launcher};
+use crate::starts::Mounted;
 use crate::{escapes, repositories};
 
 /// The user that owns nothing.
@@ -20,6 +21,9 @@ const INNER: &str = "RYE_TEST_KEY";
 
 /// Which sandbox it tries.
 const MODE: &str = "RYE_TEST_MODE";
+
+/// A folder on a file system in memory.
+const MEMORY: &str = "RYE_TEST_MEMORY";
 
 #[test]
 fn nothing_gets_out_of_bubblewrap() {
@@ -72,6 +76,24 @@ fn ordinary(mode: Mode) {
 }
 
 #[test]
+fn nothing_gets_out_of_bubblewrap_in_other_projects() {
+    in_other_projects(Mode::Bubblewrap);
+}
+
+#[test]
+fn nothing_gets_out_of_namespaces_in_other_projects() {
+    in_other_projects(Mode::Namespaces);
+}
+
+/// As this user and, where that is root, as an ordinary one.
+fn in_other_projects(mode: Mode) {
+    start("inner_projects", mode, None);
+    if rustix::process::geteuid().is_root() {
+        start("inner_projects", mode, Some(NOBODY));
+    }
+}
+
+#[test]
 fn the_next_git_of_an_ordinary_user_runs_nothing_either() {
     if rustix::process::geteuid().is_root() {
         start("inner_repositories", Mode::None, Some(NOBODY));
@@ -118,16 +140,27 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
 
 /// Run by the tests above, in a process whose environment holds a key.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the environment is what this test is about")]
 fn inner_attempts() {
-    if std::env::var_os(INNER).is_none() {
-        return;
-    }
-    let wanted = std::env::var(MODE).unwrap();
-    let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == wanted).unwrap();
+    let Some(mode) = inner_mode() else { return };
     let arena = Arena::new();
     let _inherited = escapes::leak_a_descriptor(&arena);
     escapes::check(mode);
+}
+
+/// The sandbox that this process tries, if it is an inner one.
+#[expect(clippy::disallowed_methods, reason = "the environment says which process this is")]
+fn inner_mode() -> Option<Mode> {
+    let _key = std::env::var_os(INNER)?;
+    let wanted = std::env::var(MODE).ok()?;
+    Mode::ALL.into_iter().find(|mode| mode.as_str() == wanted)
+}
+
+/// The same in projects of other kinds, and on other file systems.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the environment says where there is memory")]
+fn inner_projects() {
+    let Some(mode) = inner_mode() else { return };
+    escapes::grounds::check_all(mode, std::env::var(MEMORY).ok().as_deref());
 }
 
 /// The same for what programs leave to `git`.
@@ -156,6 +189,10 @@ fn start(test: &str, mode: Mode, user: Option<u32>) {
     let temporary = folder.path().join("tmp");
     fs::create_dir(&temporary).unwrap();
     open(&temporary);
+    // Not where programs get a folder of their own.
+    let memory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let mounted = Mounted::new(memory.path());
+    open(memory.path());
     let mut command = Command::new(&own);
     command.args([&format!("users::{test}"), "--exact", "--nocapture"]);
     command
@@ -163,7 +200,8 @@ fn start(test: &str, mode: Mode, user: Option<u32>) {
         .env(INNER, CANARY)
         .env(MODE, mode.as_str())
         .env("TMPDIR", &temporary)
-        .env("PATH", "/usr/bin:/bin");
+        .env("PATH", "/usr/bin:/bin")
+        .envs(mounted.as_ref().map(|_| (MEMORY, memory.path())));
     if let Some(user) = user {
         command.uid(user).gid(user);
     }

@@ -179,6 +179,44 @@ fn a_new_file_never_takes_the_place_of_another() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "the temporary file is gone");
 }
 
+/// Does something on a thread that gets an error from one system call.
+#[cfg(target_os = "linux")]
+fn without_call(call: i64, errno: i32, work: impl FnOnce() + Send) {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+
+    let action = SeccompAction::Errno(errno.unsigned_abs());
+    let rules = [(call, Vec::new())].into();
+    let target = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target).unwrap();
+    let program = BpfProgram::try_from(filter).unwrap();
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            apply_filter(&program).unwrap();
+            work();
+        });
+        thread.join().unwrap();
+    });
+}
+
+/// A file system without links, and a kernel without the rename that takes no other file's place.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_new_file_needs_no_more_than_one_way_to_its_name() {
+    use nix::libc::{EINVAL, ENOSYS, EPERM, SYS_linkat, SYS_renameat2};
+
+    for (call, errno) in [(SYS_linkat, EPERM), (SYS_renameat2, ENOSYS), (SYS_renameat2, EINVAL)] {
+        let project = Project::new();
+        without_call(call, errno, || {
+            create(&project.root, "new.md", "new\n").unwrap();
+            let again = create(&project.root, "new.md", "other\n");
+            fails(again, "`new.md` exists and is not replaced");
+        });
+        let folder = project.outer().join("project");
+        assert_eq!(fs::read_to_string(folder.join("new.md")).unwrap(), "new\n");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "the temporary file is gone");
+    }
+}
+
 #[test]
 fn of_several_that_create_one_file_one_succeeds() {
     let project = Project::new();

@@ -1,0 +1,61 @@
+//! The rule by which `git` takes a folder for a repository, for the file tools and for the look after a program.
+
+/// The file that every repository has.
+pub(crate) const HEAD: &str = "HEAD";
+
+/// The names of which a repository has the first, or the two others.
+pub(crate) const PARTS: [&str; 3] = ["commondir", "objects", "refs"];
+
+/// What a name in a folder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Absent,
+    Folder,
+    /// A file, a link or anything else.
+    Other,
+}
+
+/// Returns `true` if `git` takes a folder for a repository: it has a `HEAD` that is no folder, and `objects` with `refs` or a
+/// `commondir` that says where those are. A `HEAD` that is a link counts, because what it leads to may change.
+pub(crate) fn is_repository<E>(mut entry: impl FnMut(&str) -> Result<Entry, E>) -> Result<bool, E> {
+    if entry(HEAD)? != Entry::Other {
+        return Ok(false);
+    }
+    let [common, objects, refs] = PARTS;
+    if entry(common)? != Entry::Absent {
+        return Ok(true);
+    }
+    Ok(entry(objects)? != Entry::Absent && entry(refs)? != Entry::Absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_repository_by_what_git_needs() {
+        for (files, folders, expected) in [
+            ("HEAD", "objects refs", true),
+            ("HEAD commondir", "", true),
+            ("HEAD objects refs", "", true),
+            ("HEAD", "objects", false),
+            ("HEAD", "refs", false),
+            ("", "objects refs", false),
+            ("commondir", "", false),
+            ("", "HEAD objects refs", false),
+            ("commondir", "HEAD", false),
+        ] {
+            let has = |list: &str, name: &str| list.split(' ').any(|one| one == name);
+            let found = is_repository::<Infallible>(|name| {
+                Ok(match (has(files, name), has(folders, name)) {
+                    (true, _) => Entry::Other,
+                    (_, true) => Entry::Folder,
+                    _ => Entry::Absent,
+                })
+            });
+            assert_eq!(found.unwrap(), expected, "{files} {folders}");
+        }
+    }
+}
