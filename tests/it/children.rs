@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod continuing;
+mod owning;
 
 use std::time::Duration;
 

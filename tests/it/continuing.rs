@@ -1,12 +1,7 @@
 //! Conversations that grow too long for one thread.
 
-use std::sync::Once;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use rye::thread::store::{Claim, LocalStore, Store as _};
-use rye::thread::{Cancel, Clock, Decision, Moment, SpendLimit, ThreadId, ThreadState};
-use rye::{Host, ProviderChoice, ReopenError, RunError, RunReport, RunRequest};
+use rye::thread::{Decision, SpendLimit, ThreadId, ThreadState};
+use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
@@ -235,119 +230,15 @@ async fn a_thread_that_was_not_begun_can_be_ended() {
     }
 }
 
-/// Looks at the clock are told by their number, from 0.
-struct Looks<'a> {
-    seen: AtomicUsize,
-    action: &'a (dyn Fn(usize) + Send + Sync),
-}
-
-impl<'a> Looks<'a> {
-    fn new(action: &'a (dyn Fn(usize) + Send + Sync)) -> Self {
-        Self { seen: AtomicUsize::new(0), action }
-    }
-}
-
-impl Clock for Looks<'_> {
-    fn now(&self) -> Moment {
-        (self.action)(self.seen.fetch_add(1, Ordering::Relaxed));
-        StoppedClock.now()
-    }
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-fn state(scratch: &Scratch, thread: &ThreadId) -> ThreadState {
-    scratch.rye().thread(&scratch.project().join(".ai/threads"), thread).unwrap().record.state
-}
-
-/// A program that is about to begin the next thread holds it for a moment, in which there is no record of it.
 #[tokio::test]
-async fn who_ends_a_conversation_waits_for_who_goes_on_with_it() {
+async fn rule_09_a_successor_belongs_to_the_tree_of_its_predecessor() {
     let server = server(answers()).await;
     let scratch = with_operator(&server);
     let report = run(&scratch).await;
-    let threads = scratch.project().join(".ai/threads");
-    let (there, away) = (threads.join(report.thread.as_str()), threads.join("away"));
-    std::fs::rename(&there, &away).unwrap();
-    let other = LocalStore::open(&threads).unwrap();
-    let claim = Claim::new("another", StoppedClock.now(), Moment::from_unix_millis(i64::MAX));
-    let lease = other.acquire(&report.thread, &claim).unwrap();
-    let action = |look: usize| {
-        if look == 2 {
-            std::fs::rename(&away, &there).unwrap();
-            other.release(&lease).unwrap();
-        }
-    };
-    let error = scratch.cancel(&report.continues[0], &Looks::new(&action)).unwrap_err();
-    assert!(
-        matches!(&error, ReopenError::Ended { thread, .. } if *thread == report.thread),
-        "{error}"
-    );
-}
-
-/// Whoever runs a conversation that somebody ends says so, wherever it has got to.
-#[tokio::test]
-async fn a_conversation_that_was_ended_before_it_goes_on_says_so() {
-    let server = server(answers()).await;
-    let scratch = with_operator(&server);
-    let first: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
-    let record = scratch.project().join(".ai/threads").join(first.as_str()).join("thread.json");
-    let ended = Once::new();
-    let action = |_: usize| {
-        let text = std::fs::read_to_string(&record).unwrap_or_default();
-        if text.contains(r#""state": "continued""#) {
-            ended.call_once(|| drop(scratch.cancel(&first, &StoppedClock).unwrap()));
-        }
-    };
-    let (clock, cancel) = (Looks::new(&action), Cancel::new());
-    let mut request = RunRequest::new("test/greet".parse().unwrap(), first.clone());
-    request.provider = ProviderChoice::Named("local".to_owned());
-    let host = Host { clock: &clock, ..scratch.host(&cancel) };
-    let error = scratch.rye().run(request, host).await.unwrap_err();
-    let RunError::Cancelled { thread, next } = &error else { panic!("{error:?}") };
-    assert_eq!((thread, state(&scratch, next)), (&first, ThreadState::Cancelled));
-    assert_eq!(server.received_requests().await.unwrap().len(), 1);
-}
-
-/// Tells the time, and does something before it does so for the first time.
-struct Meanwhile<'a> {
-    action: &'a (dyn Fn() + Send + Sync),
-    once: Once,
-}
-
-impl Clock for Meanwhile<'_> {
-    fn now(&self) -> Moment {
-        self.once.call_once(|| (self.action)());
-        StoppedClock.now()
-    }
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-/// Two programs that are to begin the same thread: the later one finds it begun, and takes nothing of it away.
-#[tokio::test]
-async fn a_thread_that_somebody_begins_meanwhile_is_not_begun_again() {
-    let server = server(answers()).await;
-    let scratch = with_operator(&server);
-    let report = run(&scratch).await;
-    let threads = scratch.project().join(".ai/threads");
-    let (there, away) = (threads.join(report.thread.as_str()), threads.join("away"));
-    for ends in [false, true] {
-        std::fs::rename(&there, &away).unwrap();
-        let action = || std::fs::rename(&away, &there).unwrap();
-        let clock = Meanwhile { action: &action, once: Once::new() };
-        let found = match ends {
-            true => scratch.cancel(&report.continues[0], &clock).map(drop),
-            false => scratch.resume_at(&report.continues[0], &clock).await.map(drop),
-        };
-        let error = found.unwrap_err();
-        assert!(
-            matches!(&error, ReopenError::Ended { thread, .. } if *thread == report.thread),
-            "{error}"
-        );
-        let record = scratch.rye().thread(&threads, &report.thread).unwrap().record;
-        assert_eq!(record.state, ThreadState::Completed);
-    }
+    let [first] = &report.continues[..] else { panic!("{:?}", report.continues) };
+    let rye = scratch.rye();
+    let reading = rye.thread(&rye.threads().unwrap(), &report.thread).unwrap();
+    assert_eq!(&reading.record.root, first);
+    assert_eq!(rye::thread::recorded_root(&reading.transcript).as_ref(), Some(first));
+    assert!(!reading.folder.join("lock").exists());
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use rye::parse::Directive;
 use rye::resolve::ItemKind;
 use rye::sign::Provenance;
-use rye::thread::{ApprovalRequest, Approver, Cancel, Decision, ThreadId, ThreadState};
+use rye::thread::{ApprovalRequest, Approver, Cancel, Decider, Decision, ThreadId, ThreadState};
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Severity, check, place};
 use rye_tests::{Scratch, inputs};
 
@@ -21,8 +21,8 @@ struct Operator(Decision);
 
 #[async_trait]
 impl Approver for Operator {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        Some(self.0.clone())
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
+        Some((self.0.clone(), Decider::prompt()))
     }
 }
 

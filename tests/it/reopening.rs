@@ -1,12 +1,7 @@
 //! Threads that are opened again: what they rest on, what stands above them, and what was to go on after them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
 use rye::sign::{SigningKey, TrustDocument};
-use rye::thread::{
-    Clock, Decision, FailureKind, Moment, Nanos, Registry, ThreadId, ThreadRecord, ThreadState,
-};
+use rye::thread::{Decision, FailureKind, Nanos, Registry, ThreadId, ThreadRecord, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunError, RunReport, signed};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
@@ -255,62 +250,6 @@ async fn records_in_circles_are_told() {
         let error = scratch.resume(&child).await.unwrap_err();
         assert!(matches!(error, ReopenError::Unrepeatable { .. }), "{name}: {error}");
         assert!(error.to_string().ends_with(told), "{name}: {error}");
-    }
-}
-
-/// At some look at the clock, another thread turns up in the registry.
-struct Late<'a> {
-    looks: AtomicU64,
-    turn_up: &'a (dyn Fn() + Sync),
-}
-
-impl Clock for Late<'_> {
-    fn now(&self) -> Moment {
-        if self.looks.fetch_add(1, Ordering::Relaxed) == 1 {
-            (self.turn_up)();
-        }
-        StoppedClock.now()
-    }
-
-    fn elapsed(&self) -> Duration {
-        StoppedClock.elapsed()
-    }
-}
-
-/// A thread below that is entered while those above it are being ended is ended too.
-#[tokio::test]
-async fn a_child_that_turns_up_late_is_cancelled_too() {
-    let (scratch, parent, child) = waiting().await;
-    let threads = scratch.project().join(".ai/threads");
-    let rye = scratch.rye();
-    let record = |thread: &ThreadId| rye.thread(&threads, thread).unwrap().record;
-    // The parent and its child as they are, and a thread below the child that the registry does not know yet.
-    let late: ThreadId = "child-019a0000-0000-7000-8000-0000000000aa".parse().unwrap();
-    let other = scratch.run_with("test/child", &[], |request| {
-        request.provider = ProviderChoice::Steps;
-        request.thread = late.clone();
-    });
-    other.await.unwrap();
-    // Its program was stopped before its end was on record.
-    let transcript = threads.join(late.as_str()).join("transcript.jsonl");
-    let text = std::fs::read_to_string(&transcript).unwrap();
-    let end = text.lines().position(|line| line.contains(r#""event":"thread_complete""#)).unwrap();
-    let before: String = text.split_inclusive('\n').take(end).collect();
-    std::fs::write(&transcript, before).unwrap();
-    scratch.edit(&late, |record| {
-        begun_by(record, &child);
-        (record.state, record.outputs, record.transcript) = (ThreadState::Running, None, None);
-    });
-    let (above, below, deepest) = (record(&parent), record(&child), record(&late));
-    std::fs::remove_file(threads.join("registry.db")).unwrap();
-    let registry = || Registry::open(&threads.join("registry.db")).unwrap();
-    registry().enter(&above).unwrap();
-    registry().enter(&below).unwrap();
-    let turn_up = || registry().enter(&deepest).unwrap();
-    let clock = Late { looks: AtomicU64::new(0), turn_up: &turn_up };
-    scratch.cancel(&parent, &clock).unwrap();
-    for thread in [&parent, &child, &late] {
-        assert_eq!(record(thread).state, ThreadState::Cancelled, "{thread}");
     }
 }
 

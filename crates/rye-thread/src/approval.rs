@@ -163,6 +163,12 @@ pub struct Decider(String);
 const LONGEST_NAME: usize = 64;
 
 impl Decider {
+    /// The operator, at the question of the process that drives the thread.
+    #[must_use]
+    pub fn prompt() -> Self {
+        Self("prompt".to_owned())
+    }
+
     /// The operator, by a command.
     #[must_use]
     pub fn command() -> Self {
@@ -261,16 +267,16 @@ pub(crate) fn digest(arguments: &Value) -> String {
 /// Somebody who can be asked while a thread runs.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// What they say; `None` when nobody answers now, which suspends the thread.
+    /// The decision, and the person or command that made it; `None` when there is none now, which suspends the thread.
     ///
     /// The future is dropped when the thread is stopped; the time that it takes is not the thread's.
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
+    async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)>;
 }
 
 /// Nobody is there.
 #[async_trait]
 impl Approver for () {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
         None
     }
 }

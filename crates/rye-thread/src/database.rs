@@ -210,7 +210,7 @@ const ATTEMPTS: usize = 100;
 const STATEMENTS: usize = 32;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -218,9 +218,7 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
             connection
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
-            0 => connection.execute_batch(&schema())?,
-            1 => connection.execute_batch(&format!("{LEASES}{CHILDREN}"))?,
-            2 => connection.execute_batch(CHILDREN)?,
+            0 => connection.execute_batch(SCHEMA)?,
             VERSION => {}
             version => return Err(DatabaseError::OtherVersion { version }),
         }
@@ -232,7 +230,7 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
 /// pass over an update, would lift the spend limit from below.
 fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
     let ours = Connection::open_in_memory()?;
-    ours.execute_batch(&schema())?;
+    ours.execute_batch(SCHEMA)?;
     if objects(connection)? == objects(&ours)? { Ok(()) } else { Err(DatabaseError::Foreign) }
 }
 
@@ -245,10 +243,6 @@ fn objects(
         connection.prepare("SELECT type, name, sql FROM sqlite_schema LIMIT 100")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
-}
-
-fn schema() -> String {
-    format!("{SCHEMA}{LEASES}{CHILDREN}")
 }
 
 /// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
@@ -276,23 +270,7 @@ CREATE TABLE reservation (
     amount_nanos INTEGER NOT NULL,
     actual_nanos INTEGER
 ) STRICT;
-";
-
-/// What version 2 adds to version 1.
-pub(crate) const LEASES: &str = "
-CREATE TABLE lease (
-    thread TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    holder TEXT NOT NULL,
-    until_millis INTEGER NOT NULL,
-    epoch INTEGER NOT NULL
-) STRICT;
 CREATE INDEX unsettled ON reservation (thread) WHERE actual_nanos IS NULL;
-PRAGMA user_version = 2;
-";
-
-/// What version 3 adds to version 2.
-const CHILDREN: &str = "
 CREATE TABLE child (
     thread TEXT PRIMARY KEY REFERENCES account (thread),
     parent TEXT NOT NULL REFERENCES account (thread),
@@ -300,5 +278,5 @@ CREATE TABLE child (
 ) STRICT;
 CREATE INDEX accounts_below ON child (parent);
 CREATE INDEX threads_below ON thread (parent);
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 ";

@@ -31,7 +31,7 @@ use std::time::Duration;
 use rye_caps::Authority;
 
 use self::batch::Progress;
-pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits};
+pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root};
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
@@ -39,7 +39,7 @@ use self::hooks::{Due, Log};
 pub use self::observe::{Observer, OutputPiece};
 pub use self::paid::{settle_left, spending};
 pub use self::pending::{
-    DecidedApproval, PendingApproval, decided_approval, last_result, pending_approval,
+    DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
     spawned_children,
 };
 use self::purse::Purse;
@@ -47,7 +47,7 @@ pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
-use self::stop::{Stop, storage};
+use self::stop::Stop;
 pub use self::warnings::thread_warnings;
 use crate::budget::Ledger;
 use crate::children::Ending;
@@ -222,14 +222,10 @@ impl<'a> Driver<'a> {
         let _already_ended: Result<(), OutOfTurn> = match stop {
             Stop::Cancelled => run.cancel(),
             Stop::Failed(failure) => run.fail(failure),
-            Stop::Unwritten(failure) => match self.context.journal.still_held() {
-                // Somebody else says what becomes of it.
-                Err(lost) => run.fail(storage(&lost)),
-                Ok(()) => {
-                    self.end_children(Ending::Interrupt).await;
-                    return Some(self.leave(run, failure));
-                }
-            },
+            Stop::Unwritten(failure) => {
+                self.end_children(Ending::Interrupt).await;
+                return Some(self.leave(run, failure));
+            }
             Stop::Interrupted => {
                 self.end_children(Ending::Interrupt).await;
                 return Some(self.pause(run, None));
@@ -240,14 +236,6 @@ impl<'a> Driver<'a> {
             }
         };
         None
-    }
-
-    /// What a store says to who does not drive the thread any more follows from that alone.
-    fn of_who_lost_it(&self, failure: Failure) -> Failure {
-        if failure.kind != FailureKind::Storage {
-            return failure;
-        }
-        self.context.journal.still_held().map_or_else(|lost| storage(&lost), |()| failure)
     }
 
     fn elapsed(&self) -> Duration {

@@ -14,7 +14,6 @@ use rye_sign::SigningKey;
 pub use self::error::JournalError;
 use self::readable::Readable;
 use crate::record::Kept;
-use crate::store::StoreError;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
@@ -73,12 +72,6 @@ impl Journal {
     /// Notes the limits that the transcript holds, which another program may have been stopped before it changed.
     pub(crate) fn limit(&mut self, limits: &Limits) {
         self.record.limits.clone_from(limits);
-    }
-
-    /// Which opening of the thread this is, from 1.
-    #[must_use]
-    pub fn epoch(&self) -> u64 {
-        self.transcript.epoch()
     }
 
     /// Appends an event to both transcripts, which are written with the next [`Journal::flush`] or [`Journal::sync`].
@@ -179,28 +172,21 @@ impl Journal {
         self.record.updated = at;
         // The transcript holds it already: who finds the record before this one is led to the same end.
         self.put(Kept::Either)?;
-        Ok(self.transcript.release()?)
-    }
-
-    /// Fails where somebody else drives the thread by now, and only then.
-    pub(crate) fn still_held(&self) -> Result<(), StoreError> {
-        match self.transcript.still_held() {
-            Err(lost @ StoreError::Stale { .. }) => Err(lost),
-            _ => Ok(()),
-        }
+        self.transcript.release();
+        Ok(())
     }
 
     fn save(&self) -> Result<(), JournalError> {
         self.put(Kept::This)
     }
 
-    /// Who was taken over, or may have been, leaves the record to the one who did.
+    /// Writes the record, unless another process may own the thread.
     fn put(&self, kept: Kept) -> Result<(), JournalError> {
         let Some(place) = &self.place else { return Ok(()) };
-        let mut staged = self.record.staged(&place.folder, &self.key, self.epoch())?;
-        let mut placed = Ok(());
-        self.transcript.holding(&mut || placed = staged.place())?;
-        placed?;
+        self.transcript.check_owned()?;
+        let number = self.transcript.ownership();
+        let mut staged = self.record.staged(&place.folder, &self.key, number)?;
+        staged.place()?;
         if kept == Kept::This {
             staged.keep()?;
         }

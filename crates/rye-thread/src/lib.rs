@@ -62,6 +62,7 @@ mod record;
 mod reference;
 mod registry;
 mod retry;
+mod root;
 mod run;
 pub mod store;
 mod threads;
@@ -87,8 +88,9 @@ pub use self::contract::{
 pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
-    drive, first_request, handed_over, last_result, pending_approval, recorded_end,
-    recorded_limits, replay, resume, settle_left, spawned_children, spending, thread_warnings,
+    decision_on, drive, first_request, handed_over, last_result, pending_approval, recorded_end,
+    recorded_limits, recorded_root, replay, resume, settle_left, spawned_children, spending,
+    thread_warnings,
 };
 pub use self::history::History;
 pub use self::hooks::{
@@ -114,6 +116,7 @@ pub use self::record::{RecordError, ThreadRecord, TranscriptClaim};
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, ThreadSummary};
 pub use self::retry::Retry;
+pub use self::root::thread_root;
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
 pub use self::threads::{Setting, Threads};
 pub use self::tool::{Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus};

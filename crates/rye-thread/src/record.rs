@@ -19,6 +19,8 @@ use crate::{
 pub struct ThreadRecord {
     /// The thread.
     pub thread: ThreadId,
+    /// The root of its tree, whose lock owns it: itself, unless another thread started it or was continued by it.
+    pub root: ThreadId,
     /// The thread that started it.
     pub parent: Option<ThreadId>,
     /// The thread whose conversation it goes on with (SPEC 10.10).
@@ -87,6 +89,7 @@ impl ThreadRecord {
     pub fn new(thread: &ThreadId, directive: &str, limits: &Limits, created: Moment) -> Self {
         Self {
             thread: thread.clone(),
+            root: thread.clone(),
             parent: None,
             continues: None,
             continued_by: None,

@@ -1,109 +1,100 @@
-//! Where a thread's steps, its money and the right to drive it are kept.
+//! The transcripts of threads, and the right to append to them.
 //!
-//! A thread is driven by whoever holds its [`Lease`]. Each lease has a higher epoch than the one before it, and a store
-//! takes nothing more from one that was superseded, so that two programs can never both continue a thread.
+//! A process that drives a thread owns the whole tree of that thread, so that two processes never both append to one of its
+//! transcripts. Within the process each thread has one [`Ownership`] at a time.
 //!
 //! ```
-//! use rye_thread::store::{Claim, MemoryStore, Store, StoreError};
-//! use rye_thread::{Moment, ThreadId};
+//! use rye_thread::ThreadId;
+//! use rye_thread::store::{MemoryStore, Store, StoreError};
 //!
 //! let thread = ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000000")?;
-//! let at = |seconds: i64| Moment::from_unix_millis(1_000 * seconds);
 //! let store = MemoryStore::new();
-//! let first = store.acquire(&thread, &Claim::new("a", at(0), at(60)))?;
+//! let first = store.acquire(&thread, &thread)?;
 //! store.append(&first, b"{}\n")?;
+//! assert!(matches!(store.acquire(&thread, &thread), Err(StoreError::Held { .. })));
 //!
-//! // The first is never heard of again; after its time a second one goes on.
-//! let second = store.acquire(&thread, &Claim::new("b", at(61), at(120)))?;
+//! store.release(&first);
+//! let second = store.acquire(&thread, &thread)?;
 //! assert_eq!(store.journal(&thread)?, b"{}\n");
-//! assert!(matches!(store.append(&first, b"{}\n"), Err(StoreError::Stale { .. })));
-//! store.release(&second)?;
+//! assert!(matches!(store.append(&first, b"{}\n"), Err(StoreError::NotOwned { .. })));
+//! # store.release(&second);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod file_system;
 mod files;
-mod leases;
 mod local;
+mod lock;
 mod memory;
 mod owner;
+mod request;
+mod trees;
 mod view;
+mod watch;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use self::local::LocalStore;
+pub use self::local::{LocalStore, StoreOptions};
 pub use self::memory::MemoryStore;
+pub use self::owner::Owner;
+pub use self::request::{Inbox, PostedRequest, ReceivedRequest, RequestedAction, ThreadRequest};
+pub use self::trees::TreeOwnership;
 pub use self::view::StoreView;
+use crate::ThreadId;
 use crate::budget::Ledger;
-use crate::{Moment, ThreadId};
 
-/// The step journal, the lease and the [`Ledger`] of threads, which another store can stand in for.
+/// The transcripts of threads, the right to append to them, and the [`Ledger`] of the threads. Another store can stand in for it.
 ///
-/// Every method is atomic, also against other programs that use the same store. What a new one must hold is in
+/// Every method is atomic, also against other processes that use the same store. What a new one must hold is in
 /// `store::conformance`, behind the feature of that name.
 pub trait Store: Send + Sync {
     /// The accounts of these threads.
     fn ledger(&self) -> &dyn Ledger;
 
-    /// Takes the right to drive the thread, which supersedes every earlier lease.
+    /// Takes the right to append to the transcript of `thread`, which belongs to the tree of `root`.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] while another one may still drive it.
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError>;
+    /// [`StoreError::Held`] while another process owns the tree, or this process appends to the thread already.
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError>;
 
-    /// Whether the lease of a program that dies is free at once, because the store sees that itself. Who drives a thread then claims
-    /// it for as long as its program lives, and no time is up while a person thinks, or a machine sleeps.
-    fn sees_death(&self) -> bool {
-        false
-    }
+    /// Gives the right back; of one that was given back before nothing is left to do.
+    fn release(&self, ownership: &Ownership);
 
-    /// Gives the right back; for a lease that was superseded nothing is left to do.
+    /// Fails unless this process may still append.
     ///
     /// # Errors
     ///
-    /// When the store fails.
-    fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+    /// [`StoreError::NotOwned`] for an ownership that was given back, and [`StoreError::LockReplaced`] where the lock of the tree is
+    /// not the one that this process locked.
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError>;
 
-    /// Appends whole lines to the thread's journal; they are durable after [`Store::sync`]. Without lines it leaves a journal, which
-    /// may be empty, and tells whether the lease still counts.
+    /// Appends whole lines to the thread's transcript; they are durable after [`Store::sync`]. Without lines it leaves a transcript,
+    /// which may be empty.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Stale`] for a lease that was released or superseded; then nothing is written.
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError>;
-
-    /// Does something outside of the store that only who holds the lease may do, such as giving a file its name.
-    ///
-    /// A store that can keeps others from taking the thread until it is done; this one looks just before. The action must not use
-    /// the store.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::append`]; then nothing is done.
-    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
-        self.append(lease, b"")?;
-        action();
-        Ok(())
-    }
+    /// As [`Store::check`]; then nothing is written.
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError>;
 
     /// Makes everything appended so far outlive the machine.
     ///
     /// # Errors
     ///
-    /// As [`Store::append`].
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError>;
+    /// As [`Store::check`], which it does first.
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError>;
 
-    /// Cuts the journal to its first `length` bytes, as an opening does with half a record at its end.
+    /// Cuts the transcript to its first `length` bytes, as an opening does with half a record at its end.
     ///
     /// # Errors
     ///
     /// As [`Store::append`].
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError>;
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError>;
 
-    /// All bytes of the thread's journal; none for a thread that has none.
+    /// All bytes of the thread's transcript; none for a thread that has none.
     ///
     /// # Errors
     ///
@@ -111,38 +102,19 @@ pub trait Store: Send + Sync {
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError>;
 }
 
-/// Who wants to drive a thread, and for how long.
+/// The right to append to the transcript of one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Claim {
-    /// Who it is, for people: a lease that stands in the way is told with it.
-    pub owner: String,
-    /// The time of day.
-    pub now: Moment,
-    /// When another may go on, should this one never be heard of again.
-    pub until: Moment,
-}
-
-impl Claim {
-    /// A claim by `owner`.
-    #[must_use]
-    pub fn new(owner: &str, now: Moment, until: Moment) -> Self {
-        Self { owner: owner.to_owned(), now, until }
-    }
-}
-
-/// The right to drive one thread.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a thread stays held until its lease is released or lapses"]
-pub struct Lease {
+#[must_use = "a tree stays owned until each ownership of it is released"]
+pub struct Ownership {
     thread: ThreadId,
-    epoch: u64,
+    root: ThreadId,
+    number: u64,
 }
 
-impl Lease {
-    /// A lease that a store gives out.
-    pub const fn new(thread: ThreadId, epoch: u64) -> Self {
-        Self { thread, epoch }
+impl Ownership {
+    /// An ownership that a store gives out; no other one of the same process has its number.
+    pub const fn new(thread: ThreadId, root: ThreadId, number: u64) -> Self {
+        Self { thread, root, number }
     }
 
     /// The thread.
@@ -151,10 +123,16 @@ impl Lease {
         &self.thread
     }
 
-    /// Which opening of the thread this is, from 1.
+    /// The root of the thread's tree.
     #[must_use]
-    pub const fn epoch(&self) -> u64 {
-        self.epoch
+    pub const fn root(&self) -> &ThreadId {
+        &self.root
+    }
+
+    /// The number that tells it from others of the same process.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
     }
 }
 
@@ -168,7 +146,7 @@ pub enum StoreError {
         /// What the database met.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The file of a journal failed.
+    /// A file of a thread, or its lock, failed.
     #[error("cannot use `{}`; check the disk and the permissions of its folder", .path.display())]
     File {
         /// The file.
@@ -176,31 +154,92 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
-    /// Somebody else drives the thread.
-    #[error("thread `{thread}` is driven by {owner}; wait for its end, or stop that program")]
+    /// Another process owns the tree, or this one appends to the thread already.
+    #[error("thread `{thread}` is driven by {owner}; wait for its end, or `rye cancel {thread}`")]
     Held {
         /// The thread.
         thread: ThreadId,
-        /// Who it is.
-        owner: String,
-        /// When its lease lapses.
-        until: Moment,
+        /// The owner of its tree.
+        owner: Owner,
     },
-    /// A link stands in the place of a journal, which would lead it elsewhere.
+    /// A link stands in the place of a file of the store, which would lead it elsewhere.
     #[error("`{}` is a link, through which no thread is recorded; put a file of its own in its place", .path.display())]
     Linked {
         /// The link.
         path: PathBuf,
     },
-    /// The lease is not the thread's last one, or was given back.
+    /// The lock of the tree was removed or replaced while this process owned it.
     #[error(
-        "thread `{thread}` was taken over by another program; what this one does no longer counts"
+        "`{}` is not the file that this process locked, so that another process may own the thread tree; the thread stops, and `rye \
+         resume` goes on with it", .path.display()
     )]
-    Stale {
+    LockReplaced {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// The file system keeps no locks that processes on other machines see.
+    #[error(
+        "`{}` is on {kind}, where a file lock need not keep a process of another machine away; move the project to a local disk, or \
+         set `single_host: true` in `config/trust.yaml` of the user space if only this machine uses it", .path.display()
+    )]
+    NetworkFileSystem {
+        /// The folder of all threads.
+        path: PathBuf,
+        /// The name of the kind of file system.
+        kind: &'static str,
+    },
+    /// The platform has no file locks that this version uses.
+    #[error(
+        "this platform has no file locks that Rye can own threads by, so that it drives none here"
+    )]
+    NoLocks,
+    /// The system has no lock left.
+    #[error("the system has no file lock left for `{}`; end other programs that lock files", .path.display())]
+    LocksExhausted {
+        /// The lock.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The process has no descriptor left.
+    #[error(
+        "this process has too many files open to own another thread tree (`{}`); raise the limit (`ulimit -n`) or drive fewer \
+         trees at once", .path.display()
+    )]
+    FilesExhausted {
+        /// The lock.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The ownership was given back, or is of another store.
+    #[error("thread `{thread}` is not owned here any more; resume it to go on")]
+    NotOwned {
         /// The thread.
         thread: ThreadId,
+    },
+    /// A process that keeps threads by an older format is alive.
+    #[error(
+        "a process of an older version of Rye uses these threads (`{}` is locked); end it first, because it does not see the locks of \
+         this version", .path.display()
+    )]
+    OldFormat {
+        /// The file that the process has locked.
+        path: PathBuf,
+    },
+    /// Tools of a process that was killed have not ended.
+    #[error(
+        "programs that tools of thread tree `{root}` started still run; wait for their end, or end the process that holds `{}`",
+        .path.display()
+    )]
+    ToolsRun {
+        /// The root of the tree.
+        root: ThreadId,
+        /// The lock that the supervisors of the programs hold.
+        path: PathBuf,
     },
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

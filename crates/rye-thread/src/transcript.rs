@@ -24,7 +24,7 @@ pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::{RecordWire, Shown};
-use crate::store::{Lease, Store, StoreError};
+use crate::store::{Ownership, Store, StoreError};
 use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
 
 /// An append-only journal of JSON lines, each of which carries the hash of all before it.
@@ -51,27 +51,27 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Begins the journal of the lease's thread, which must be empty.
+    /// Begins the journal of the owned thread, which must be empty.
     ///
     /// # Errors
     ///
     /// When it is not, or cannot be read.
     pub fn create(
         store: Arc<dyn Store>,
-        lease: Lease,
+        ownership: Ownership,
         directive: &str,
     ) -> Result<Self, TranscriptError> {
-        let held = Held { store, lease };
-        let failed = |source| TranscriptError::store(&held.lease, source);
-        if !held.store.journal(held.lease.thread()).map_err(failed)?.is_empty() {
-            return Err(TranscriptError::NotNew { thread: held.lease.thread().clone() });
+        let held = Held { store, ownership };
+        let failed = |source| TranscriptError::store(&held.ownership, source);
+        if !held.store.journal(held.ownership.thread()).map_err(failed)?.is_empty() {
+            return Err(TranscriptError::NotNew { thread: held.ownership.thread().clone() });
         }
         // A thread that never begins has a journal too, which is empty.
-        held.store.append(&held.lease, b"").map_err(failed)?;
+        held.store.append(&held.ownership, b"").map_err(failed)?;
         Ok(Self::after(held, directive, Head::genesis(), 0))
     }
 
-    /// Goes on after what the journal of the lease's thread holds, once all of it is verified; half a record at its
+    /// Goes on after what the journal of the owned thread holds, once all of it is verified; half a record at its
     /// end, which a killed program leaves, is cut off first and told in the [`Reading`].
     ///
     /// # Errors
@@ -80,14 +80,14 @@ impl Transcript {
     /// changed then.
     pub fn open(
         store: Arc<dyn Store>,
-        lease: Lease,
+        ownership: Ownership,
         directive: &str,
         keys: &[PublicKey],
         claim: Option<&TranscriptClaim>,
     ) -> Result<(Self, Reading), TranscriptError> {
-        let held = Held { store, lease };
-        let (lease, thread) = (&held.lease, held.lease.thread());
-        let failed = |source| TranscriptError::store(lease, source);
+        let held = Held { store, ownership };
+        let (ownership, thread) = (&held.ownership, held.ownership.thread());
+        let failed = |source| TranscriptError::store(ownership, source);
         let bytes = held.store.journal(thread).map_err(failed)?;
         let reading = read(&bytes, thread, keys)
             .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
@@ -97,7 +97,7 @@ impl Transcript {
         }
         if let Some(torn) = &reading.torn {
             let whole = u64::try_from(torn.start).unwrap_or(u64::MAX);
-            held.store.cut(lease, whole).map_err(failed)?;
+            held.store.cut(ownership, whole).map_err(failed)?;
         }
         Ok((Self::after(held, directive, reading.head, records), reading))
     }
@@ -133,7 +133,7 @@ impl Transcript {
         let record = RecordWire {
             seq: self.records,
             ts: Shown(at),
-            thread_id: self.held.lease.thread().as_str(),
+            thread_id: self.held.ownership.thread().as_str(),
             directive: &self.directive,
             event: event.name(),
             payload: Payload(event),
@@ -176,7 +176,7 @@ impl Transcript {
             return Ok(());
         }
         let lines = std::mem::take(&mut self.pending);
-        let written = self.guarded(|held| held.store.append(&held.lease, &lines));
+        let written = self.guarded(|held| held.store.append(&held.ownership, &lines));
         match &written {
             Ok(()) => self.kept = (self.head, self.records),
             Err(_) => (self.head, self.records) = self.kept,
@@ -195,7 +195,7 @@ impl Transcript {
     /// When the store refuses, and ever after.
     pub fn sync(&mut self) -> Result<(), TranscriptError> {
         self.flush()?;
-        self.guarded(|held| held.store.sync(&held.lease))?;
+        self.guarded(|held| held.store.sync(&held.ownership))?;
         self.synced = self.kept;
         Ok(())
     }
@@ -219,7 +219,7 @@ impl Transcript {
 
     /// Signs the chain so far and adds the signature.
     pub(crate) fn sign(&mut self, key: &SigningKey, at: Moment) -> Event {
-        let thread = self.held.lease.thread().as_str();
+        let thread = self.held.ownership.thread().as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key)
             .expect("because a thread id is one line of text");
         let event = Event::Checkpoint { checkpoint: checkpoint.to_json() };
@@ -239,26 +239,19 @@ impl Transcript {
         self.records
     }
 
-    /// Which opening of the thread this is, from 1.
-    #[must_use]
-    pub fn epoch(&self) -> u64 {
-        self.held.lease.epoch()
+    /// The number of this process's ownership of the thread.
+    pub(crate) fn ownership(&self) -> u64 {
+        self.held.ownership.number()
     }
 
-    /// Fails unless the thread is still this one's to write: where that cannot be told, somebody else may have taken it over.
-    pub(crate) fn still_held(&self) -> Result<(), StoreError> {
-        self.held.store.append(&self.held.lease, b"")
+    /// Fails unless this process may still write the thread.
+    pub(crate) fn check_owned(&self) -> Result<(), StoreError> {
+        self.held.store.check(&self.held.ownership)
     }
 
-    /// Does something that only who may write the thread may do, and nothing where that cannot be told.
-    pub(crate) fn holding(&self, action: &mut dyn FnMut()) -> Result<(), StoreError> {
-        self.held.store.holding(&self.held.lease, action)
-    }
-
-    /// Lets somebody else go on.
-    pub(crate) fn release(&self) -> Result<(), TranscriptError> {
-        let released = self.held.store.release(&self.held.lease);
-        released.map_err(|source| TranscriptError::store(&self.held.lease, source))
+    /// Lets another process go on.
+    pub(crate) fn release(&self) {
+        self.held.store.release(&self.held.ownership);
     }
 
     fn guarded(
@@ -266,13 +259,13 @@ impl Transcript {
         write: impl FnOnce(&Held) -> Result<(), StoreError>,
     ) -> Result<(), TranscriptError> {
         if let Some(source) = self.broken.clone() {
-            let thread = self.held.lease.thread().clone();
+            let thread = self.held.ownership.thread().clone();
             return Err(TranscriptError::Broken { thread, source });
         }
         write(&self.held).map_err(|source| {
             let source = Arc::new(source);
             self.broken = Some(Arc::clone(&source));
-            TranscriptError::store(&self.held.lease, source)
+            TranscriptError::store(&self.held.ownership, source)
         })
     }
 }
@@ -280,19 +273,18 @@ impl Transcript {
 /// The right to write, given back when it is dropped.
 struct Held {
     store: Arc<dyn Store>,
-    lease: Lease,
+    ownership: Ownership,
 }
 
 impl fmt::Debug for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Held").field(&self.lease).finish()
+        f.debug_tuple("Held").field(&self.ownership).finish()
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A lease that cannot be given back lapses.
-        drop(self.store.release(&self.lease));
+        self.store.release(&self.ownership);
     }
 }
 
@@ -359,8 +351,8 @@ pub enum TranscriptError {
 }
 
 impl TranscriptError {
-    fn store(lease: &Lease, source: impl Into<Arc<StoreError>>) -> Self {
-        Self::Store { thread: lease.thread().clone(), source: source.into() }
+    fn store(ownership: &Ownership, source: impl Into<Arc<StoreError>>) -> Self {
+        Self::Store { thread: ownership.thread().clone(), source: source.into() }
     }
 }
 

@@ -173,6 +173,20 @@ pub(crate) fn hold(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
+/// Opens a plain file, which is made where it is missing, and shares its lock. No link is followed.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = fs::OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    flock(&file, FlockOperation::LockShared)?;
+    Ok(file)
+}
+
 fn open_folder(path: &Path) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)

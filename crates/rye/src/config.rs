@@ -27,5 +27,5 @@ pub(crate) use self::risk::risk_table;
 pub(crate) use self::schema::of_file;
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};
-pub(crate) use self::trust::{policy_layers, strict_extends, trust_policy};
+pub(crate) use self::trust::{policy_layers, single_host, strict_extends, trust_policy};
 pub(crate) use self::web::{FILE as WEB_FILE, web_rules};

@@ -154,7 +154,7 @@ const PAYLOADS: [(&str, Members); 23] = [
     (
         "thread_resumed",
         &[
-            ("epoch", Count),
+            ("opening", Count),
             ("cut_bytes", Count),
             ("facts", Object),
             ("cost_nanos", Count),
@@ -175,6 +175,7 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("tools", Many("tool")),
             ("palette", Object),
             ("facts", Object),
+            ("root", Text),
             ("signed_by", Text),
         ],
     ),

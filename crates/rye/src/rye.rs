@@ -8,7 +8,7 @@ use rye_sign::{Policy, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
 use rye_tools::{Names, ProcessHost, Variables};
 
-use crate::config::{ConfigError, strict_extends, trust_policy};
+use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
 use crate::session::Store;
 
 /// What [`Rye`] must be told, because it looks nothing up by itself.
@@ -91,6 +91,8 @@ pub struct Rye {
     pub(crate) policy: Policy,
     /// Whether a directive that grants more than what it extends is refused.
     pub(crate) strict_extends: bool,
+    /// Whether this machine alone uses its network file systems.
+    pub(crate) single_host: bool,
     pub(crate) now: Timestamp,
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
@@ -135,6 +137,7 @@ impl Rye {
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
         let policy = if setup.strict { policy.strict() } else { policy };
         let strict_extends = setup.strict || strict_extends(trust_config.as_ref())?;
+        let single_host = single_host(trust_config.as_ref())?;
         let mut library = library(policy.clone());
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
@@ -144,6 +147,7 @@ impl Rye {
             library,
             policy,
             strict_extends,
+            single_host,
             now: setup.now,
             trust_config,
             policy_pins: setup.policy_pins.clone(),
@@ -163,6 +167,7 @@ impl Rye {
             library: self.library.clone(),
             policy: self.policy.clone(),
             strict_extends: self.strict_extends,
+            single_host: self.single_host,
             now: self.now,
             trust_config: self.trust_config.clone(),
             policy_pins: self.policy_pins.clone(),

@@ -32,7 +32,6 @@ mod self_starting;
 mod servers;
 mod spent;
 mod store;
-mod taken_over;
 mod told;
 mod tools;
 mod tree;
@@ -44,6 +43,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use rye_sign::SigningKey;
+use rye_thread::store::{Inbox, StoreOptions, TreeOwnership};
 use rye_thread::{
     ClockError, Limits, Opening, Outcome, OutputContract, Palette, ResumeError, Run, ThreadId,
     ThreadRecord, ThreadSummary, ToolResult,
@@ -118,6 +118,8 @@ pub struct RunReport {
     pub resume: Option<String>,
     /// The result of the tool that the thread called, for a thread of [`Rye::call`] whose call has one.
     pub called: Option<ToolResult>,
+    /// The ownership of the tree, until the conversation comes to rest.
+    tree: Option<TreeOwnership>,
 }
 
 /// Why a run did not happen.
@@ -127,16 +129,6 @@ pub enum RunError {
     /// The clock shows a time before 1970.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// A thread was continued, and somebody ended its conversation before the next one began.
-    #[error(
-        "thread `{thread}` was continued, and its conversation was cancelled before `{next}` began"
-    )]
-    Cancelled {
-        /// The thread that was continued.
-        thread: ThreadId,
-        /// The one that would have gone on.
-        next: ThreadId,
-    },
     /// A thread was continued, and the next one cannot be begun; `rye resume` tries again.
     #[error("thread `{thread}` goes on in a new one, which cannot begin")]
     Continue {
@@ -173,7 +165,7 @@ impl RunError {
             Self::Continue { source, .. } => source.class(),
             Self::Prepare { source, .. } => source.class(),
             Self::Linked(_) => Class::Refused,
-            Self::Cancelled { .. } | Self::Clock(_) | Self::Store(_) => Class::Failed,
+            Self::Clock(_) | Self::Store(_) => Class::Failed,
         }
     }
 }
@@ -225,10 +217,12 @@ impl Rye {
         let sources = std::mem::take(&mut prepared.limits_set_by);
         let limits = prepared.record.limits.clone();
         let store = self.store(&prepared.threads)?;
+        let tree = store.own(&prepared.record.root).map_err(stored)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
         store.open_account(begun.journal.record()).map_err(stored)?;
-        let tended = Box::pin(self.tended(&request.thread, begun, &host, &store, key)).await;
+        let tended = self.tended(&request.thread, begun, &host, (&store, &tree), key);
+        let tended = Box::pin(tended).await;
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
@@ -244,6 +238,7 @@ impl Rye {
             limit_set_by,
             resume: None,
             called: None,
+            tree: Some(tree),
         })
     }
 
@@ -253,26 +248,27 @@ impl Rye {
         thread: &ThreadId,
         mut begun: Begun,
         host: &Host<'_>,
-        store: &Arc<Store>,
+        (store, ownership): (&Arc<Store>, &TreeOwnership),
         key: Arc<SigningKey>,
     ) -> Result<(Outcome, Vec<String>), ResumeError> {
         let (tree, orders) = Tree::new(host.signing_key.is_some());
+        let inbox: Arc<dyn Inbox> = Arc::clone(&tree) as _;
+        ownership.receive(&inbox);
         tree.announce(std::mem::take(&mut begun.warnings), host.observer);
-        let approver = OneAtATime::new(host.approver);
+        let approver = OneAtATime::new(host.approver, &tree);
         let host = Host { approver: &approver, ..host.clone() };
         let cancel = tree.enter(thread, None, "", Standing::Running);
         let places = Arc::new(Semaphore::new(begun.requests()));
         begun.join(thread, &tree, &places);
         let (of_tree, store_of_tree) = (Arc::clone(&tree), Arc::clone(store));
-        let nursery = Nursery::new(self, host.clone(), of_tree, store_of_tree, key, places);
+        let nursery =
+            Nursery::new(self, thread, host.clone(), (of_tree, store_of_tree), key, places);
         // On the heap, because the futures of a whole run are large and stand inside each other.
         let driven = Box::pin(begun.driven(&host, &cancel, store));
         let first = Box::pin(followed(host.cancel, &cancel, driven));
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
         let mut warnings = tree.warnings();
         warnings.extend(outcome.warnings.iter().cloned());
-        let (outcome, told) = self.as_recorded(thread, outcome, store);
-        warnings.extend(told);
         Ok((outcome, warnings))
     }
 
@@ -307,7 +303,8 @@ impl Rye {
         if let Some(store) = open.upgrade().filter(|store| store.folder == threads) {
             return Ok(store);
         }
-        let store = Arc::new(Store::open(threads)?);
+        let options = StoreOptions::single_host(self.single_host);
+        let store = Arc::new(Store::open(threads, options)?);
         *open = Arc::downgrade(&store);
         Ok(store)
     }
@@ -335,7 +332,8 @@ pub fn record_failure(
     let threads = project.join(".ai").join("threads");
     refuse_linked_threads(&threads)?;
     let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
-    leave_failed(&Store::open(&threads)?, &threads, request, host, key, reason)
+    let store = Store::open(&threads, StoreOptions::default())?;
+    leave_failed(&store, &threads, request, host, key, reason)
 }
 
 fn leave_failed(
@@ -349,6 +347,7 @@ fn leave_failed(
     let (now, limits) = (host.clock.now(), Limits::default());
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
+    record.root = request.root().clone();
     record.parent = request.lineage.as_ref().map(|lineage| lineage.parent.clone());
     record.continues = request.continues.as_ref().map(|before| before.thread.clone());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);

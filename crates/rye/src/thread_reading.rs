@@ -10,7 +10,7 @@ use rye_resolve::ItemId;
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, KeyId, PublicKey};
 use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, read_file};
-use rye_thread::{RecordError, ThreadId, ThreadRecord};
+use rye_thread::{RecordError, ThreadId, ThreadRecord, recorded_root};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -143,6 +143,14 @@ pub enum ThreadReadError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The transcript names another root than the record.
+    #[error("`{}` belongs to another thread tree than `{root}`, which `thread.json` names", .path.display())]
+    OtherRoot {
+        /// The file.
+        path: PathBuf,
+        /// The root that the record names.
+        root: ThreadId,
+    },
     /// The transcript does not end where the record says.
     #[error("`{}` does not end where `thread.json` says: records are missing or were added", .path.display())]
     Length {
@@ -165,6 +173,7 @@ impl ThreadReadError {
                 | Self::NoDirective { .. }
                 | Self::NoRecord { .. }
                 | Self::NoTranscript { .. }
+                | Self::OtherRoot { .. }
                 | Self::OtherThread { .. }
                 | Self::OtherToken { .. }
                 | Self::Token { .. }
@@ -392,6 +401,9 @@ fn transcript(
         TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
         other => ThreadReadError::Read { path: path.clone(), source: io::Error::other(other) },
     })?;
+    if recorded_root(&reading).is_some_and(|root| root != record.root) {
+        return Err(ThreadReadError::OtherRoot { path, root: record.root.clone() });
+    }
     match &record.transcript {
         Some(claim) if !reading.fits(claim) => Err(ThreadReadError::Length { path }),
         _ => Ok(reading),

@@ -1,21 +1,19 @@
 //! Trees that are ended by somebody else, whatever of them has ended before.
 
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex};
-use std::time::Duration;
+use std::sync::Barrier;
 
 use rye::ReopenError;
 use rye::thread::budget::Balance;
 use rye::thread::store::{LocalStore, Store as _};
-use rye::thread::{Clock, Moment, Registry, ThreadId, ThreadState};
+use rye::thread::{Registry, ThreadId, ThreadState};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
 
 use super::{CHILD, PARENT, SPAWN, directive, put, waiting, write};
 
 /// Three threads, the last of which waits for somebody before it writes: each from the first to the last.
-async fn three(scratch: &Scratch) -> Vec<ThreadId> {
+pub(super) async fn three(scratch: &Scratch) -> Vec<ThreadId> {
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
     put(scratch, "test/leaf", &directive("test/leaf", CHILD, &[write("a.txt")], ""));
@@ -60,36 +58,7 @@ async fn what_nobody_spent_is_free_again() {
     assert_eq!((settled.get(), reserved.get()), (0, 0));
 }
 
-/// At each of its looks at the clock, somebody else ends the same tree: one of both says that it did, and neither that it could not.
-#[tokio::test]
-async fn two_that_end_a_tree_at_once_end_it() {
-    for at in 0..6 {
-        let scratch = Scratch::new();
-        let threads = three(&scratch).await;
-        let other = Mutex::new(None);
-        let looks = AtomicUsize::new(0);
-        let action = || {
-            if looks.fetch_add(1, Ordering::Relaxed) == at {
-                *other.lock().unwrap() = Some(scratch.cancel(&threads[0], &StoppedClock));
-            }
-        };
-        let own = scratch.cancel(&threads[0], &Meanwhile(&action));
-        let other = other.into_inner().unwrap();
-        for thread in &threads {
-            assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{at}: {thread}");
-        }
-        let ended = |found: &Result<_, ReopenError>| match found {
-            Ok(_) => true,
-            Err(ReopenError::Ended { .. }) => false,
-            Err(error) => panic!("{at}: {error}"),
-        };
-        assert!(ended(&own) || other.as_ref().is_some_and(ended), "{at}");
-        let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
-        assert_eq!((settled.get(), reserved.get()), (0, 0), "{at}");
-    }
-}
-
-/// The same by programs that do not know of each other.
+/// Each caller says that it ended the tree, or that it had ended.
 #[tokio::test]
 async fn many_that_end_a_tree_at_once_end_it() {
     const MANY: usize = 4;
@@ -111,31 +80,6 @@ async fn many_that_end_a_tree_at_once_end_it() {
     assert!(found.iter().all(is_ended) && found.iter().any(Result::is_ok), "{found:?}");
 }
 
-/// A loss of power may undo a line of the list alone; whoever meets the record then lists it again.
-#[tokio::test]
-async fn an_end_that_is_not_listed_is_listed_again() {
-    for resumes in [true, false] {
-        let scratch = Scratch::new();
-        let threads = three(&scratch).await;
-        let registry = || Registry::open(&scratch.project().join(".ai/threads/registry.db"));
-        scratch.cancel(&threads[0], &StoppedClock).unwrap();
-        let record = |thread: &ThreadId| {
-            let rye = scratch.rye();
-            rye.thread(&rye.threads().unwrap(), thread).unwrap().record
-        };
-        let mut before = record(&threads[0]);
-        before.state = ThreadState::Running;
-        registry().unwrap().enter(&before).unwrap();
-        let error = match resumes {
-            true => scratch.resume(&threads[0]).await.unwrap_err(),
-            false => scratch.cancel(&threads[0], &StoppedClock).unwrap_err(),
-        };
-        assert!(matches!(error, ReopenError::Ended { .. }), "{error}");
-        let listed = registry().unwrap().show(&threads[0]).unwrap().unwrap();
-        assert_eq!(listed.state, ThreadState::Cancelled, "{resumes}");
-    }
-}
-
 /// The list is no record: a thread that has ended by its line alone is ended.
 #[tokio::test]
 async fn a_thread_below_is_ended_whatever_its_line_says() {
@@ -148,19 +92,6 @@ async fn a_thread_below_is_ended_whatever_its_line_says() {
     registry.enter(&ended).unwrap();
     scratch.cancel(&threads[0], &StoppedClock).unwrap();
     assert_eq!(state(&scratch, &threads[2]), ThreadState::Cancelled);
-}
-
-/// Does something whenever somebody looks at the clock.
-struct Meanwhile<'a>(&'a (dyn Fn() + Sync));
-
-impl Clock for Meanwhile<'_> {
-    fn now(&self) -> Moment {
-        (self.0)();
-        StoppedClock.now()
-    }
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
-    }
 }
 
 /// One that cannot be ended keeps no other from it; whoever asks again ends it, though the thread itself has ended long ago.

@@ -1,12 +1,9 @@
 //! Children whose conversations grow too long for one thread: their parents wait for the last one.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
 use rye::thread::budget::Balance;
-use rye::thread::store::{Claim, LocalStore, Store as _};
-use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadRecord, ThreadState};
-use rye::{Host, ProviderChoice, ReopenError, RunReport, RunRequest};
+use rye::thread::store::{LocalStore, Store as _};
+use rye::thread::{Decision, ThreadId, ThreadRecord, ThreadState};
+use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
@@ -224,127 +221,6 @@ async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
     assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
     check_money(&scratch, &resumed, 4);
-}
-
-/// A clock at which somebody looks who ends a conversation as soon as a thread of it is to be continued.
-struct Ends<'a> {
-    scratch: &'a Scratch,
-    has_ended: AtomicBool,
-}
-
-impl Clock for Ends<'_> {
-    fn now(&self) -> Moment {
-        let threads = self.scratch.project().join(".ai/threads");
-        let names = std::fs::read_dir(&threads).into_iter().flatten().flatten();
-        let named = |name: std::ffi::OsString| name.to_str()?.parse::<ThreadId>().ok();
-        for thread in names.filter_map(|entry| named(entry.file_name())) {
-            let rye = self.scratch.rye();
-            let is_continued = rye
-                .thread(&threads, &thread)
-                .is_ok_and(|it| it.record.state == ThreadState::Continued);
-            if is_continued && !self.has_ended.swap(true, Ordering::Relaxed) {
-                drop(self.scratch.cancel(&thread, &StoppedClock).unwrap());
-            }
-        }
-        StoppedClock.now()
-    }
-
-    fn elapsed(&self) -> Duration {
-        StoppedClock.elapsed()
-    }
-}
-
-/// Whoever waits for it hears how it ended, and not that it was interrupted.
-#[tokio::test]
-async fn it_is_cancelled_elsewhere_before_its_next_thread_begins() {
-    let server = server(vec![starts(), writes("a.txt"), says("Done.")]).await;
-    let scratch = family(Scratch::new(), &server);
-    let clock = Ends { scratch: &scratch, has_ended: AtomicBool::new(false) };
-    let thread = ThreadId::new("test/parent", "019a0000-0000-7000-8000-000000000001").unwrap();
-    let mut request = RunRequest::new("test/parent".parse().unwrap(), thread);
-    request.provider = ProviderChoice::Directive;
-    let cancel = Cancel::new();
-    let host = Host { clock: &clock, ..scratch.host(&cancel) };
-    let report = scratch.rye().run(request, host).await.unwrap();
-    assert!(clock.has_ended.load(Ordering::Relaxed));
-    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
-    let told = told(&scratch, &report);
-    assert_eq!(told["state"], "cancelled");
-    let first = record(&scratch, &told["thread"].as_str().unwrap().parse().unwrap());
-    let last = record(&scratch, first.continued_by.as_ref().unwrap());
-    assert_eq!((first.state, last.state), (ThreadState::Continued, ThreadState::Cancelled));
-    check_money(&scratch, &report, 3);
-}
-
-/// A parent that did not wait for its child, whose conversation is in the hands of another program by now; and what the parent's
-/// model does when the parent goes on.
-struct Elsewhere {
-    _servers: [MockServer; 2],
-    scratch: Scratch,
-    parent: RunReport,
-    line: (ThreadRecord, ThreadRecord),
-    store: LocalStore,
-}
-
-async fn elsewhere(more: Vec<ResponseTemplate>) -> Elsewhere {
-    let start = json!({"directive": "test/child", "async": true});
-    let start = calls("rye_agent_threads_thread_directive", &start);
-    let wait = calls("rye_agent_threads_wait", &json!({}));
-    let parents = server([vec![start, wait, writes("p.txt")], more].concat()).await;
-    let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
-    let childs = server(vec![read, writes("b.txt")]).await;
-    let scratch = families(Scratch::new(), &parents, &childs);
-    let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
-    scratch.sign(".ai/config/agent/approval.yaml", ask);
-    let parent = run(&scratch).await;
-    assert_eq!(parent.outcome.asked.clone().unwrap().thread, parent.thread);
-    let line = line(&scratch, &parent);
-    assert_eq!(line.1.state, ThreadState::Suspended);
-    scratch.decide(&parent.thread, &Decision::DENIED);
-    let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
-    let claim =
-        Claim::new("another", Moment::from_unix_millis(0), Moment::from_unix_millis(i64::MAX));
-    let _driven_there = store.acquire(&line.1.thread, &claim).unwrap();
-    Elsewhere { _servers: [parents, childs], scratch, parent, line, store }
-}
-
-impl Elsewhere {
-    /// The child's conversation was ended, and signed with the key of the opening that ended it.
-    #[track_caller]
-    fn check_ended(&self, resumed: &RunReport) {
-        assert!(resumed.warnings.iter().any(|it| it.contains("another")), "{:?}", resumed.warnings);
-        let last = record(&self.scratch, &self.line.1.thread);
-        assert_eq!(last.state, ThreadState::Cancelled);
-        let key = |record: &ThreadRecord| record.facts["signed_by"]["public_key"].clone();
-        assert_eq!(key(&last), key(&record(&self.scratch, &resumed.thread)));
-        assert_ne!(key(&last), key(&self.line.1), "the key of its own is forgotten");
-        let now = Moment::from_unix_millis(1_795_197_600_000);
-        assert_eq!(self.store.driver(&last.thread, now).unwrap(), None);
-    }
-}
-
-#[tokio::test]
-async fn it_is_ended_with_its_parent_while_another_program_drives_it() {
-    let it = elsewhere(vec![ResponseTemplate::new(400)]).await;
-    let resumed = it.scratch.resume(&it.parent.thread).await.unwrap();
-    assert_eq!(resumed.outcome.state, ThreadState::Error, "{:?}", resumed.outcome.failure);
-    it.check_ended(&resumed);
-    check_money(&it.scratch, &resumed, 5);
-}
-
-#[tokio::test]
-async fn it_is_ended_by_its_parents_model_while_another_program_drives_it() {
-    // Its name is made of the parent's, which is always the same here.
-    let named = elsewhere(Vec::new()).await.line.0.thread;
-    let cancel = calls("rye_agent_threads_cancel", &json!({"thread": named.as_str()}));
-    let it = elsewhere(vec![cancel, says("Done.")]).await;
-    let resumed = it.scratch.resume(&it.parent.thread).await.unwrap();
-    assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
-    let events = it.scratch.events(&resumed);
-    let result = events.iter().rfind(|(name, _)| name == "tool_call_result").unwrap();
-    assert_eq!(result.1["content"]["state"], "cancelled", "{}", result.1);
-    it.check_ended(&resumed);
-    check_money(&it.scratch, &resumed, 7);
 }
 
 /// A parent that waits for somebody, after its child took what its own child came to, which went on in another thread.

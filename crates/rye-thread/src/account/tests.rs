@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::budget::{Ledger, MemoryLedger, Reservation};
 use crate::children::Waiting;
-use crate::store::{Claim, MemoryStore, Store};
+use crate::store::{MemoryStore, Store};
 use crate::transcript::{Event, Transcript, read};
 use crate::{Limits, Moment, ProviderInfo, Reply, StopReason, Usage};
 
@@ -57,8 +57,7 @@ impl Forest {
     }
 
     fn begin(&mut self, parent: Option<usize>, spend: SpendLimit) {
-        let lease =
-            self.store.acquire(&id(self.threads.len()), &Claim::new("test", AT, AT)).unwrap();
+        let lease = self.store.acquire(&id(self.threads.len()), &id(0)).unwrap();
         let mut transcript = Transcript::create(Arc::clone(&self.store) as _, lease, "a").unwrap();
         let start = Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
@@ -66,6 +65,7 @@ impl Forest {
             tools: Vec::new(),
             palette: BTreeMap::new(),
             facts: serde_json::Map::new(),
+            root: id(0),
             signed_by: self.key.public().to_pem(),
         };
         transcript.append(&start, AT).unwrap();

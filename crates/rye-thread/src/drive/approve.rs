@@ -3,7 +3,7 @@
 use super::batch::Proposal;
 use super::{Driver, Stop};
 use crate::transcript::Event;
-use crate::{ApprovalRequest, Decision, Run, ToolCall};
+use crate::{ApprovalRequest, Decider, Decision, Run, ToolCall};
 
 impl Driver<'_> {
     /// Has somebody decide on the call, which is on record before they are asked and after they answered.
@@ -25,8 +25,10 @@ impl Driver<'_> {
             self.progress.proposal = Some(Proposal::of(&request));
         }
         let decision = self.decision_on(&request).await?;
-        let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
-        let by = "prompt".to_owned();
+        let Some((decision, by)) = decision else {
+            return Err(Stop::Suspended(Box::new(request)));
+        };
+        let by = by.as_str().to_owned();
         if decision == Decision::ApprovedInThread {
             self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
         }
@@ -40,7 +42,7 @@ impl Driver<'_> {
     pub(super) async fn decision_on(
         &mut self,
         request: &ApprovalRequest,
-    ) -> Result<Option<Decision>, Stop> {
+    ) -> Result<Option<(Decision, Decider)>, Stop> {
         let began = self.context.clock.elapsed();
         let decision = tokio::select! {
             biased;

@@ -77,6 +77,19 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
     Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
 }
 
+/// The root of the thread's tree, as the first record of its transcript names it; `None` before the thread began.
+#[must_use]
+pub fn recorded_root(reading: &Reading) -> Option<ThreadId> {
+    let first = reading.records.first().filter(|record| record.event == "thread_start")?;
+    let wire: RootWire = serde_json::from_str(first.payload.get()).ok()?;
+    wire.root.parse().ok()
+}
+
+#[derive(Deserialize)]
+struct RootWire {
+    root: String,
+}
+
 #[derive(Deserialize)]
 struct LimitsWire {
     limits: Option<LimitsDisk>,

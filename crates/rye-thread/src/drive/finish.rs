@@ -93,12 +93,10 @@ impl Driver<'_> {
             Stop::Failed(failure) => {
                 return self.saved(Outcome { failure: Some(failure), ..nothing(outcome, Error) });
             }
-            Stop::Unwritten(failure) => self.of_who_lost_it(failure),
+            Stop::Unwritten(failure) => failure,
             Stop::Cancelled | Stop::Interrupted | Stop::Suspended(_) => return outcome,
         };
-        // Who took it over says what becomes of it.
-        let state = if self.context.journal.still_held().is_ok() { Running } else { Error };
-        let outcome = Outcome { failure: Some(failure), ..nothing(outcome, state) };
+        let outcome = Outcome { failure: Some(failure), ..nothing(outcome, Running) };
         let now = self.context.clock.now();
         let _tried: Result<(), JournalError> = self.context.journal.finish(&outcome, now);
         outcome
@@ -116,9 +114,7 @@ impl Driver<'_> {
         let now = self.context.clock.now();
         match self.context.journal.finish(&outcome, now).map_err(Stop::from) {
             Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {
-                let failure = self.of_who_lost_it(failure);
-                let state = if self.context.journal.still_held().is_ok() { Running } else { Error };
-                Outcome { failure: Some(failure), ..nothing(outcome, state) }
+                Outcome { failure: Some(failure), ..nothing(outcome, Running) }
             }
             _ => {
                 Outcome { transcript: self.context.journal.record().transcript.clone(), ..outcome }

@@ -65,6 +65,18 @@ pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
     Some(DecidedApproval { item_id, decision, by, at: last.at })
 }
 
+/// The first decision on the call that the record at `seq` asks about; `None` while there is none.
+#[must_use]
+pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
+    let place = usize::try_from(seq).ok()?;
+    let asked = reading.records.get(place).filter(|it| it.event == "approval_requested")?;
+    let mut later = reading.records.iter().skip(place);
+    let decided = later.find(|record| record.event == "approval_decided")?;
+    let DecidedWire { decision, by, reason } = serde_json::from_str(decided.payload.get()).ok()?;
+    let decision = Decision::read(&decision, reason.as_deref()).ok()?;
+    Some(DecidedApproval { item_id: request(asked)?.item_id, decision, by, at: decided.at })
+}
+
 /// What the last call of the model came to, as the transcript of its thread holds it; `None` when no call has a result.
 #[must_use]
 pub fn last_result(reading: &Reading) -> Option<ToolResult> {

@@ -22,7 +22,8 @@ impl Driver<'_> {
         let (provider, limits, tools) =
             (self.info.clone(), run.limits().clone(), run.tools().to_vec());
         let signed_by = self.context.journal.signing_key().public().to_pem();
-        let start = Event::ThreadStart { provider, limits, tools, palette, facts, signed_by };
+        let root = self.context.journal.record().root.clone();
+        let start = Event::ThreadStart { provider, limits, tools, palette, facts, root, signed_by };
         let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
         let injected = self.context.injected.iter().cloned().map(Event::ContextInjected);
         let first = run.messages().iter().map_while(|message| match message {

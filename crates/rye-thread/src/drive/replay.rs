@@ -83,7 +83,7 @@ pub async fn replay(
     record.state = crate::ThreadState::Created;
     record.transcript = None;
     let kept: Arc<dyn Store> = Arc::clone(&store) as _;
-    let mut journal = Journal::in_memory(record, Arc::clone(&key), kept, NOW)?;
+    let mut journal = Journal::in_memory(record, Arc::clone(&key), kept)?;
     let voice = Voice::of(&tape, context.info);
     let driver = DriveContext {
         provider: &voice,

@@ -6,7 +6,7 @@ use super::paid::{settle_left, spending};
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
-use crate::transcript::{Event, Reading};
+use crate::transcript::{Event, Reading, Record};
 use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
 
 /// What was found when a thread was opened again.
@@ -176,7 +176,7 @@ impl Driver<'_> {
         }
         let cut = resumed.reading.torn.as_ref().map_or(0, std::ops::Range::len);
         self.emit(&Event::ThreadResumed {
-            epoch: self.context.journal.epoch(),
+            opening: openings(resumed.reading).saturating_add(1),
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
             cost,
@@ -199,4 +199,11 @@ impl Driver<'_> {
         self.record_texts(run, before, &[]);
         Ok(())
     }
+}
+
+/// How often the thread was opened: it began, and was resumed.
+fn openings(reading: &Reading) -> u64 {
+    let is_resume = |record: &&Record| record.event == "thread_resumed";
+    let resumed = reading.records.iter().filter(is_resume).count();
+    u64::try_from(resumed).unwrap_or(u64::MAX).saturating_add(1)
 }

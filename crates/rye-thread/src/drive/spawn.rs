@@ -158,20 +158,13 @@ impl Driver<'_> {
     /// Parts with the children before the end is recorded: a thread that did its work waits for them, one that failed or
     /// was cancelled takes them along.
     pub(super) async fn part(&mut self, end: &End) -> Result<(), Stop> {
-        let mut ending = match end {
+        let ending = match end {
             End::Completed { .. } | End::Continued => Ending::Await,
             End::Cancelled | End::Failed(_) => Ending::Cancel,
         };
-        // They may take their time, and another program may be asked meanwhile what has happened. Who was taken over waits for
-        // nobody.
-        if 0 < self.spawned
-            && let Err(stop) = self.write()
-        {
-            match self.context.journal.still_held() {
-                Ok(()) => return Err(stop),
-                Err(_) if ending == Ending::Await => ending = Ending::Interrupt,
-                Err(_) => {}
-            }
+        // They may take their time, and a reader may want to know meanwhile what has happened.
+        if 0 < self.spawned {
+            self.write()?;
         }
         let ended = self.end_children(ending).await;
         self.record_ended_children();

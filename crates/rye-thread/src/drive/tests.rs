@@ -7,7 +7,7 @@ use serde_json::value::to_raw_value;
 
 use super::*;
 use crate::budget::MemoryLedger;
-use crate::store::{Claim, MemoryStore, Store as _};
+use crate::store::{MemoryStore, Ownership, Store as _};
 use crate::{
     Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, Registry, Reply,
     Request, Setting, StopReason, ThreadId, ThreadRecord, Threads,
@@ -144,16 +144,14 @@ async fn a_run_that_was_driven_before_leaves_no_folder() {
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_asked() {
     let mut place = Place::new();
-    let later = Moment::from_unix_millis(i64::MAX);
-    drop(place.store.acquire(place.journal.thread(), &Claim::new("b", later, later)).unwrap());
+    let thread = place.journal.thread().clone();
+    place.store.release(&Ownership::new(thread.clone(), thread.clone(), 1));
     let failure = place.drive(run()).await.failure.unwrap();
     assert_eq!(failure.kind, FailureKind::Storage);
-    let thread = place.journal.thread();
-    let message = format!(
-        "thread `{thread}` was taken over by another program; what this one does no longer counts"
-    );
-    assert_eq!((failure.message.as_str(), place.asked()), (message.as_str(), 0));
-    let folder = place.folder.path().join(place.journal.thread().as_str());
+    let message = format!("thread `{thread}` is not owned here any more; resume it to go on");
+    assert!(failure.message.ends_with(&message), "{failure}");
+    assert_eq!(place.asked(), 0);
+    let folder = place.folder.path().join(thread.as_str());
     let record = ThreadRecord::read(&folder, &[place.journal.public_key()]).unwrap();
-    assert_eq!(record.failure, None, "the record is the other one's by now");
+    assert_eq!(record.failure, None, "the record is written by its owner alone");
 }

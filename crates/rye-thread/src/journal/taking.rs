@@ -1,4 +1,4 @@
-//! The right to drive a thread, taken with its journal.
+//! The right to append to a thread, taken with its journal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use rye_sign::{PublicKey, SigningKey};
 use super::readable::Readable;
 use super::{Journal, JournalError, Place};
 use crate::record::{Kept, sync_folder};
-use crate::store::{Claim, Store};
+use crate::store::Store;
 use crate::transcript::{Reading, Transcript};
-use crate::{Moment, Registry, ThreadRecord};
+use crate::{Registry, ThreadRecord};
 
 impl Journal {
-    /// Creates the thread's folder, which must be new, below `threads`, which is made where it is missing, and takes
-    /// the right to drive the thread; it is given back when the thread ends, or the journal is dropped.
+    /// Creates the thread's folder below `threads`, which is made where it is missing, and takes the
+    /// right to append to its transcript; it is given back when the thread ends, or the journal is dropped.
     ///
     /// # Errors
     ///
@@ -42,18 +42,18 @@ impl Journal {
         store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
         let folder = threads.join(record.thread.as_str());
-        // Before there is a folder, so that whoever sees none while it has the lease knows that nobody is about to begin.
-        let lease = store.acquire(&record.thread, &claim(&*store, &record, record.created))?;
+        // The lock of a tree lies in the folder of its root, which may be this one.
+        let ownership = store.acquire(&record.thread, &record.root)?;
         if let Err(source) = create_folder(threads, &folder) {
-            store.release(&lease)?;
+            store.release(&ownership);
             return Err(JournalError::Folder { path: folder, source });
         }
-        let transcript = Transcript::create(store, lease, &record.directive)?;
+        let transcript = Transcript::create(store, ownership, &record.directive)?;
         let place = Some(Place { readable: Readable::create(&folder), folder, registry });
         Ok(Self { place, transcript, record, key, announces: None, begins: Kept::This })
     }
 
-    /// Takes the right to drive a thread that is there, and verifies its transcript with `keys`; half a record at its end
+    /// Takes the right to append to a thread that is there, and verifies its transcript with `keys`; half a record at its end
     /// is cut off. `record` is the verified one of its folder, with whatever the caller adds to its facts.
     ///
     /// # Errors
@@ -67,32 +67,13 @@ impl Journal {
         key: Arc<SigningKey>,
         registry: Arc<Registry>,
         store: Arc<dyn Store>,
-        now: Moment,
-    ) -> Result<(Self, Reading), JournalError> {
-        let claim = claim(&*store, &record, now);
-        Self::open_with(threads, record, keys, key, registry, store, &claim)
-    }
-
-    /// As [`Journal::open`], by this claim: who ends a thread claims it at a time that is later than any lease lasts, and says that
-    /// it is there to end it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Journal::open`].
-    pub fn open_with(
-        threads: &Path,
-        record: ThreadRecord,
-        keys: &[PublicKey],
-        key: Arc<SigningKey>,
-        registry: Arc<Registry>,
-        store: Arc<dyn Store>,
-        claim: &Claim,
     ) -> Result<(Self, Reading), JournalError> {
         let folder = threads.join(record.thread.as_str());
-        let lease = store.acquire(&record.thread, claim)?;
+        let ownership = store.acquire(&record.thread, &record.root)?;
         ThreadRecord::remove_unfinished(&folder);
         let claim = record.transcript.as_ref();
-        let (transcript, reading) = Transcript::open(store, lease, &record.directive, keys, claim)?;
+        let (transcript, reading) =
+            Transcript::open(store, ownership, &record.directive, keys, claim)?;
         let readable = Readable::open(&folder, &reading);
         let place = Some(Place { folder, readable, registry });
         let (announces, begins) = (None, Kept::Either);
@@ -104,34 +85,31 @@ impl Journal {
         record: ThreadRecord,
         key: Arc<SigningKey>,
         store: Arc<dyn Store>,
-        now: Moment,
     ) -> Result<Self, JournalError> {
-        let lease = store.acquire(&record.thread, &claim(&*store, &record, now))?;
-        let transcript = Transcript::create(store, lease, &record.directive)?;
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        let transcript = Transcript::create(store, ownership, &record.directive)?;
         Ok(Self { place: None, transcript, record, key, announces: None, begins: Kept::Either })
     }
 }
 
-/// A claim for as long as the program lives, where the store sees that, so that nobody goes on with a thread while a question of
-/// it is on somebody's screen; else for as long as the thread may still run, and some.
-///
-/// A thread ends by its limit on time, so that nobody needs to say in between that it is still there.
-fn claim(store: &dyn Store, record: &ThreadRecord, now: Moment) -> Claim {
-    let lasts = record.limits.duration_seconds.saturating_add(GRACE_SECONDS);
-    let millis = i64::try_from(lasts.saturating_mul(1_000)).unwrap_or(i64::MAX);
-    let until = match store.sees_death() {
-        true => i64::MAX,
-        false => now.as_unix_millis().saturating_add(millis),
-    };
-    let until = Moment::from_unix_millis(until);
-    Claim::new(&format!("process {}", std::process::id()), now, until)
-}
-
-/// What a thread may take to write down its end.
-const GRACE_SECONDS: u64 = 60;
-
+/// Makes the folder. One without a whole record is no thread, and its owner uses it again.
 fn create_folder(threads: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(threads)?;
-    fs::create_dir(folder)?;
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_unbegun(folder) => {
+            ThreadRecord::remove_unfinished(folder);
+        }
+        made => made?,
+    }
     sync_folder(threads)
+}
+
+/// Returns `true` for a folder in which a process was killed before it recorded anything.
+fn is_unbegun(folder: &Path) -> bool {
+    let length = |name: &str| match fs::symlink_metadata(folder.join(name)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
+        found => found.ok().filter(fs::Metadata::is_file).map(|found| found.len()),
+    };
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    is_folder && !folder.join("thread.json").exists() && length("transcript.jsonl") == Some(0)
 }

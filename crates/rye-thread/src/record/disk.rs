@@ -34,10 +34,11 @@ pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
 const FORMAT: &str = "rye-thread";
 const VERSION: u64 = 1;
 
-const MEMBERS: [&str; 20] = [
+const MEMBERS: [&str; 21] = [
     "format",
     "version",
     "thread_id",
+    "root",
     "parent",
     "continues",
     "continued_by",
@@ -63,6 +64,7 @@ struct RecordDisk {
     format: String,
     version: u64,
     thread_id: String,
+    root: String,
     parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     continues: Option<String>,
@@ -115,6 +117,7 @@ impl RecordDisk {
             format: FORMAT.to_owned(),
             version: VERSION,
             thread_id: record.thread.to_string(),
+            root: record.root.to_string(),
             parent: record.parent.as_ref().map(ThreadId::to_string),
             continues: record.continues.as_ref().map(ThreadId::to_string),
             continued_by: record.continued_by.as_ref().map(ThreadId::to_string),
@@ -141,6 +144,7 @@ impl RecordDisk {
         }
         Ok(ThreadRecord {
             thread: thread(&self.thread_id)?,
+            root: thread(&self.root)?,
             parent: self.parent.as_deref().map(thread).transpose()?,
             continues: self.continues.as_deref().map(thread).transpose()?,
             continued_by: self.continued_by.as_deref().map(thread).transpose()?,

@@ -10,9 +10,9 @@
 use std::sync::Arc;
 use std::thread;
 
-use super::{Claim, Lease, Store, StoreError};
+use super::{Ownership, Store, StoreError};
 use crate::budget::Reservation;
-use crate::{Moment, Nanos, SpendLimit, ThreadId};
+use crate::{Nanos, SpendLimit, ThreadId};
 
 /// Puts stores through all checks; `open` gives an empty one each time.
 ///
@@ -30,17 +30,14 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
 
 type Check = fn(&dyn Store) -> Result<(), String>;
 
-const CHECKS: [(&str, Check); 13] = [
-    ("a thread without a journal has none", no_journal),
+const CHECKS: [(&str, Check); 10] = [
+    ("a thread without a transcript has none", no_journal),
     ("what was appended is read back", appends),
-    ("threads have journals of their own", apart),
-    ("a journal is cut where it is said", cuts),
-    ("a held thread is not given out", holds),
-    ("a released thread is given out with a higher epoch", releases),
-    ("a lapsed lease is superseded", supersedes),
-    ("a stale lease changes nothing", refuses_stale),
-    ("a stale lease does nothing beside the journal", refuses_beside),
-    ("a stale release frees nobody", stale_release),
+    ("threads have transcripts of their own", apart),
+    ("a transcript is cut where it is said", cuts),
+    ("an owned thread is not given out", holds),
+    ("a released thread is given out again", releases),
+    ("an ownership that was given back changes nothing", refuses_released),
     ("what was reserved and not settled is found", finds_unsettled),
     ("what is drawn is settled and the rest stays set aside", draws),
     ("what is drawn beyond what is set aside counts too", overdraws),
@@ -51,15 +48,15 @@ fn no_journal(store: &dyn Store) -> Result<(), String> {
 }
 
 fn appends(store: &dyn Store) -> Result<(), String> {
-    let lease = acquire(store, 1, "a", 0)?;
-    store.append(&lease, b"one\n").map_err(text)?;
-    store.append(&lease, b"two\nthree\n").map_err(text)?;
-    store.sync(&lease).map_err(text)?;
+    let owned = acquire(store, 1)?;
+    store.append(&owned, b"one\n").map_err(text)?;
+    store.append(&owned, b"two\nthree\n").map_err(text)?;
+    store.sync(&owned).map_err(text)?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\ntwo\nthree\n".to_vec())
 }
 
 fn apart(store: &dyn Store) -> Result<(), String> {
-    let (first, second) = (acquire(store, 1, "a", 0)?, acquire(store, 2, "a", 0)?);
+    let (first, second) = (acquire(store, 1)?, acquire(store, 2)?);
     store.append(&first, b"one\n").map_err(text)?;
     store.append(&second, b"two\n").map_err(text)?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\n".to_vec())?;
@@ -67,75 +64,45 @@ fn apart(store: &dyn Store) -> Result<(), String> {
 }
 
 fn cuts(store: &dyn Store) -> Result<(), String> {
-    let lease = acquire(store, 1, "a", 0)?;
-    store.append(&lease, b"one\ntw").map_err(text)?;
-    store.cut(&lease, 4).map_err(text)?;
-    store.append(&lease, b"two\n").map_err(text)?;
+    let owned = acquire(store, 1)?;
+    store.append(&owned, b"one\ntw").map_err(text)?;
+    store.cut(&owned, 4).map_err(text)?;
+    store.append(&owned, b"two\n").map_err(text)?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\ntwo\n".to_vec())
 }
 
 fn holds(store: &dyn Store) -> Result<(), String> {
-    let _held = acquire(store, 1, "a", 0)?;
-    match store.acquire(&name(1), &claim("b", HELD - 1)) {
-        Err(StoreError::Held { thread, owner, until }) => {
-            same(&(thread, owner, until), &(name(1), "a".to_owned(), at(HELD)))
-        }
-        other => Err(format!("{other:?}")),
+    let owned = acquire(store, 1)?;
+    match store.acquire(&name(1), &name(1)) {
+        Err(StoreError::Held { thread, .. }) => same(&thread, &name(1))?,
+        other => return Err(format!("{other:?}")),
     }
+    store.check(&owned).map_err(text)
 }
 
 fn releases(store: &dyn Store) -> Result<(), String> {
-    let first = acquire(store, 1, "a", 0)?;
-    same(&first.epoch(), &1)?;
+    let first = acquire(store, 1)?;
     store.append(&first, b"one\n").map_err(text)?;
-    store.release(&first).map_err(text)?;
-    let second = acquire(store, 1, "a", 0)?;
-    same(&second.epoch(), &2)?;
+    store.release(&first);
+    let second = acquire(store, 1)?;
     store.append(&second, b"two\n").map_err(text)?;
-    same(&store.journal(&name(1)).map_err(text)?, &b"one\ntwo\n".to_vec())
+    // Of one that was given back nothing is left to give back.
+    store.release(&first);
+    store.append(&second, b"three\n").map_err(text)?;
+    same(&store.journal(&name(1)).map_err(text)?, &b"one\ntwo\nthree\n".to_vec())
 }
 
-fn supersedes(store: &dyn Store) -> Result<(), String> {
-    let first = acquire(store, 1, "a", 0)?;
-    let second = acquire(store, 1, "b", HELD)?;
-    same(&(first.epoch() < second.epoch()), &true)?;
-    store.append(&second, b"two\n").map_err(text)
-}
-
-fn refuses_stale(store: &dyn Store) -> Result<(), String> {
-    let first = acquire(store, 1, "a", 0)?;
+fn refuses_released(store: &dyn Store) -> Result<(), String> {
+    let first = acquire(store, 1)?;
     store.append(&first, b"one\n").map_err(text)?;
-    let second = acquire(store, 1, "b", HELD)?;
-    stale(store.append(&first, b"no\n"))?;
-    stale(store.cut(&first, 0))?;
-    stale(store.sync(&first))?;
-    store.release(&second).map_err(text)?;
-    stale(store.append(&second, b"no\n"))?;
-    stale(store.append(&first, b"no\n"))?;
+    store.release(&first);
+    not_owned(store.append(&first, b"no\n"))?;
+    let _second = acquire(store, 1)?;
+    not_owned(store.append(&first, b"no\n"))?;
+    not_owned(store.cut(&first, 0))?;
+    not_owned(store.sync(&first))?;
+    not_owned(store.check(&first))?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\n".to_vec())
-}
-
-fn refuses_beside(store: &dyn Store) -> Result<(), String> {
-    let mut done = 0;
-    let first = acquire(store, 1, "a", 0)?;
-    store.holding(&first, &mut || done += 1).map_err(text)?;
-    let second = acquire(store, 1, "b", HELD)?;
-    stale(store.holding(&first, &mut || done += 10))?;
-    store.holding(&second, &mut || done += 1).map_err(text)?;
-    store.release(&second).map_err(text)?;
-    stale(store.holding(&second, &mut || done += 10))?;
-    same(&done, &2)
-}
-
-fn stale_release(store: &dyn Store) -> Result<(), String> {
-    let first = acquire(store, 1, "a", 0)?;
-    let second = acquire(store, 1, "b", HELD)?;
-    store.release(&first).map_err(text)?;
-    store.append(&second, b"two\n").map_err(text)?;
-    match store.acquire(&name(1), &claim("c", HELD + 1)) {
-        Err(StoreError::Held { .. }) => Ok(()),
-        other => Err(format!("{other:?}")),
-    }
 }
 
 fn finds_unsettled(store: &dyn Store) -> Result<(), String> {
@@ -189,11 +156,11 @@ fn drawn(store: &dyn Store, purse: Reservation, actual: u64) -> Result<Reservati
 fn one_of_many_gets_it(store: &Arc<dyn Store>) {
     const MANY: usize = 16;
     let wanting: Vec<_> = (0..MANY)
-        .map(|number| {
+        .map(|_| {
             let store = Arc::clone(store);
             thread::spawn(move || {
-                let lease = store.acquire(&name(1), &claim(&number.to_string(), 0)).ok()?;
-                store.append(&lease, b"mine\n").ok()
+                let owned = store.acquire(&name(1), &name(1)).ok()?;
+                store.append(&owned, b"mine\n").ok()
             })
         })
         .collect();
@@ -202,23 +169,13 @@ fn one_of_many_gets_it(store: &Arc<dyn Store>) {
     assert!(got == 1 && journal == b"mine\n", "one of many gets a thread: {got} got it");
 }
 
-/// How many seconds a lease of these checks lasts.
-const HELD: i64 = 60;
-
-fn acquire(store: &dyn Store, number: u8, owner: &str, now: i64) -> Result<Lease, String> {
+/// The two threads of these checks are one tree.
+fn acquire(store: &dyn Store, number: u8) -> Result<Ownership, String> {
     let thread = name(number);
     if store.ledger().open(&thread, SpendLimit::AtMost(Nanos::new(100))).is_err() {
         return Err("its account cannot be opened".to_owned());
     }
-    store.acquire(&thread, &claim(owner, now)).map_err(text)
-}
-
-fn claim(owner: &str, now: i64) -> Claim {
-    Claim::new(owner, at(now), at(now + HELD))
-}
-
-fn at(seconds: i64) -> Moment {
-    Moment::from_unix_millis(1_000 * seconds)
+    store.acquire(&thread, &name(1)).map_err(text)
 }
 
 fn name(number: u8) -> ThreadId {
@@ -230,10 +187,10 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &T, expected: &T) -> Result<(), S
     if found == expected { Ok(()) } else { Err(format!("{found:?} is not {expected:?}")) }
 }
 
-fn stale<T: std::fmt::Debug>(result: Result<T, StoreError>) -> Result<(), String> {
+fn not_owned<T: std::fmt::Debug>(result: Result<T, StoreError>) -> Result<(), String> {
     match result {
-        Err(StoreError::Stale { .. }) => Ok(()),
-        other => Err(format!("a stale lease got {other:?}")),
+        Err(StoreError::NotOwned { .. }) => Ok(()),
+        other => Err(format!("an ownership that was given back got {other:?}")),
     }
 }
 

@@ -1,24 +1,26 @@
-//! A store that lives as long as its program.
+//! A store that lives as long as its process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Claim, Lease, Store, StoreError};
+use super::{Owner, Ownership, Store, StoreError};
+use crate::ThreadId;
 use crate::budget::{Ledger, MemoryLedger};
-use crate::{Moment, ThreadId};
 
-/// Threads in memory, for programs whose threads need not outlive them.
+/// Threads in memory, for processes whose threads need not outlive them.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     ledger: MemoryLedger,
-    threads: Mutex<BTreeMap<ThreadId, Kept>>,
+    threads: Mutex<Threads>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    journal: Vec<u8>,
-    epoch: u64,
-    holder: Option<(String, Moment)>,
+struct Threads {
+    transcripts: BTreeMap<ThreadId, Vec<u8>>,
+    /// The number of the ownership of each thread that is appended to.
+    owned: BTreeMap<ThreadId, u64>,
+    /// The number of the last ownership.
+    last: u64,
 }
 
 impl MemoryStore {
@@ -29,15 +31,21 @@ impl MemoryStore {
     }
 
     /// A panic elsewhere cannot leave half a change behind: none of them can fail midway.
-    fn threads(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Kept>> {
+    fn threads(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held<T>(&self, lease: &Lease, change: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
-        match self.threads().get_mut(lease.thread()) {
-            Some(kept) if kept.epoch == lease.epoch() && kept.holder.is_some() => Ok(change(kept)),
-            _ => Err(StoreError::Stale { thread: lease.thread().clone() }),
+    fn owned<T>(
+        &self,
+        ownership: &Ownership,
+        change: impl FnOnce(&mut Vec<u8>) -> T,
+    ) -> Result<T, StoreError> {
+        let mut threads = self.threads();
+        let thread = ownership.thread();
+        if threads.owned.get(thread) != Some(&ownership.number()) {
+            return Err(StoreError::NotOwned { thread: thread.clone() });
         }
+        Ok(change(threads.transcripts.entry(thread.clone()).or_default()))
     }
 }
 
@@ -46,45 +54,42 @@ impl Store for MemoryStore {
         &self.ledger
     }
 
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         let mut threads = self.threads();
-        let kept = threads.entry(thread.clone()).or_default();
-        if let Some((owner, until)) = &kept.holder
-            && claim.now < *until
-        {
-            let (thread, owner, until) = (thread.clone(), owner.clone(), *until);
-            return Err(StoreError::Held { thread, owner, until });
+        if threads.owned.contains_key(thread) {
+            return Err(StoreError::Held { thread: thread.clone(), owner: Owner::new() });
         }
-        kept.epoch += 1;
-        kept.holder = Some((claim.owner.clone(), claim.until));
-        Ok(Lease::new(thread.clone(), kept.epoch))
+        threads.last += 1;
+        let number = threads.last;
+        threads.owned.insert(thread.clone(), number);
+        Ok(Ownership::new(thread.clone(), root.clone(), number))
     }
 
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        match self.held(lease, |kept| kept.holder = None) {
-            Err(StoreError::Stale { .. }) => Ok(()),
-            done => done,
+    fn release(&self, ownership: &Ownership) {
+        let mut threads = self.threads();
+        if threads.owned.get(ownership.thread()) == Some(&ownership.number()) {
+            threads.owned.remove(ownership.thread());
         }
     }
 
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        self.held(lease, |kept| kept.journal.extend_from_slice(lines))
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.owned(ownership, |_| ())
     }
 
-    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
-        self.held(lease, |_| action())
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
+        self.owned(ownership, |transcript| transcript.extend_from_slice(lines))
     }
 
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.held(lease, |_| ())
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.check(ownership)
     }
 
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.held(lease, |kept| kept.journal.truncate(length))
+        self.owned(ownership, |transcript| transcript.truncate(length))
     }
 
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
-        Ok(self.threads().get(thread).map(|kept| kept.journal.clone()).unwrap_or_default())
+        Ok(self.threads().transcripts.get(thread).cloned().unwrap_or_default())
     }
 }

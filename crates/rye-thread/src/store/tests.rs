@@ -1,133 +1,322 @@
-use std::fs;
-use std::thread;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
+use rye_sign::SigningKey;
+
+use super::lock::Lock;
 use super::*;
+use crate::{Decision, Moment};
 
 mod conforming;
-mod killed;
-mod linked;
+mod requesting;
 
-fn name() -> ThreadId {
-    ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
+fn name(number: u8) -> ThreadId {
+    ThreadId::new("greet/hello", &format!("019a0000-0000-7000-8000-0000000000{number:02x}"))
+        .unwrap()
 }
 
-fn claim(now: i64) -> Claim {
-    Claim::new("process 1", Moment::from_unix_millis(now), Moment::from_unix_millis(now + 1_000))
+fn lock_path(threads: &Path) -> PathBuf {
+    threads.join(name(1).as_str()).join("lock")
 }
 
-/// Programs take one thread from each other while it is written. Each reads the journal when it has the thread, and nobody
-/// else has written anything there before it is taken from it.
+/// The lock of a tree as another process holds it: another descriptor of the same file.
+fn held_elsewhere(threads: &Path, operation: FlockOperation) -> File {
+    fs::create_dir_all(threads.join(name(1).as_str())).unwrap();
+    let mut options = File::options();
+    let options = options.write(true).create(true).truncate(false);
+    let file = options.open(lock_path(threads)).unwrap();
+    flock(&file, operation).unwrap();
+    file
+}
+
 #[test]
-fn nothing_is_written_beside_a_program_that_took_over() {
-    const PROGRAMS: i64 = 4;
-    const ROUNDS: i64 = 50;
+fn rule_11_the_lock_is_held_only_while_something_is_driven() {
     let place = tempfile::tempdir().unwrap();
-    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
-    let worker = |number: i64| {
+    let store = LocalStore::open(place.path()).unwrap();
+    let is_held = || Lock::is_held(&lock_path(place.path())).unwrap();
+    let root = store.acquire(&name(1), &name(1)).unwrap();
+    let child = store.acquire(&name(2), &name(1)).unwrap();
+    assert!(is_held());
+    store.release(&root);
+    assert!(is_held(), "a child is driven");
+    store.release(&child);
+    assert!(!is_held());
+}
+
+/// Two stores over one folder, also by different paths, are two hubs of one process.
+#[test]
+fn rule_11_a_second_caller_in_the_process_joins_the_owner() {
+    let place = tempfile::tempdir().unwrap();
+    let (threads, link) = (place.path().join("threads"), place.path().join("link"));
+    let first = LocalStore::open(&threads).unwrap();
+    std::os::unix::fs::symlink(&threads, &link).unwrap();
+    let second = LocalStore::open(&link).unwrap();
+    let root = first.acquire(&name(1), &name(1)).unwrap();
+    let child = second.acquire(&name(2), &name(1)).unwrap();
+    assert!(matches!(second.acquire(&name(1), &name(1)), Err(StoreError::Held { .. })));
+    first.release(&root);
+    assert!(second.check(&child).is_ok());
+    let again = second.acquire(&name(1), &name(1)).unwrap();
+    second.release(&again);
+    second.release(&child);
+    assert!(!Lock::is_held(&lock_path(&threads)).unwrap());
+}
+
+/// A descriptor that another process inherited, or was given, is of the same open file, and would hold the lock.
+#[test]
+fn rule_12_the_lock_is_unlocked_although_a_descriptor_was_inherited() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join(name(1).as_str())).unwrap();
+    let lock = Lock::take(&lock_path(place.path())).unwrap().unwrap();
+    let inherited = lock.descriptor().try_clone().unwrap();
+    drop(lock);
+    assert!(Lock::take(&lock_path(place.path())).unwrap().is_some());
+    drop(inherited);
+}
+
+#[test]
+fn rule_12_the_lock_is_closed_when_another_program_starts() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join(name(1).as_str())).unwrap();
+    let lock = Lock::take(&lock_path(place.path())).unwrap().unwrap();
+    let flags = rustix::io::fcntl_getfd(lock.descriptor()).unwrap();
+    assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+}
+
+/// The lock is removed, or another file takes its place: another process can lock that.
+#[test]
+fn rule_12_a_lock_that_was_replaced_is_owned_no_more() {
+    for replaces in [false, true] {
+        let place = tempfile::tempdir().unwrap();
         let store = LocalStore::open(place.path()).unwrap();
-        let mut refused = 0;
-        for round in 0..ROUNDS {
-            // Later than every lease before it lasts, as far as one program can know.
-            let now = 10_000 * (round * PROGRAMS + number);
-            let Ok(lease) = store.acquire(&name(), &claim(now)) else { continue };
-            let mut expected = store.journal(&name()).unwrap();
-            for _ in 0..3 {
-                let line = format!("{} {number}\n", lease.epoch());
-                match store.append(&lease, line.as_bytes()) {
-                    Ok(()) => expected.extend_from_slice(line.as_bytes()),
-                    Err(StoreError::Stale { .. }) => refused += 1,
-                    Err(error) => panic!("{error:?}"),
-                }
-                let found = store.journal(&name()).unwrap();
-                assert!(found.starts_with(&expected), "{number} {round}");
-            }
+        let owned = store.acquire(&name(1), &name(1)).unwrap();
+        store.append(&owned, b"one\n").unwrap();
+        store.sync(&owned).unwrap();
+        fs::remove_file(lock_path(place.path())).unwrap();
+        if replaces {
+            fs::write(lock_path(place.path()), "").unwrap();
         }
-        refused
-    };
-    let refused: i64 = thread::scope(|scope| {
-        let workers: Vec<_> = (0..PROGRAMS).map(|it| scope.spawn(move || worker(it))).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
-    });
-    let journal = fs::read_to_string(place.path().join(name().as_str()).join("transcript.jsonl"));
-    let journal = journal.unwrap();
-    let epochs: Vec<u64> =
-        journal.lines().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
-    assert!(epochs.is_sorted(), "{journal}");
-    assert!(PROGRAMS < refused + i64::try_from(epochs.len()).unwrap());
+        let refused = |done: Result<(), StoreError>| {
+            assert!(matches!(done, Err(StoreError::LockReplaced { .. })), "{done:?}");
+        };
+        refused(store.append(&owned, b"two\n"));
+        refused(store.sync(&owned));
+        refused(store.cut(&owned, 0));
+        assert_eq!(store.journal(&name(1)).unwrap(), b"one\n");
+    }
 }
 
-/// Two stores over one folder, where the thread has its own, are two programs.
-fn two_programs() -> (tempfile::TempDir, LocalStore, LocalStore) {
+/// The supervisor of a tool outlives a process that was killed for a moment.
+#[test]
+fn rule_12_a_resuming_process_waits_for_supervisors_of_tools() {
     let place = tempfile::tempdir().unwrap();
-    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
-    let (first, second) =
-        (LocalStore::open(place.path()).unwrap(), LocalStore::open(place.path()).unwrap());
-    (place, first, second)
+    let store = LocalStore::open(place.path()).unwrap();
+    fs::create_dir(place.path().join(name(1).as_str())).unwrap();
+    let path = place.path().join(name(1).as_str()).join("tools.lock");
+    let supervisor = File::create(path).unwrap();
+    flock(&supervisor, FlockOperation::LockShared).unwrap();
+    let (owned, has_owned): (Sender<()>, Receiver<()>) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let tree = store.own(&name(1)).unwrap();
+            owned.send(()).unwrap();
+            drop(tree);
+        });
+        let waits = has_owned.recv_timeout(Duration::from_millis(100));
+        assert!(waits.is_err(), "the tree is owned beside its tools");
+        flock(&supervisor, FlockOperation::Unlock).unwrap();
+        has_owned.recv_timeout(Duration::from_secs(9)).unwrap();
+    });
 }
 
 #[test]
-fn the_lease_of_a_program_that_died_is_free_at_once() {
-    let (_place, first, second) = two_programs();
-    let lease = first.acquire(&name(), &claim(0)).unwrap();
-    first.append(&lease, b"one\n").unwrap();
-    assert!(matches!(second.acquire(&name(), &claim(1)), Err(StoreError::Held { .. })));
-    drop(first);
-    if cfg!(unix) {
-        assert_eq!(second.acquire(&name(), &claim(1)).unwrap().epoch(), 2);
+fn rule_13_a_reader_creates_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let files = || fs::read_dir(place.path()).unwrap().count();
+    assert_eq!(StoreView::owner(place.path(), &name(1)).unwrap(), None);
+    assert_eq!(files(), 0);
+    fs::create_dir(place.path().join(name(1).as_str())).unwrap();
+    assert_eq!(StoreView::owner(place.path(), &name(1)).unwrap(), None);
+    assert!(!lock_path(place.path()).exists());
+}
+
+/// The lock is a file that the reader may not write, and another reader looks at the same moment.
+#[test]
+fn rule_13_a_reader_sees_the_owner_beside_other_readers() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = tempfile::tempdir().unwrap();
+    drop(LocalStore::open(place.path()).unwrap().own(&name(1)).unwrap());
+    fs::set_permissions(lock_path(place.path()), fs::Permissions::from_mode(0o444)).unwrap();
+    let _reader = held_elsewhere_to_read(place.path());
+    assert_eq!(StoreView::owner(place.path(), &name(1)).unwrap(), None);
+}
+
+fn held_elsewhere_to_read(threads: &Path) -> File {
+    let file = File::open(lock_path(threads)).unwrap();
+    flock(&file, FlockOperation::LockShared).unwrap();
+    file
+}
+
+/// A reader holds a shared lock for a moment, in which a process that would own the tree tries again.
+#[test]
+fn rule_13_an_acquiring_process_tries_again() {
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let reader = held_elsewhere(place.path(), FlockOperation::LockShared);
+    assert!(matches!(store.own_now(&name(1)), Err(StoreError::Held { .. })));
+    std::thread::scope(|scope| {
+        let owning = scope.spawn(|| store.own(&name(1)).map(drop));
+        std::thread::yield_now();
+        flock(&reader, FlockOperation::Unlock).unwrap();
+        owning.join().unwrap().unwrap();
+    });
+    let _owner = held_elsewhere(place.path(), FlockOperation::LockExclusive);
+    assert!(matches!(store.own(&name(1)), Err(StoreError::Held { .. })));
+}
+
+#[test]
+fn rule_16_the_name_of_the_owner_lies_in_another_file() {
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let tree = store.own(&name(1)).unwrap();
+    assert_eq!(fs::read(lock_path(place.path())).unwrap(), b"");
+    let owner = StoreView::owner(place.path(), &name(1)).unwrap().unwrap();
+    assert_eq!((&owner, owner.process), (tree.owner(), std::process::id()));
+    let first = owner.instance;
+    drop(tree);
+    assert_eq!(StoreView::owner(place.path(), &name(1)).unwrap(), None);
+    let tree = store.own(&name(1)).unwrap();
+    assert_ne!(tree.owner().instance, first, "each acquisition has a number of its own");
+}
+
+/// The project may have brought a name along that is none, or that is no plain file.
+#[test]
+fn rule_16_a_name_that_is_none_is_not_shown() {
+    let place = tempfile::tempdir().unwrap();
+    let _lock = held_elsewhere(place.path(), FlockOperation::LockExclusive);
+    let path = place.path().join(name(1).as_str()).join("owner");
+    let instance = "0".repeat(32);
+    let other = format!("../{}", "0".repeat(29));
+    for (host, instance) in [("a\u{1b}[31m", &instance), ("a", &other)] {
+        let text = serde_json::json!({"process": 7, "host": host, "instance": instance});
+        fs::write(&path, text.to_string()).unwrap();
+        let owner = StoreView::owner(place.path(), &name(1)).unwrap().unwrap();
+        assert_eq!(owner.to_string(), "another process");
+    }
+    let text = serde_json::json!({"process": 7, "host": "a-b.c", "instance": instance});
+    fs::write(&path, text.to_string()).unwrap();
+    let owner = StoreView::owner(place.path(), &name(1)).unwrap().unwrap();
+    assert_eq!(owner.to_string(), "process 7 on a-b.c");
+}
+
+#[test]
+fn rule_17_exhaustion_has_an_error_of_its_own() {
+    use rustix::io::Errno;
+    let told = |errno: Errno| super::lock::failed(Path::new("lock"), errno.into()).to_string();
+    assert!(told(Errno::NOLCK).starts_with("the system has no file lock left for `lock`"));
+    for errno in [Errno::MFILE, Errno::NFILE] {
+        assert!(told(errno).starts_with("this process has too many files open"), "{errno}");
+    }
+    assert!(told(Errno::IO).starts_with("cannot use `lock`"));
+}
+
+/// More trees than many systems let a process have files open at first.
+#[test]
+fn rule_17_one_process_owns_a_thousand_trees() {
+    const MANY: u16 = 1_100;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if limit.maximum.is_some_and(|most| most < 2_000) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let tree = |number: u16| {
+        let uuid = format!("019a0000-0000-7000-8000-00000000{number:04x}");
+        store.own(&ThreadId::new("a", &uuid).unwrap())
+    };
+    let owned: Vec<TreeOwnership> = (0..MANY).map(|number| tree(number).unwrap()).collect();
+    assert_eq!(owned.len(), usize::from(MANY));
+}
+
+/// A process of the format before has locked a file of its own for as long as it lives.
+#[test]
+fn rule_23_a_folder_of_a_living_process_of_the_old_format_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("owner-17-0");
+    let old = File::create(&path).unwrap();
+    drop(LocalStore::open(place.path()).unwrap());
+    flock(&old, FlockOperation::LockExclusive).unwrap();
+    let refused = LocalStore::open(place.path()).unwrap_err();
+    assert!(matches!(&refused, StoreError::OldFormat { path: found } if *found == path));
+    assert!(refused.to_string().starts_with("a process of an older version of Rye uses these"));
+    flock(&old, FlockOperation::Unlock).unwrap();
+    drop(LocalStore::open(place.path()).unwrap());
+}
+
+/// What stands in the place of a lock is named; no link is followed, and no pipe is waited for.
+#[test]
+fn what_stands_in_the_place_of_a_lock_is_named() {
+    type Lay = fn(&Path);
+    let rows: [(&str, Lay, &str); 3] = [
+        ("a link", |path| std::os::unix::fs::symlink("outside", path).unwrap(), "is a link"),
+        ("a folder", |path| fs::create_dir(path).unwrap(), "cannot use"),
+        (
+            "a pipe",
+            |path| {
+                let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+                rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+            },
+            "cannot use",
+        ),
+    ];
+    for (row, lay, told) in rows {
+        let place = tempfile::tempdir().unwrap();
+        let store = LocalStore::open(place.path()).unwrap();
+        fs::create_dir(place.path().join(name(1).as_str())).unwrap();
+        lay(&lock_path(place.path()));
+        let refused = store.own(&name(1)).unwrap_err().to_string();
+        assert!(refused.contains(told) && refused.contains("lock"), "{row}: {refused}");
+        assert!(!place.path().join(name(1).as_str()).join("outside").exists(), "{row}");
     }
 }
 
 #[test]
-fn the_error_says_who_holds_it() {
+fn nothing_is_written_through_a_link() {
     let place = tempfile::tempdir().unwrap();
     let store = LocalStore::open(place.path()).unwrap();
-    let _lease = store.acquire(&name(), &claim(0)).unwrap();
-    let error = store.acquire(&name(), &claim(1)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "thread `{}` is driven by process 1; wait for its end, or stop that program",
-            name()
-        )
-    );
-}
-
-/// Whoever removed the file keeps nobody from taking a thread, so that what is written counts no more.
-#[cfg(unix)]
-#[test]
-fn a_program_that_cannot_be_told_writes_nothing_more() {
-    let place = tempfile::tempdir().unwrap();
-    fs::create_dir_all(place.path().join(name().as_str())).unwrap();
-    let store = LocalStore::open(place.path()).unwrap();
-    let lease = store.acquire(&name(), &claim(0)).unwrap();
-    store.append(&lease, b"one\n").unwrap();
-    fs::remove_file(place.path().join(format!("owner-{}-0.taken", std::process::id()))).unwrap();
-    assert!(matches!(store.append(&lease, b"two\n"), Err(StoreError::Stale { .. })));
-    assert_eq!(store.journal(&name()).unwrap(), b"one\n");
-}
-
-/// Whoever removed the file that shows that a program lives does not let it write beside the one that takes its thread.
-#[cfg(unix)]
-#[test]
-fn a_program_that_seems_to_have_died_writes_nothing_more_either() {
-    let (place, first, second) = two_programs();
-    let lease = first.acquire(&name(), &claim(0)).unwrap();
-    first.append(&lease, b"one\n").unwrap();
-    fs::remove_file(place.path().join(format!("owner-{}-0", std::process::id()))).unwrap();
-    let taken = second.acquire(&name(), &claim(1)).unwrap();
-    second.append(&taken, b"two\n").unwrap();
-    assert!(matches!(first.append(&lease, b"three\n"), Err(StoreError::Stale { .. })));
-    assert_eq!(second.journal(&name()).unwrap(), b"one\ntwo\n");
+    let folder = place.path().join(name(1).as_str());
+    fs::create_dir(&folder).unwrap();
+    let outside = place.path().join("outside");
+    std::os::unix::fs::symlink(&outside, folder.join("transcript.jsonl")).unwrap();
+    let owned = store.acquire(&name(1), &name(1)).unwrap();
+    assert!(matches!(store.append(&owned, b"x\n"), Err(StoreError::Linked { .. })));
+    assert!(matches!(store.journal(&name(1)), Err(StoreError::Linked { .. })));
+    assert!(!outside.exists());
 }
 
 /// A thread that was stopped before anything was recorded can be read, gone on with and ended.
 #[test]
-fn a_journal_without_lines_is_an_empty_file() {
+fn a_transcript_without_lines_is_an_empty_file() {
     let place = tempfile::tempdir().unwrap();
-    let folder = place.path().join(name().as_str());
-    fs::create_dir_all(&folder).unwrap();
     let store = LocalStore::open(place.path()).unwrap();
-    let lease = store.acquire(&name(), &claim(0)).unwrap();
-    store.append(&lease, b"").unwrap();
-    assert_eq!(fs::read(folder.join("transcript.jsonl")).unwrap(), b"");
+    let owned = store.acquire(&name(1), &name(1)).unwrap();
+    store.append(&owned, b"").unwrap();
+    let path = place.path().join(name(1).as_str()).join("transcript.jsonl");
+    assert_eq!(fs::read(path).unwrap(), b"");
+}
+
+#[test]
+fn the_error_names_the_owner() {
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let _owned = store.acquire(&name(1), &name(1)).unwrap();
+    let error = store.acquire(&name(1), &name(1)).unwrap_err().to_string();
+    let thread = name(1);
+    let begins = format!("thread `{thread}` is driven by process {} on ", std::process::id());
+    assert!(error.starts_with(&begins), "{error}");
+    assert!(error.ends_with(&format!("; wait for its end, or `rye cancel {thread}`")), "{error}");
 }

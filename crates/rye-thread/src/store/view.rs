@@ -1,28 +1,25 @@
-//! The list of threads and their leases for who only looks.
+//! The list of threads and their owners for a reader.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::StoreError;
-use super::local::{row, spent};
-use super::owner::lives;
+use super::local::spent;
+use super::lock::Lock;
+use super::{Owner, StoreError};
 use crate::database::Database;
-use crate::{Moment, Nanos, Registry, ThreadId};
+use crate::{Nanos, Registry, ThreadId};
 
-/// What a [`LocalStore`](super::LocalStore) would tell of the threads in a folder, without one: nothing is made, locked or changed
-/// there, so that a folder can be looked at that cannot be written, such as another user's.
+/// A reader of the threads in a folder: it makes, locks and changes nothing there, so that a folder can be read that cannot be
+/// written, such as another user's.
 ///
-/// Where nobody has the database open, what was read of it stays what it was when this was made.
+/// Where no process has the database open, what was read of it stays what it was when this was made.
 pub struct StoreView {
     database: Arc<Mutex<Database>>,
-    threads: PathBuf,
 }
 
 impl StoreView {
-    /// Looks at the folder of all threads; nothing where no registry is.
-    ///
-    /// A database of an older version is brought up to date, as by whoever runs a thread.
+    /// Opens the registry of a folder to be read; `None` where there is none.
     ///
     /// # Errors
     ///
@@ -32,8 +29,7 @@ impl StoreView {
         if std::fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
-        let database = Arc::new(Mutex::new(Database::look(&path)?));
-        Ok(Some(Self { database, threads: threads.to_owned() }))
+        Ok(Some(Self { database: Arc::new(Mutex::new(Database::look(&path)?)) }))
     }
 
     /// The list of these threads.
@@ -42,15 +38,16 @@ impl StoreView {
         Registry::new(&self.database)
     }
 
-    /// As [`LocalStore::driver`](super::LocalStore::driver).
+    /// The process that owns the tree of `root` below the folder of all threads; `None` where none does. Another process that takes
+    /// the lock at the same moment tries again.
     ///
     /// # Errors
     ///
-    /// The same.
-    pub fn driver(&self, thread: &ThreadId, now: Moment) -> Result<Option<String>, StoreError> {
-        let row = row(self.database().read(), thread)?;
-        let Some(row) = row.filter(|row| now < row.until) else { return Ok(None) };
-        Ok(lives(&self.threads, &row.holder)?.then_some(row.owner))
+    /// When the lock cannot be read.
+    pub fn owner(threads: &Path, root: &ThreadId) -> Result<Option<Owner>, StoreError> {
+        let folder = threads.join(root.as_str());
+        Ok(Lock::is_held(&lock_of(&folder))?
+            .then(|| Owner::read(&folder).unwrap_or_else(Owner::unknown)))
     }
 
     /// As [`LocalStore::spent`](super::LocalStore::spent).
@@ -67,9 +64,14 @@ impl StoreView {
     }
 }
 
+/// The lock of a tree, in the folder of its root.
+fn lock_of(folder: &Path) -> PathBuf {
+    folder.join("lock")
+}
+
 impl fmt::Debug for StoreView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreView").field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("StoreView").finish_non_exhaustive()
     }
 }
 

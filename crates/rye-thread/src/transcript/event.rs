@@ -188,6 +188,8 @@ pub enum Event {
         palette: BTreeMap<String, String>,
         /// The facts of the thread record.
         facts: Map<String, Value>,
+        /// The root of the thread's tree, whose lock owns it.
+        root: ThreadId,
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
     },
@@ -195,7 +197,7 @@ pub enum Event {
     /// provider ended it.
     ThreadResumed {
         /// Which opening of the thread this is, from 1.
-        epoch: u64,
+        opening: u64,
         /// How many bytes of half a record were cut off the end of the transcript.
         cut_bytes: u64,
         /// What the caller knows of this opening, such as its token.

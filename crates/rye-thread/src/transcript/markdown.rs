@@ -48,9 +48,9 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             let (model, provider) = (&provider.model, &provider.provider);
             format!("# Thread\n\n{at}, `{model}` at `{provider}`\n\n{unverified}")
         }
-        Event::ThreadResumed { epoch, limits, .. } => {
+        Event::ThreadResumed { opening, limits, .. } => {
             let raised = if limits.is_some() { ", with raised limits" } else { "" };
-            format!("*Resumed {at}, opening {epoch}{raised}*\n\n")
+            format!("*Resumed {at}, opening {opening}{raised}*\n\n")
         }
         Event::UserMessage { text } => section("User", &fenced("", text)),
         Event::ApprovalRequested(request) => waiting(&request.item_id, &request.arguments),

@@ -6,7 +6,7 @@ use rye_sign::SigningKey;
 use serde_json::json;
 
 use super::*;
-use crate::store::{Claim, MemoryStore};
+use crate::store::MemoryStore;
 use crate::{Limits, ProviderInfo, ToolResult};
 
 mod damage;
@@ -28,16 +28,13 @@ fn start(key: &SigningKey) -> Event {
         tools: Vec::new(),
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
         facts: serde_json::Map::new(),
+        root: thread(),
         signed_by: key.public().to_pem(),
     }
 }
 
-fn claim() -> Claim {
-    Claim::new("a", AT, Moment::from_unix_millis(AT.as_unix_millis() + 1_000))
-}
-
 fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
-    let lease = store.acquire(thread, &claim()).unwrap();
+    let lease = store.acquire(thread, thread).unwrap();
     Transcript::create(Arc::clone(store) as _, lease, "greet/hello").unwrap()
 }
 
@@ -130,7 +127,8 @@ fn the_first_record_names_the_format() {
     assert_eq!(
         first,
         format!(
-            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"signed_by":{}}},"prev":"{prev}"}}"#,
+            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"root":"{}","signed_by":{}}},"prev":"{prev}"}}"#,
+            thread(),
             thread(),
             json!(written.key.public().to_pem()),
         )

@@ -137,12 +137,13 @@ fn decided(request: &ApprovalRequest, decision: &Decision, by: &str) -> Value {
 }
 
 fn resumed(event: &Event) -> Value {
-    let Event::ThreadResumed { epoch, cut_bytes, facts, cost, elapsed, signed_by, limits } = event
+    let Event::ThreadResumed { opening, cut_bytes, facts, cost, elapsed, signed_by, limits } =
+        event
     else {
         return Value::Null;
     };
     let mut value = json!({
-        "epoch": epoch,
+        "opening": opening,
         "cut_bytes": cut_bytes,
         "facts": facts,
         "cost_nanos": cost.get(),
@@ -210,7 +211,8 @@ fn hook(triggered: &Triggered) -> Value {
 }
 
 fn start(event: &Event) -> Value {
-    let Event::ThreadStart { provider, limits, tools, palette, facts, signed_by } = event else {
+    let Event::ThreadStart { provider, limits, tools, palette, facts, root, signed_by } = event
+    else {
         return Value::Null;
     };
     let tools: Vec<ToolDisk> = tools.iter().map(ToolDisk::of).collect();
@@ -224,6 +226,7 @@ fn start(event: &Event) -> Value {
         "tools": tools,
         "palette": palette,
         "facts": facts,
+        "root": root.as_str(),
         "signed_by": signed_by,
     })
 }

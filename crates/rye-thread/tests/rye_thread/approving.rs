@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Decision, Effect, Need, Needs, PaletteEntry,
-    ThreadState, Tool, ToolOutput, ToolSpec, decided_approval,
+    ApprovalRequest, Approver, Asking, Cancel, Decider, Decision, Effect, Need, Needs,
+    PaletteEntry, ThreadState, Tool, ToolOutput, ToolSpec, decided_approval,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -20,8 +20,9 @@ struct Once(Decision, AtomicU64);
 
 #[async_trait]
 impl Approver for Once {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        (self.1.fetch_add(1, Ordering::Relaxed) == 0).then(|| self.0.clone())
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
+        let decided = || (self.0.clone(), Decider::prompt());
+        (self.1.fetch_add(1, Ordering::Relaxed) == 0).then(decided)
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use rye_sign::PublicKey;
 use rye_thread::budget::Ledger;
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::read;
 use rye_thread::{Cancel, ThreadId, ThreadRecord, TranscriptClaim};
 
 use crate::doubles::thread_id;
 use crate::world::World;
 
-/// A store that looks at each `thread.json` as it gets its name.
+/// A store that looks at `thread.json` at each use, and so at each that was written.
 struct Watching {
     store: MemoryStore,
     folder: PathBuf,
@@ -31,13 +31,16 @@ impl Watching {
 
     fn look(&self) {
         let keys = [self.key.clone()];
-        let record = ThreadRecord::read(&self.folder, &keys).unwrap();
-        let Some(claim) = record.transcript else { return };
+        let record = ThreadRecord::read(&self.folder, &keys).ok();
+        let Some(claim) = record.and_then(|record| record.transcript) else { return };
         let synced = self.synced.load(Ordering::Relaxed);
         assert!(claim.records <= synced, "{} of {synced} records", claim.records);
         let bytes = self.store.journal(&thread_id()).unwrap();
         assert!(read(&bytes, &thread_id(), &keys).unwrap().fits(&claim), "{claim:?}");
-        self.claims.lock().unwrap().push(claim);
+        let mut claims = self.claims.lock().unwrap();
+        if claims.last() != Some(&claim) {
+            claims.push(claim);
+        }
     }
 }
 
@@ -45,30 +48,31 @@ impl Store for Watching {
     fn ledger(&self) -> &dyn Ledger {
         self.store.ledger()
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.store.acquire(thread, claim)
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.store.acquire(thread, root)
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.release(lease)
+    fn release(&self, ownership: &Ownership) {
+        self.look();
+        self.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.look();
+        self.store.check(ownership)
+    }
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
         let text = String::from_utf8_lossy(lines);
         let has = |event: &str| text.contains(&format!(r#""event":"{event}""#));
         assert!(!has("thread_start") || has("checkpoint"), "{text}");
-        self.store.append(lease, lines)
-    }
-    fn holding(&self, lease: &Lease, action: &mut dyn FnMut()) -> Result<(), StoreError> {
-        self.store.holding(lease, action)?;
         self.look();
-        Ok(())
+        self.store.append(ownership, lines)
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.sync(lease)?;
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.store.sync(ownership)?;
         self.synced.store(self.records(), Ordering::Relaxed);
         Ok(())
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.store.cut(lease, length)
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.store.cut(ownership, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.store.journal(thread)

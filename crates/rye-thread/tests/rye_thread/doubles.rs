@@ -17,12 +17,12 @@ use rye_thread::budget::{Ledger, MemoryLedger};
 use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    ApprovalRequest, Approver, Cancel, Charge, Clock, Decision, Delta, DeltaSink, DriveContext,
-    Effect, Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome, OutputContract,
-    OutputField, OutputType, Palette, PaletteEntry, Prices, Provider, ProviderError,
-    ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Retry,
-    Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, Usage, drive,
-    replay,
+    ApprovalRequest, Approver, Cancel, Charge, Clock, Decider, Decision, Delta, DeltaSink,
+    DriveContext, Effect, Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome,
+    OutputContract, OutputField, OutputType, Palette, PaletteEntry, Prices, Provider,
+    ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply,
+    Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec,
+    Usage, drive, replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -120,8 +120,9 @@ pub(crate) struct Says {
 
 #[async_trait]
 impl Approver for Says {
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
-        self.decides.map(|judge| judge(request)).or(self.approves.clone())
+    async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)> {
+        let decision = self.decides.map(|judge| judge(request)).or(self.approves.clone())?;
+        Some((decision, Decider::prompt()))
     }
 }
 

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
 use rye_thread::budget::Ledger;
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
     Asking, Cancel, Children, Clock, DriveContext, Ended, Ending, Journal, Limits, Nanos, Opening,
@@ -33,22 +33,25 @@ impl Store for Logged {
     fn ledger(&self) -> &dyn Ledger {
         self.store.ledger()
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.store.acquire(thread, claim)
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.store.acquire(thread, root)
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.release(lease)
+    fn release(&self, ownership: &Ownership) {
+        self.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        self.store.append(lease, lines)?;
-        self.log.lock().unwrap().push((lease.thread().clone(), lines.to_vec()));
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.store.check(ownership)
+    }
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
+        self.store.append(ownership, lines)?;
+        self.log.lock().unwrap().push((ownership.thread().clone(), lines.to_vec()));
         Ok(())
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.sync(lease)
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.store.sync(ownership)
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.store.cut(lease, length)
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.store.cut(ownership, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.store.journal(thread)
@@ -116,10 +119,10 @@ impl Home {
         bytes: &[u8],
     ) -> (Vec<u8>, Option<Range<usize>>) {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let lease = store.acquire(thread, &self.claim()).unwrap();
-        store.append(&lease, bytes).unwrap();
+        let ownership = store.acquire(thread, &thread_id()).unwrap();
+        store.append(&ownership, bytes).unwrap();
         let keys = [self.key.public()];
-        let opened = Transcript::open(Arc::clone(&store), lease, "test/greet", &keys, None);
+        let opened = Transcript::open(Arc::clone(&store), ownership, "test/greet", &keys, None);
         let (_transcript, reading) = opened.unwrap();
         (store.journal(thread).unwrap(), reading.torn)
     }
@@ -137,15 +140,11 @@ impl Home {
             }
         }
         for (thread, journal) in journals {
-            let lease = cut.store.acquire(&thread, &self.claim()).unwrap();
-            cut.store.store.append(&lease, &journal).unwrap();
-            cut.store.release(&lease).unwrap();
+            let ownership = cut.store.acquire(&thread, &thread_id()).unwrap();
+            cut.store.store.append(&ownership, &journal).unwrap();
+            cut.store.release(&ownership);
         }
         cut
-    }
-
-    fn claim(&self) -> Claim {
-        Claim::new("cut", self.clock.now(), self.clock.now())
     }
 
     pub(crate) fn reading(&self, thread: &ThreadId) -> Reading {
@@ -180,6 +179,7 @@ impl Home {
         let opening = Opening { system: None, first_user_message: first.to_owned() };
         let run = Run::new(opening, palette.specs(&score()), score(), limits.clone(), 2_000);
         let mut record = ThreadRecord::new(thread, "test/greet", limits, self.clock.now());
+        record.root = thread_id();
         let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
         let (key, registry) = (Arc::clone(&self.key), Arc::clone(&self.registry));
         let is_new = self.store.journal(thread).unwrap().is_empty();
@@ -192,8 +192,8 @@ impl Home {
         } else {
             std::fs::create_dir_all(&folder).unwrap();
             record.state = ThreadState::Running;
-            let (keys, now) = ([self.key.public()], self.clock.now());
-            let opened = Journal::open(self.place.path(), record, &keys, key, registry, store, now);
+            let keys = [self.key.public()];
+            let opened = Journal::open(self.place.path(), record, &keys, key, registry, store);
             let (journal, reading) = opened.unwrap();
             (journal, Some(reading))
         };

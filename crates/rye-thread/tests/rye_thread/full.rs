@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rye_thread::budget::{Ledger, LedgerError};
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
-use rye_thread::{
-    Cancel, Clock as _, FailureKind, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState,
-};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
+use rye_thread::{Cancel, FailureKind, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState};
 
 use crate::doubles::thread_id;
 use crate::power::due;
@@ -68,27 +66,30 @@ impl Store for Tapped<Full> {
     fn ledger(&self) -> &dyn Ledger {
         self
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.0.store.acquire(thread, claim)
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.0.store.acquire(thread, root)
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.store.release(lease)
+    fn release(&self, ownership: &Ownership) {
+        self.0.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.0.store.check(ownership)
+    }
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
         if !lines.is_empty() && self.0.is_full(Kind::Append) {
-            self.0.store.append(lease, &lines[..lines.len() / 2])?;
+            self.0.store.append(ownership, &lines[..lines.len() / 2])?;
             return Err(StoreError::File { path: "transcript.jsonl".into(), source: full() });
         }
-        self.0.store.append(lease, lines)
+        self.0.store.append(ownership, lines)
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
         match self.0.is_full(Kind::Sync) {
             true => Err(StoreError::File { path: "transcript.jsonl".into(), source: full() }),
-            false => self.0.store.sync(lease),
+            false => self.0.store.sync(ownership),
         }
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.0.store.cut(lease, length)
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.0.store.cut(ownership, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.0.store.journal(thread)
@@ -102,8 +103,8 @@ fn left(world: &World, told: &str) {
     let is_open = matches!(record.state, ThreadState::Created | ThreadState::Running);
     assert!(is_open && record.failure.is_none(), "{told}: {record:?}");
     let store: Arc<dyn Store> = Arc::clone(&world.store) as _;
-    let lease = store.acquire(&thread_id(), &Claim::new("x", world.clock.now(), world.clock.now()));
-    store.release(&lease.unwrap_or_else(|error| panic!("{told}: {error}"))).unwrap();
+    let ownership = store.acquire(&thread_id(), &thread_id());
+    store.release(&ownership.unwrap_or_else(|error| panic!("{told}: {error}")));
     let balance = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
     let SpendLimit::AtMost(cap) = world.limits.spend else { unreachable!() };
     assert!(balance.cost().saturating_add(balance.reserved) <= cap, "{told}: {balance:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rye_thread::budget::{Ledger, LedgerError, Reservation};
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Record};
 use rye_thread::{Cancel, Nanos, ThreadId};
 use serde_json::Value;
@@ -64,10 +64,9 @@ impl Unsteady {
         }
         let bytes = self.store.journal(&thread_id()).unwrap();
         let length = bytes.len().saturating_sub(lost).max(log.synced);
-        let now = rye_thread::Moment::from_unix_millis(0);
-        let lease = store.acquire(&thread_id(), &Claim::new("power", now, now)).unwrap();
-        store.append(&lease, &bytes[..length]).unwrap();
-        store.release(&lease).unwrap();
+        let ownership = store.acquire(&thread_id(), &thread_id()).unwrap();
+        store.append(&ownership, &bytes[..length]).unwrap();
+        store.release(&ownership);
         store
     }
 }
@@ -109,23 +108,27 @@ impl Store for Tapped<Unsteady> {
     fn ledger(&self) -> &dyn Ledger {
         self
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.0.journaled(|store| store.acquire(thread, claim))
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.0.journaled(|store| store.acquire(thread, root))
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.journaled(|store| store.release(lease))
+    fn release(&self, ownership: &Ownership) {
+        // The system gives back what a process owned that died.
+        self.0.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        self.0.journaled(|store| store.append(lease, lines))
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.0.store.check(ownership)
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.journaled(|store| store.sync(lease))?;
-        let length = self.0.store.journal(lease.thread())?.len();
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.append(ownership, lines))
+    }
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.sync(ownership))?;
+        let length = self.0.store.journal(ownership.thread())?.len();
         self.0.log.lock().unwrap().synced = length;
         Ok(())
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.0.journaled(|store| store.cut(lease, length))
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.0.journaled(|store| store.cut(ownership, length))
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.0.journaled(|store| store.journal(thread))

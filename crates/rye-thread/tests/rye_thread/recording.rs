@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use rye_sign::SigningKey;
-use rye_thread::store::{Claim, LocalStore, MemoryStore, Store as _, StoreError};
+use rye_thread::store::MemoryStore;
 use rye_thread::transcript::Injected;
 use rye_thread::{
     Effect, FailureKind, Journal, Limits, Moment, Nanos, RecordError, Registry, ThreadRecord,
@@ -235,28 +235,4 @@ fn a_thread_has_a_new_folder() {
             journal.folder().display()
         )
     );
-}
-
-/// Whoever thinks about a question of a thread for longer than the thread may last, or closes the machine meanwhile, finds nobody
-/// else in it, unless somebody ends it.
-#[cfg(unix)]
-#[test]
-fn a_thread_is_its_programs_for_as_long_as_that_lives() {
-    let place = tempfile::tempdir().unwrap();
-    let open = || Arc::new(LocalStore::open(place.path()).unwrap());
-    let (ours, theirs, key) = (open(), open(), Arc::new(SigningKey::generate().unwrap()));
-    let at = Moment::from_unix_millis(1_000);
-    let record = ThreadRecord::new(&thread_id(), "test/greet", &Limits::default(), at);
-    let registry = Arc::new(ours.registry());
-    let journal = Journal::create(place.path(), record, key, registry, ours).unwrap();
-    let days = |days: i64| Moment::from_unix_millis(1_000 + days * 86_400_000);
-    for now in [days(0), days(1), days(1_000)] {
-        let refused = theirs.acquire(&thread_id(), &Claim::new("resumes", now, days(2_000)));
-        assert!(matches!(refused, Err(StoreError::Held { .. })), "{now:?}: {refused:?}");
-    }
-    let last = Moment::from_unix_millis(i64::MAX);
-    let taken = theirs.acquire(&thread_id(), &Claim::new("ends", last, last)).unwrap();
-    let lost = journal.fail("too late", at).unwrap_err();
-    assert!(lost.to_string().contains("was taken over by another program"), "{lost}");
-    theirs.release(&taken).unwrap();
 }

@@ -7,11 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rye_thread::budget::{Ledger, LedgerError};
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
-use rye_thread::{
-    Asking, Cancel, Decision, Moment, Nanos, ResumeError, ThreadId, ThreadState, spending,
-};
+use rye_thread::{Asking, Cancel, Decision, Nanos, ResumeError, ThreadId, ThreadState, spending};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
 use rye_thread::budget::{Ledger, LedgerError, MemoryLedger};
-use rye_thread::store::{Claim, Lease, MemoryStore, Store, StoreError};
+use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
     Cancel, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Nanos, PaletteEntry,

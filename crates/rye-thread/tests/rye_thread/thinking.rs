@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Permit, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Children, Decision, Effect, Ended, Ending,
+    ApprovalRequest, Approver, Asking, Cancel, Children, Decider, Decision, Effect, Ended, Ending,
     FailureKind, PaletteEntry, Spawn, SpawnRequest, Spawned, ThreadState, Tool, ToolOutput,
     ToolSpec, Waiting,
 };
@@ -104,7 +104,7 @@ impl Tool for Waits {
 
 #[async_trait]
 impl Approver for Waits {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
         self.wait().await;
         match self.ends {
             Ends::Interrupted => {
@@ -112,7 +112,7 @@ impl Approver for Waits {
                 std::future::pending().await
             }
             Ends::Suspended => None,
-            _ => Some(Decision::Approved),
+            _ => Some((Decision::Approved, Decider::prompt())),
         }
     }
 }

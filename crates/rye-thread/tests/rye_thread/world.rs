@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use async_trait::async_trait;
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_sign::SigningKey;
-use rye_thread::store::{Claim, MemoryStore, Store};
+use rye_thread::store::{MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
     Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits,
@@ -266,7 +266,7 @@ impl World {
         record.state = ThreadState::Running;
         let (keys, key) = ([self.key.public()], Arc::clone(&self.key));
         let (registry, store) = (self.registry(), Arc::clone(store));
-        Journal::open(self.place.path(), record, &keys, key, registry, store, self.clock.now())
+        Journal::open(self.place.path(), record, &keys, key, registry, store)
             .map_err(|error| error.to_string())
     }
 
@@ -381,12 +381,9 @@ impl World {
             model: Model::new(self.model.turns.clone()),
             ..Self::new()
         };
-        let lease = cut
-            .store
-            .acquire(&thread_id(), &Claim::new("cut", cut.clock.now(), cut.clock.now()))
-            .unwrap();
-        cut.store.append(&lease, bytes).unwrap();
-        cut.store.release(&lease).unwrap();
+        let ownership = cut.store.acquire(&thread_id(), &thread_id()).unwrap();
+        cut.store.append(&ownership, bytes).unwrap();
+        cut.store.release(&ownership);
         cut
     }
 

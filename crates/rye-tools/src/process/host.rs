@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::places::{IN_HOME, NEEDED, ON_MACHINE};
 use crate::sandbox::{Bounds, Finding, Mode, Policy, ProbeError, Report};
@@ -155,6 +155,7 @@ pub struct Processes {
     pub(super) host: ProcessHost,
     pub(super) rules: Rules,
     pub(super) project: PathBuf,
+    pub(super) tools_lock: OnceLock<PathBuf>,
 }
 
 impl Processes {
@@ -165,7 +166,13 @@ impl Processes {
     /// When the folder is not there.
     pub fn new(host: ProcessHost, rules: Rules, project: &Path) -> std::io::Result<Self> {
         let project = project.canonicalize()?;
-        Ok(Self { host, rules, project })
+        Ok(Self { host, rules, project, tools_lock: OnceLock::new() })
+    }
+
+    /// Has the supervisor of each program share the lock of this file, so that a process which resumes the thread can wait until the
+    /// programs of one that was killed have ended. The first call counts.
+    pub fn lock_while_running(&self, path: &Path) {
+        let _first = self.tools_lock.set(path.to_owned());
     }
 
     /// The words that run a script of this extension, or `None` when no configuration has any.

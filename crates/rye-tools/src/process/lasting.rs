@@ -46,7 +46,8 @@ impl Processes {
         self.prepare_project(mode)?;
         let scratch = self.scratch()?;
         let plan = self.plan_of(mode, &scratch, job)?;
-        let plan = Plan { is_awaited: false, reads_input: true, ..plan };
+        // A server may serve threads of several trees, and ends with its last one.
+        let plan = Plan { is_awaited: false, reads_input: true, tools_lock: None, ..plan };
         let mut command = self.command(&plan, &job.words)?;
         command.stdin(Stdio::piped());
         let mut child = command.spawn().map_err(failed("start the program"))?;

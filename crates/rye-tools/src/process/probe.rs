@@ -154,7 +154,8 @@ impl Processes {
         let plan = self.plan(mode, scratch, &job, project.clone());
         let bounds = Bounds { processes: PROCESSES, ..Bounds::default() };
         let homes = Vec::new();
-        Ok(Plan { project, homes, hidden: vec![secret], journal: None, bounds, ..plan })
+        let (hidden, tools_lock) = (vec![secret], None);
+        Ok(Plan { project, homes, hidden, journal: None, tools_lock, bounds, ..plan })
     }
 
     fn output(&self, plan: &Plan, words: &[OsString]) -> Result<Output, StartError> {

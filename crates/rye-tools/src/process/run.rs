@@ -189,6 +189,7 @@ impl Processes {
             hidden: self.hidden(mode),
             layout: Layout::default(),
             journal: Some(self.host.journal.clone()),
+            tools_lock: self.tools_lock.get().cloned(),
             is_awaited: true,
             reads_input: job.input.is_some(),
             bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),

@@ -51,6 +51,9 @@ pub(crate) struct Plan {
     /// The folder of the notes that outlive a supervisor; none for a program that only tries the sandbox out.
     #[serde(with = "encoded::optional")]
     pub(crate) journal: Option<PathBuf>,
+    /// The lock that the supervisor shares for as long as anything of the program lives; none for a program of no thread.
+    #[serde(with = "encoded::optional")]
+    pub(crate) tools_lock: Option<PathBuf>,
     /// Whether the caller reads the supervisor's account once the program has ended.
     pub(crate) is_awaited: bool,
     /// Whether the program reads what the caller writes; otherwise its standard input is empty.

@@ -42,6 +42,7 @@ pub(super) fn supervise(program: &[OsString]) -> Result<u8, Fault> {
     let mut plan = Plan::read(File::from(input)).map_err(Fault::at("read the plan"))?;
     // The folder of the call is in use, also when the caller is gone.
     let _held = temporary::hold(&plan.scratch).map_err(Fault::at("find the folder of the call"))?;
+    let _tools = hold_tools_lock(&plan, caller)?;
     let mut account = Account::default();
     let done = watched(&mut plan, program, (caller, &signals), &mut account);
     if plan.is_awaited {
@@ -49,6 +50,18 @@ pub(super) fn supervise(program: &[OsString]) -> Result<u8, Fault> {
         let _left = account.write(&plan.scratch);
     }
     done
+}
+
+/// Shares the lock of the tools of a thread tree. A caller that was killed before may be replaced by a process that waits for this lock
+/// no more, so that nothing is started for it.
+fn hold_tools_lock(plan: &Plan, caller: Pid) -> Result<Option<File>, Fault> {
+    let Some(path) = &plan.tools_lock else { return Ok(None) };
+    let file = temporary::open_lock(path).map_err(Fault::at("lock the tools of the thread"))?;
+    if getppid() == caller {
+        Ok(Some(file))
+    } else {
+        Err(Fault::new("start", "its caller is gone"))
+    }
 }
 
 fn watched(

@@ -35,6 +35,30 @@ fn soon(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// A process that resumes a thread waits for this lock, which the supervisor shares while anything of the program lives.
+#[test]
+fn rule_12_the_lock_of_the_tools_is_shared_while_a_program_runs() {
+    use rustix::fs::{FlockOperation, flock};
+    in_each(|arena, processes, mode| {
+        let project = arena.root.join("project");
+        let path = arena.root.join("tools.lock");
+        processes.lock_while_running(&path);
+        let lock = || std::fs::File::create(&path).unwrap();
+        let is_free = || flock(lock(), FlockOperation::NonBlockingLockExclusive).is_ok();
+        assert!(is_free(), "{mode}");
+        let command = "echo > begun; until [ -e go ]; do :; done; rm begun go";
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| shell(processes, command));
+            soon("it begins", || project.join("begun").exists());
+            assert!(!is_free(), "{mode}");
+            assert!(flock(lock(), FlockOperation::NonBlockingLockShared).is_ok(), "{mode}");
+            std::fs::write(project.join("go"), "").unwrap();
+            assert_eq!(running.join().unwrap().status, ToolStatus::Ok, "{mode}");
+        });
+        soon("the supervisor ends", is_free);
+    });
+}
+
 /// Somebody replaces what is kept as it is, as `rye lock`, `git pull` and editors do, while a program runs.
 #[test]
 fn what_is_replaced_meanwhile_stays_kept() {

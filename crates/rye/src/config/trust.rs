@@ -33,6 +33,11 @@ pub(crate) struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     strict_extends: Option<bool>,
+    /// Whether this machine alone uses the projects on its network file systems, so that file locks keep every other process away;
+    /// default: `false`, which drives no thread there. A project may not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    single_host: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -122,6 +127,19 @@ pub(crate) fn strict_extends(config: Option<&Config>) -> Result<bool, ConfigErro
     Ok(is_strict)
 }
 
+/// Returns `true` if the operator declares that this machine alone uses its network file systems.
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn single_host(config: Option<&Config>) -> Result<bool, ConfigError> {
+    let mut is_single = false;
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        is_single = read::<Trust>(TRUST, layer)?.single_host.unwrap_or(is_single);
+    }
+    Ok(is_single)
+}
+
 /// What a project's file would allow although the operator does not.
 fn loosened(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
     let metadata = file.metadata_only == Some(MetadataOnly::Allow);
@@ -132,6 +150,7 @@ fn loosened(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Ve
         (metadata, "metadata_only: allow"),
         (content, "content_only: allow"),
         (extends, "strict_extends: false"),
+        (file.single_host == Some(true), "single_host: true"),
     ]
     .into_iter()
     .filter(|(is_loosened, _)| *is_loosened)

@@ -70,8 +70,10 @@ fn lineage(parent: &Plan) -> Lineage {
     let mut caps = parent.limits.limits.clone();
     caps.depth = caps.depth.saturating_sub(1);
     let thread = ThreadId::new("explained", "00000000-0000-7000-8000-000000000000");
+    let thread = thread.expect("because it is an id");
     Lineage {
-        parent: thread.expect("because it is an id"),
+        root: thread.clone(),
+        parent: thread,
         authority: parent.authority.clone(),
         tokens: Vec::new(),
         caps,

@@ -33,7 +33,7 @@ impl Rye {
         let host = mint.map(|(host, _)| host);
         let above = self.above(&threads, &parent, host)?;
         let added = self.added_before(record, &above, host)?;
-        let above = above.record;
+        let (above, root) = (above.record, record.root.clone());
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
         if request.tool.is_some() {
@@ -55,7 +55,7 @@ impl Rye {
             tokens.push(token(chain, &plan.authority, &fresh, key, narrowed).map_err(prepare)?);
         }
         let (authority, caps) = (under(&plan.authority, &added), record.limits.clone());
-        Ok(Some(Arc::new(Lineage { parent, authority, tokens, caps, share: None })))
+        Ok(Some(Arc::new(Lineage { parent, root, authority, tokens, caps, share: None })))
     }
 
     /// A thread that decides on what another one may do: a process that drives that one relies on what the operator's key signed.

@@ -83,6 +83,9 @@ impl Begun {
     pub(super) fn join(&mut self, thread: &ThreadId, tree: &Arc<Tree>, places: &Arc<Semaphore>) {
         tree.bequeath(thread, self.heritage.clone());
         self.means.children.connect(thread, tree);
+        if self.means.is_exposed {
+            tree.expose();
+        }
         self.means.bound(|provider| bounded(provider, Arc::clone(places)));
     }
 

@@ -26,6 +26,8 @@ use crate::Rye;
 pub struct Continuation {
     /// The thread before it.
     pub thread: ThreadId,
+    /// The root of that thread's tree, to which this one belongs, too.
+    pub root: ThreadId,
     /// What that one left of its limits.
     pub limits: Limits,
     /// What the continuation directive may take as inputs: those that it declares are given to it.

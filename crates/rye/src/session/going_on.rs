@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rye_thread::store::{Claim, Store as _};
 use rye_thread::{
-    FailureKind, Handover, JournalError, Moment, ThreadId, ThreadRecord, ThreadState, added_items,
-    handed_over,
+    FailureKind, Handover, ThreadId, ThreadRecord, ThreadState, added_items, handed_over,
 };
 
 use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
-use super::reopen::Again;
-use super::{Host, ReopenError, RunError, RunReport, RunRequest};
+use super::{Host, ReopenError, RunError, RunReport, RunRequest, Store};
 use crate::outcome::Class;
 use crate::thread_reading::{Found, ThreadReading};
 use crate::{Rye, ThreadReadError};
@@ -75,39 +72,14 @@ impl Rye {
                 source: Box::new(source),
             })?;
             let mut continues = std::mem::take(&mut report.continues);
-            let next = match self.begin(&request, host.clone()).await {
-                Err(RunError::Store(error)) => {
-                    let ended = self.was_ended(&request.thread, &host);
-                    let (thread, next) = (before, request.thread);
-                    return Err(match ended {
-                        true => RunError::Cancelled { thread, next },
-                        false => RunError::Store(error),
-                    });
-                }
-                next => next?,
-            };
+            // Until the next one owns the tree, too.
+            let owned = report.tree.take();
+            let next = self.begin(&request, host.clone()).await?;
+            drop(owned);
             continues.push(before);
             report = RunReport { continues, ..next };
         }
         Ok(report)
-    }
-
-    /// Whether somebody has ended the thread that was to be begun, or is about to.
-    fn was_ended(&self, thread: &ThreadId, host: &Host<'_>) -> bool {
-        let Some(Ok(store)) = self.threads().map(|threads| self.opened(&threads)) else {
-            return false;
-        };
-        let mut again = Again::default();
-        loop {
-            let found = self.found(&store.folder, thread);
-            if found.is_ok_and(|found| found.reading.record.state == ThreadState::Cancelled) {
-                return true;
-            }
-            let driver = store.threads.driver(thread, host.clock.now());
-            if !driver.is_ok_and(|driver| driver.is_some()) || !again.looks() {
-                return false;
-            }
-        }
     }
 
     /// The request for the thread that continues this one.
@@ -129,7 +101,8 @@ impl Rye {
         let added =
             [before.unwrap_or_default(), added_items(&reading.transcript).ok_or_else(unreadable)?];
         let added = added.concat();
-        request.continues = Some(Continuation { thread: thread.clone(), limits, inputs, added });
+        let (thread, root) = (thread.clone(), reading.record.root.clone());
+        request.continues = Some(Continuation { thread, root, limits, inputs, added });
         Ok(request)
     }
 
@@ -144,7 +117,6 @@ impl Rye {
                 return Err(ReopenError::Unrepeatable { thread: last, problem });
             }
             let found = self.found(&threads, &last)?;
-            self.list_end(&found, host)?;
             let record = &found.reading.record;
             let next = match record.continued_by.clone() {
                 Some(next) if record.state == ThreadState::Continued => next,
@@ -235,27 +207,20 @@ impl Rye {
         }
     }
 
-    /// Clears the place of a thread that is begun another time, which nobody may be about to do as well. Gives `false` and does
-    /// nothing where somebody has begun it meanwhile.
+    /// Clears the place of a thread that is begun another time, in a tree that this process owns. Gives `false` and does nothing
+    /// if the thread has begun.
     pub(super) fn make_room(
         &self,
         thread: &ThreadId,
+        store: &Store,
         host: &Host<'_>,
     ) -> Result<bool, ReopenError> {
-        let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        let (store, now) = (self.opened(&threads)?, host.clock.now());
-        let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(60_000));
-        let claim = Claim::new("`rye resume`", now, until);
-        let lease = store.threads.acquire(thread, &claim).map_err(JournalError::from)?;
-        // Whoever begins it holds its lease while it has no record yet.
-        let begun = self.has_begun(&threads, thread, host);
-        let forgotten = match begun {
-            Ok(false) => store.forget_failed(thread),
-            _ => Ok(()),
-        };
-        store.threads.release(&lease).map_err(JournalError::from)?;
-        forgotten.map_err(|error| ReopenError::Store(Box::new(error)))?;
-        begun.map(|begun| !begun)
+        let has_begun = self.has_begun(&store.folder, thread, host)?;
+        if !has_begun {
+            let forgotten = store.forget_failed(thread);
+            forgotten.map_err(|error| ReopenError::Store(Box::new(error)))?;
+        }
+        Ok(!has_begun)
     }
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct Means {
     pub(crate) children: Arc<Handle>,
     /// How many threads of its tree are answered at once.
     pub(crate) requests: usize,
+    /// Whether programs that its tools start may be able to write to the folder of the threads.
+    pub(crate) is_exposed: bool,
 }
 
 impl Means {
@@ -112,6 +114,10 @@ pub(crate) fn prepare(
     let limits = &plan.limits.limits;
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), limits, now);
     let lineage = request.lineage.as_deref();
+    record.root = request.root().clone();
+    if let Some(processes) = plan.processes.as_deref() {
+        processes.lock_while_running(&threads.join(record.root.as_str()).join("tools.lock"));
+    }
     record.parent = lineage.map(|lineage| lineage.parent.clone());
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
     let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
@@ -120,6 +126,8 @@ pub(crate) fn prepare(
     notices.extend(sandbox.as_ref().and_then(sandbox_warning));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
+    let is_exposed =
+        sandbox.as_ref().is_some_and(|report| report.may_start() && !report.mode().is_whole());
     record.facts.extend(sandbox.map(|report| (SANDBOX.to_owned(), sandbox_fact(&report))));
     record_request(&mut record, request);
     record_instruction(&mut record, directive.as_ref());
@@ -129,6 +137,7 @@ pub(crate) fn prepare(
     tokens.push(token);
     let heritage = Heritage {
         authority: plan.authority.clone(),
+        root: record.root.clone(),
         tokens,
         provider: request.provider.clone(),
         model: request.model.clone(),
@@ -136,7 +145,8 @@ pub(crate) fn prepare(
     };
     let Offer { palette, children, .. } = plan.offer;
     let (authority, requests, hooks) = (plan.authority, plan.requests, plan.hooks);
-    let means = Means { provider, palette, authority, injected, hooks, children, requests };
+    let means =
+        Means { provider, palette, authority, injected, hooks, children, requests, is_exposed };
     Ok(Prepared {
         threads,
         record,

@@ -1,6 +1,6 @@
 //! A thread that is there, opened again: to go on, to decide on a call, to end it (SPEC 10.8, 10.11).
 
-mod again;
+mod asking;
 mod below;
 mod changes;
 mod ending;
@@ -17,17 +17,17 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::budget::LedgerError;
+use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decider, Decision, FailureKind, Limits, RaisedLimits, ResumeError, ThreadId,
-    ThreadState, ThreadSummary, recorded_limits,
+    ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, RaisedLimits,
+    ResumeError, ThreadId, ThreadRecord, ThreadState, ThreadSummary, decided_approval, decision_on,
+    recorded_limits,
 };
 use serde_json::Map;
 
-pub(in crate::session) use self::again::Again;
-use self::again::steadily;
+use self::asking::{Answer, AskedTree, is_held};
 pub use self::ending::Cancelled;
-pub(in crate::session) use self::ending::ENDING;
 pub use self::error::ReopenError;
 pub(in crate::session) use self::raising::option;
 use self::raising::resume_command;
@@ -89,14 +89,31 @@ impl Rye {
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         host.clock.now().checked()?;
-        let mut report = self.resume_last(thread, raised, &host).await?;
+        let (_, tree) = self.own_tree(thread)?;
+        self.refuse_ended_below(thread)?;
+        let mut report = self.resume_last(thread, raised, &host, &tree).await?;
         while report.outcome.state == ThreadState::Continued {
             let mut continues = std::mem::take(&mut report.continues);
             continues.push(report.thread.clone());
-            let next = self.resume_last(&report.thread, None, &host).await?;
+            let next = self.resume_last(&report.thread, None, &host, &tree).await?;
             report = RunReport { continues, ..next };
         }
         Ok(self.finished(report))
+    }
+
+    /// Owns the tree of a thread, or joins the owner where that is this process.
+    fn own_tree(&self, thread: &ThreadId) -> Result<(Arc<Store>, TreeOwnership), ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        refuse_linked_threads(&threads)?;
+        let root = self.found(&threads, thread)?.reading.record.root;
+        let store = self.opened(&threads)?;
+        let tree = store.own(&root).map_err(|error| match error {
+            JournalError::Store(StoreError::Held { owner, .. }) => {
+                StoreError::Held { thread: thread.clone(), owner }.into()
+            }
+            error => error,
+        })?;
+        Ok((store, tree))
     }
 
     /// Goes on with the last thread of a conversation, or begins the one after it.
@@ -105,9 +122,10 @@ impl Rye {
         thread: &ThreadId,
         raised: Option<RaisedLimits>,
         host: &Host<'_>,
+        tree: &TreeOwnership,
     ) -> Result<RunReport, ReopenError> {
         match self.latest(thread, host)? {
-            Latest::Thread(last) => self.resume_one(&last, raised, host.clone()).await,
+            Latest::Thread(last) => self.resume_one(&last, raised, host.clone(), tree).await,
             Latest::ToBegin(request) if raised.is_some_and(|raised| !raised.is_empty()) => {
                 Err(ReopenError::NotBegun { thread: thread.clone(), next: request.thread })
             }
@@ -121,17 +139,15 @@ impl Rye {
         mut request: RunRequest,
         host: &Host<'_>,
     ) -> Result<RunReport, ReopenError> {
-        if !self.make_room(&request.thread, host)? {
-            return Box::pin(self.resume_last(&request.thread, None, host)).await;
-        }
-        let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let store = self.opened(&threads)?;
+        self.make_room(&request.thread, &store, host)?;
+        let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         if let Some(before) = &request.continues {
             let before = self.found(&threads, &before.thread)?.into_own(host)?.record;
             request.lineage = self.lineage(&before, Some((host, &key)))?;
         }
         let report = Box::pin(self.begin_with(&request, host.clone(), key)).await?;
-        let store = self.opened(&threads)?;
         let parent = request.lineage.as_ref().map(|lineage| &lineage.parent);
         let parent = self.settled(&report, parent, &store)?;
         Ok(RunReport { parent, ..report })
@@ -160,16 +176,17 @@ impl Rye {
         thread: &ThreadId,
         raised: Option<RaisedLimits>,
         host: Host<'_>,
+        tree: &TreeOwnership,
     ) -> Result<RunReport, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         let store = self.opened(&threads)?;
-        let begun = steadily(|| self.going_on(thread, (None, None), raised, &host, &store))?;
+        let begun = self.going_on(thread, (None, None), raised, &host, &store)?;
         let limits = begun.journal.record().limits.clone();
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
         // Its program may have ended before a child had its account below the parent's, and this ledger may be another one.
         self.account_again(&begun, &store, &host)?;
-        let (outcome, warnings) = Box::pin(self.tended(thread, begun, &host, &store, key))
+        let (outcome, warnings) = Box::pin(self.tended(thread, begun, &host, (&store, tree), key))
             .await
             .map_err(|source| not_resumed(thread, &limits, source))?;
         let (thread, continues) = (thread.clone(), Vec::new());
@@ -184,6 +201,7 @@ impl Rye {
             limit_set_by: None,
             resume: None,
             called: None,
+            tree: None,
         };
         let parent = self.settled(&report, parent.as_ref(), &store)?;
         Ok(RunReport { parent, ..report })
@@ -225,7 +243,7 @@ impl Rye {
         let Prepared { contract, opening, text, means, heritage, mut warnings, .. } = prepared;
         let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
         let has_ended = reopened.record.state.is_final();
-        let (journal, reading) = reopened.journal(store, host.clock.now())?;
+        let (journal, reading) = reopened.journal(store)?;
         let limits = recorded_limits(&reading).map_or(limits, |recorded| recorded.first);
         warnings.extend(torn(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
@@ -284,7 +302,7 @@ impl Rye {
         if let Some((next, _)) = self.unbegun(&thread, host)? {
             return Err(ReopenError::NotBegun { thread, next });
         }
-        steadily(|| self.decided(&thread, None, (decision, &Decider::command()), host))
+        self.decide_or_ask(&thread, None, (decision, &Decider::command()), host)
     }
 
     /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
@@ -297,45 +315,105 @@ impl Rye {
     ) -> Result<ApprovalRequest, ReopenError> {
         let (decision, by) = said;
         let thread = &waiting.request().thread;
-        steadily(|| self.decided(thread, Some(waiting), (&decision, by), host))
+        self.decide_or_ask(thread, Some(waiting), (&decision, by), host)
     }
 
-    fn decided(
+    /// Records a decision, or has the process record it that drives the thread.
+    fn decide_or_ask(
         &self,
         thread: &ThreadId,
         expected: Option<&Waiting>,
         (decision, by): (&Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
+        let owned = self.own_tree(thread);
+        let decided = owned.and_then(|(store, tree)| {
+            let _changing = tree.change();
+            self.decided(thread, expected, (decision, by), host, &store)
+        });
+        match decided {
+            Err(error) if is_held(&error) => {
+                self.ask_to_decide(thread, expected, (decision, by), host)
+            }
+            decided => decided,
+        }
+    }
+
+    /// Has the process that owns the tree record a decision, and records it once that process has ended.
+    fn ask_to_decide(
+        &self,
+        thread: &ThreadId,
+        expected: Option<&Waiting>,
+        (decision, by): (&Decision, &Decider),
+        host: &Host<'_>,
+    ) -> Result<ApprovalRequest, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let store = self.opened(&threads)?;
+        let found = self.found(&threads, thread)?.reading;
+        if let Some(decided) = decided_approval(&found.transcript) {
+            return Err(ReopenError::Decided { thread: thread.clone(), decided });
+        }
+        let waiting = self.waiting_call(&found.record, &found.transcript, &store)?;
+        waiting.check(expected, decision)?;
+        let (seq, sha256) = (waiting.seq(), waiting.request().sha256.clone());
+        let request = ThreadRequest::decide(thread.clone(), seq, sha256, decision.clone());
+        let recorded = || Ok(decision_on(&self.found(&threads, thread)?.reading.transcript, seq));
+        let asked = AskedTree { store: &store, root: &found.record.root, host };
+        match asked.ask(|| Ok(request.clone()), recorded)? {
+            Answer::Free(_tree) => {
+                self.decided(thread, Some(&waiting), (decision, by), host, &store)
+            }
+            Answer::Recorded(decided) if decided.decision == *decision => {
+                Ok(waiting.into_request())
+            }
+            Answer::Recorded(decided) => {
+                Err(ReopenError::Decided { thread: thread.clone(), decided })
+            }
+        }
+    }
+
+    /// Records a decision in a tree that this process owns.
+    pub(super) fn decided(
+        &self,
+        thread: &ThreadId,
+        expected: Option<&Waiting>,
+        (decision, by): (&Decision, &Decider),
+        host: &Host<'_>,
+        store: &Arc<Store>,
+    ) -> Result<ApprovalRequest, ReopenError> {
         let reopened = self.reopened(thread, host)?;
         reopened.refuse_foreign(host)?;
-        let (state, now) = (reopened.record.state, host.clock.now());
-        let store = self.opened(&reopened.threads)?;
         if let Some(decided) = reopened.decided {
             return Err(ReopenError::Decided { thread: thread.clone(), decided });
         }
-        if reopened.asked.is_none() {
-            let (thread, below) = (thread.clone(), self.waiting_below(thread, &store)?);
-            return Err(match below.is_empty() {
-                true => ReopenError::NothingAsked { thread, state },
-                false => ReopenError::AskedBelow { thread, below },
-            });
-        }
         let record = reopened.record.clone();
-        let (journal, reading) = reopened.journal(&store, now)?;
-        // Somebody else may have decided since it was read.
-        let Some(waiting) = Waiting::read(&record, &reading) else {
-            return Err(ReopenError::NothingAsked { thread: thread.clone(), state });
-        };
-        if expected.is_some_and(|expected| *expected != waiting) {
-            return Err(ReopenError::AnotherCall { thread: thread.clone() });
+        if reopened.asked.is_none() {
+            return Err(self.nothing_asked(&record, store));
         }
-        if *decision == Decision::ApprovedInThread && waiting.request().covers.is_empty() {
-            let (thread, item_id) = (thread.clone(), waiting.request().item_id.clone());
-            return Err(ReopenError::EachByItself { thread, item_id });
-        }
-        journal.decide(waiting.request(), decision.clone(), by, now)?;
+        let (journal, reading) = reopened.journal(store)?;
+        let waiting = self.waiting_call(&record, &reading, store)?;
+        waiting.check(expected, decision)?;
+        journal.decide(waiting.request(), decision.clone(), by, host.clock.now())?;
         Ok(waiting.into_request())
+    }
+
+    /// The call that a thread waits with.
+    fn waiting_call(
+        &self,
+        record: &ThreadRecord,
+        reading: &Reading,
+        store: &Store,
+    ) -> Result<Waiting, ReopenError> {
+        Waiting::read(record, reading).ok_or_else(|| self.nothing_asked(record, store))
+    }
+
+    fn nothing_asked(&self, record: &ThreadRecord, store: &Store) -> ReopenError {
+        let (thread, state) = (record.thread.clone(), record.state);
+        let below = self.waiting_below(&thread, store);
+        match below.is_empty() {
+            true => ReopenError::NothingAsked { thread, state },
+            false => ReopenError::AskedBelow { thread, below },
+        }
     }
 }
 

@@ -88,6 +88,14 @@ pub struct PlanRequest {
     pub(crate) tool: Option<ItemId>,
 }
 
+impl RunRequest {
+    /// The root of the tree that the thread belongs to.
+    pub(crate) fn root(&self) -> &ThreadId {
+        let above = self.lineage.as_ref().map(|lineage| &lineage.root);
+        above.or(self.continues.as_ref().map(|before| &before.root)).unwrap_or(&self.thread)
+    }
+}
+
 impl PlanRequest {
     /// The directive as it is written, by the provider that it asks for.
     #[must_use]

@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use rye_sign::SigningKey;
 use rye_thread::budget::{Ledger, LedgerError};
-use rye_thread::store::{LocalStore, Store as _};
-use rye_thread::{Journal, Nanos, Registry, ThreadId, ThreadRecord};
+use rye_thread::store::{LocalStore, Store as _, StoreOptions, TreeOwnership};
+use rye_thread::{Journal, JournalError, Nanos, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
 
@@ -20,8 +20,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(super) fn open(threads: &Path) -> Result<Self, RunError> {
-        let store = Arc::new(LocalStore::open(threads).map_err(stored)?);
+    pub(super) fn open(threads: &Path, options: StoreOptions) -> Result<Self, RunError> {
+        let store = Arc::new(LocalStore::open_with(threads, options).map_err(stored)?);
         let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
@@ -45,11 +45,9 @@ impl Store {
         self.threads.spent(thread).map_err(failed)
     }
 
-    /// Whether somebody has ended the thread meanwhile. Who does looks for those below it after that, and a child is listed
-    /// before this is asked, so that one of the two finds it.
-    pub(super) fn has_ended(&self, thread: &ThreadId) -> bool {
-        let listed = self.registry.show(thread).ok().flatten();
-        listed.is_some_and(|row| row.state.is_final())
+    /// Owns the tree of `root` for as long as the result lives, or joins the owner where that is this process.
+    pub(super) fn own(&self, root: &ThreadId) -> Result<TreeOwnership, JournalError> {
+        Ok(self.threads.own(root)?)
     }
 
     /// Whether the thread has got as far as to have a record.
@@ -60,26 +58,9 @@ impl Store {
     /// Removes the record of a thread that could not begin, so that it can: nothing was ever done in it.
     pub(super) fn forget_failed(&self, thread: &ThreadId) -> io::Result<()> {
         match fs::remove_file(self.folder.join(thread.as_str()).join("thread.json")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
-        self.forget_unbegun(thread)
-    }
-
-    /// Removes what a program left of a thread that it was killed before it could begin: empty files, and nothing else.
-    pub(super) fn forget_unbegun(&self, thread: &ThreadId) -> io::Result<()> {
-        let folder = self.folder.join(thread.as_str());
-        if !folder.exists() || self.has(thread) {
-            return Ok(());
-        }
-        for name in ["transcript.jsonl", "transcript.md"] {
-            let file = folder.join(name);
-            if fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() == 0) {
-                fs::remove_file(file)?;
-            }
-        }
-        ThreadRecord::remove_unfinished(&folder);
-        fs::remove_dir(folder)
     }
 
     pub(super) fn journal(

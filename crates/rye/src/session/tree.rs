@@ -10,6 +10,7 @@ mod tools;
 mod watching;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,9 +18,10 @@ use rye_caps::Authority;
 use rye_prompt::ReturnStyle;
 use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
+use rye_thread::store::{Inbox, ReceivedRequest};
 use rye_thread::{
-    AddedItem, ApprovalRequest, Cancel, Limits, Nanos, Observer, Spawn, SpawnRequest, ThreadId,
-    ToolOutput,
+    AddedItem, ApprovalRequest, Cancel, Decision, Limits, Nanos, Observer, Spawn, SpawnRequest,
+    ThreadId, ToolOutput,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -39,6 +41,8 @@ use super::request::ProviderChoice;
 pub(crate) struct Lineage {
     /// The thread that starts it.
     pub(crate) parent: ThreadId,
+    /// The root of that thread's tree.
+    pub(crate) root: ThreadId,
     /// What that thread may do.
     pub(crate) authority: Authority,
     /// The tokens from the first thread's down to the parent's.
@@ -53,6 +57,8 @@ pub(crate) struct Lineage {
 #[derive(Debug, Clone)]
 pub(crate) struct Heritage {
     pub(crate) authority: Authority,
+    /// The root of its tree.
+    pub(crate) root: ThreadId,
     /// The tokens from the first thread's down to the thread's own.
     pub(crate) tokens: Vec<Token>,
     pub(crate) provider: ProviderChoice,
@@ -93,6 +99,10 @@ pub(super) struct Tree {
     warnings: Mutex<Vec<String>>,
     /// Whether the operator has a key to sign with.
     has_key: bool,
+    /// Whether programs that its tools start may be able to write requests.
+    is_exposed: AtomicBool,
+    /// The calls that the approver is asked about, by their threads.
+    questions: Mutex<BTreeMap<ThreadId, oneshot::Sender<Decision>>>,
     /// Each with the span in which it was given, where what comes of it belongs.
     orders: mpsc::UnboundedSender<(Span, Order)>,
 }
@@ -125,6 +135,8 @@ pub(super) enum Order {
         thread: ThreadId,
         reply: Reply<Result<(), String>>,
     },
+    /// Does what another process asks for.
+    Request(ReceivedRequest),
 }
 
 type Reply<T> = oneshot::Sender<T>;
@@ -132,8 +144,41 @@ type Reply<T> = oneshot::Sender<T>;
 impl Tree {
     pub(super) fn new(has_key: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
         let (orders, received) = mpsc::unbounded_channel();
-        let (nodes, warnings) = (Mutex::default(), Mutex::default());
-        (Arc::new(Self { nodes, warnings, has_key, orders }), received)
+        let (nodes, warnings, questions) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let is_exposed = AtomicBool::new(false);
+        let tree = Self { nodes, warnings, has_key, is_exposed, questions, orders };
+        (Arc::new(tree), received)
+    }
+
+    /// Notes that programs run in the tree that may be able to write requests.
+    pub(super) fn expose(&self) {
+        self.is_exposed.store(true, Ordering::Relaxed);
+    }
+
+    fn is_exposed(&self) -> bool {
+        self.is_exposed.load(Ordering::Relaxed)
+    }
+
+    fn questions(&self) -> MutexGuard<'_, BTreeMap<ThreadId, oneshot::Sender<Decision>>> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a request of another process decide the call that the thread waits with; the result is that decision.
+    pub(super) fn question(&self, thread: &ThreadId) -> oneshot::Receiver<Decision> {
+        let (decide, decided) = oneshot::channel();
+        self.questions().insert(thread.clone(), decide);
+        decided
+    }
+
+    /// Forgets the question of a thread, which was decided or given up.
+    pub(super) fn drop_question(&self, thread: &ThreadId) {
+        self.questions().remove(thread);
+    }
+
+    /// Decides the call that the approver is asked about; `false` where it is asked about none of this thread.
+    fn answer(&self, thread: &ThreadId, decision: Decision) -> bool {
+        let question = self.questions().remove(thread);
+        question.is_some_and(|question| question.send(decision).is_ok())
     }
 
     /// A panic elsewhere leaves no half of a change behind.
@@ -315,5 +360,16 @@ impl Tree {
         let (reply, replied) = oneshot::channel();
         self.orders.send((Span::current(), order(reply))).ok()?;
         replied.await.ok()
+    }
+}
+
+impl Inbox for Tree {
+    fn knows(&self, thread: &ThreadId) -> bool {
+        self.nodes().contains_key(thread)
+    }
+
+    fn receive(&self, request: ReceivedRequest) {
+        // A tree that comes to rest takes no more; its lock is free soon.
+        drop(self.orders.send((Span::none(), Order::Request(request))));
     }
 }

@@ -30,6 +30,7 @@ mod loading;
 mod looking;
 mod mcp;
 mod outcomes;
+mod owning;
 mod programs;
 mod pruning;
 mod raising;

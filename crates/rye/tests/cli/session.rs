@@ -135,15 +135,13 @@ impl Session {
     fn threads(&self) -> impl Iterator<Item = PathBuf> {
         let entries = fs::read_dir(self.project().join(".ai/threads")).ok();
         let paths = entries.into_iter().flatten().filter_map(|it| it.ok().map(|it| it.path()));
-        paths.filter(|path| path.is_dir())
+        paths.filter(|path| path.is_dir() && !path.ends_with("requests"))
     }
 
     /// The one thread that has run here.
     pub(crate) fn thread(&self) -> String {
-        let threads = fs::read_dir(self.project().join(".ai/threads")).unwrap();
-        let is_folder = |entry: &fs::DirEntry| entry.path().is_dir();
-        let folder = threads.map(Result::unwrap).find(is_folder).unwrap();
-        folder.file_name().into_string().unwrap()
+        let folder = self.threads().next().unwrap();
+        folder.file_name().unwrap().to_str().unwrap().to_owned()
     }
 
     /// Copies the threads, and their costs as `rye` shows them, to where `cargo xtask transcript` reads them with another program.

@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::watching::DIRECTIVE;
 
 /// The quick start, whose file is written only when somebody says so.
-fn asking() -> Session {
+pub(crate) fn asking() -> Session {
     let session = Session::new();
     session.asks_before_it_writes();
     session
@@ -59,7 +59,7 @@ fn typed(
 /// Runs on a terminal, and does `once` when `mark` stands there; all that stood on the terminal, and the rest. Standard input
 /// is the terminal too, unless nothing is waited for.
 #[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
-fn on_terminal(
+pub(crate) fn on_terminal(
     session: &Session,
     words: &[&str],
     variables: &[(&str, &str)],
@@ -203,7 +203,8 @@ fn without_waiting(shown: &str) -> String {
     kept.replace("\r\u{1b}[2K", "")
 }
 
-const ASKED: &str = "Run it? [y]es, [a]lways in this thread, [n]o, anything else: later: ";
+pub(crate) const ASKED: &str =
+    "Run it? [y]es, [a]lways in this thread, [n]o, anything else: later: ";
 
 #[track_caller]
 fn check(answer: &[u8], exit: i32, decision: Option<&str>, is_written: bool) {

@@ -55,7 +55,7 @@ fn read_request(stream: &mut TcpStream) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "who watches is another program")]
-fn start(session: &Session, arguments: &[&str]) -> Child {
+pub(crate) fn start(session: &Session, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_rye"))
         .args(arguments)
         .current_dir(session.project())

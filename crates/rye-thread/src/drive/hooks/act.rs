@@ -148,8 +148,10 @@ impl<'a> Driver<'a> {
             return Ok(decision);
         }
         let decision = self.decision_on(&request).await?;
-        let Some(decision) = decision else { return Err(Stop::Suspended(Box::new(request))) };
-        let by = "prompt".to_owned();
+        let Some((decision, by)) = decision else {
+            return Err(Stop::Suspended(Box::new(request)));
+        };
+        let by = by.as_str().to_owned();
         self.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
         self.seal()?;
         Ok(decision)

@@ -12,9 +12,9 @@ use crate::drive::hooks::Entry;
 use crate::drive::recover::{FallbackWire, Recorded};
 use crate::transcript::{Event, Reading};
 use crate::{
-    ApprovalRequest, Approver, Clock, Decision, Failure, FailureKind, Limit, LimitHit, Limits,
-    Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned, ToolCall,
-    ToolResult, Usage,
+    ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind, Limit, LimitHit,
+    Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned,
+    ToolCall, ToolResult, Usage,
 };
 
 /// What a transcript holds of the world outside the run.
@@ -263,8 +263,9 @@ impl Observer for Tape {
 
 #[async_trait]
 impl Approver for Tape {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<Decision> {
-        self.left().decisions.pop_front()
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
+        let decision = self.left().decisions.pop_front()?;
+        Some((decision, Decider::prompt()))
     }
 }
 

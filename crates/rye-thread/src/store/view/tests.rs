@@ -2,8 +2,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::store::{Claim, LocalStore, Store as _};
-use crate::{Limits, ThreadRecord, ThreadState};
+use crate::store::{LocalStore, TreeOwnership};
+use crate::{Limits, Moment, ThreadRecord, ThreadState};
 
 fn thread() -> ThreadId {
     ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
@@ -13,19 +13,19 @@ fn at(millis: i64) -> Moment {
     Moment::from_unix_millis(millis)
 }
 
-/// A store with one thread on its list, which holds it.
-fn held(folder: &Path) -> LocalStore {
+/// A store with one thread on its list, whose tree it owns.
+fn held(folder: &Path) -> (LocalStore, TreeOwnership) {
     let store = LocalStore::open(folder).unwrap();
     let record = ThreadRecord::new(&thread(), "greet/hello", &Limits::default(), at(5));
     store.registry().enter(&record).unwrap();
-    let _lease = store.acquire(&thread(), &Claim::new("process 1", at(5), at(1_000))).unwrap();
-    store
+    let tree = store.own(&thread()).unwrap();
+    (store, tree)
 }
 
 /// The files of a folder with what they hold.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let file = |path: PathBuf| {
+    let file = |path: std::path::PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         // What programs share while they read is theirs.
         let bytes = if name.ends_with("-shm") { Vec::new() } else { fs::read(path).unwrap() };
@@ -38,11 +38,11 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 
 /// Looks at a folder, which is left as it was: the states on the list, and who drives the thread.
 #[track_caller]
-fn look(folder: &Path) -> (Vec<ThreadState>, Option<String>) {
+fn look(folder: &Path) -> (Vec<ThreadState>, Option<u32>) {
     let before = files(folder);
     let view = StoreView::open(folder).unwrap().unwrap();
     let listed = view.registry().list().unwrap().iter().map(|row| row.state).collect();
-    let driver = view.driver(&thread(), at(6)).unwrap();
+    let driver = StoreView::owner(folder, &thread()).unwrap().map(|owner| owner.process);
     assert_eq!(view.spent(&thread()).unwrap(), None);
     drop(view);
     assert_eq!(files(folder), before);
@@ -74,8 +74,8 @@ fn what_nobody_has_open_is_read_and_left() {
 #[test]
 fn a_thread_that_is_driven_is_seen_to_be() {
     let folder = tempfile::tempdir().unwrap();
-    let store = held(folder.path());
-    assert_eq!(look(folder.path()), (ONE.to_vec(), Some("process 1".to_owned())));
+    let (store, _tree) = held(folder.path());
+    assert_eq!(look(folder.path()), (ONE.to_vec(), Some(std::process::id())));
     let seen = StoreView::open(folder.path()).unwrap().unwrap();
     store.registry().enter(&ended()).unwrap();
     assert_eq!(seen.registry().list().unwrap()[0].state, ThreadState::Cancelled);
@@ -114,7 +114,7 @@ fn a_folder_that_cannot_be_written_is_looked_at() {
     mode(0o555);
     let driven = look(folder.path());
     mode(0o755);
-    assert_eq!(driven, (ONE.to_vec(), Some("process 1".to_owned())));
+    assert_eq!(driven, (ONE.to_vec(), Some(std::process::id())));
     drop(store);
     mode(0o555);
     let closed = look(folder.path());
@@ -127,7 +127,7 @@ fn a_folder_that_cannot_be_written_is_looked_at() {
 fn a_file_that_is_none_of_this_program_is_not_believed() {
     for (change, expected) in [
         ("CREATE TABLE more (a)", "holds tables or triggers that this program did not make"),
-        ("PRAGMA user_version = 99", "has version 99 and this program reads version 3"),
+        ("PRAGMA user_version = 99", "has version 99 and this program reads version 4"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         drop(held(folder.path()));

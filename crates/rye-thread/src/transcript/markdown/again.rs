@@ -16,8 +16,8 @@ use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::transcript::{Event, Injected, Record};
 use crate::{
-    Limits, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason, ThreadState,
-    ToolResult, Usage,
+    Limits, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason, ThreadId,
+    ThreadState, ToolResult, Usage,
 };
 
 /// All that [`markdown`] made of these events as they happened; `None` where a newer version recorded what this one cannot show.
@@ -69,12 +69,12 @@ fn event(record: &Record) -> Option<Event> {
         "child_ended" => Event::ChildEnded(payload::<ChildEndDisk>(record)?.into_end().ok()?),
         "spawn_child" => Event::SpawnChild(payload::<SpawnDisk>(record)?.into_spawn().ok()?),
         "step_finish" => payload::<FinishWire>(record)?.event(),
-        "thread_start" => start(&payload(record)?),
+        "thread_start" => start(&payload(record)?, &record.thread),
         "thread_resumed" => {
-            let ResumedWire { epoch, limits } = payload(record)?;
+            let ResumedWire { opening, limits } = payload(record)?;
             let (facts, cost, elapsed) = (Map::new(), Nanos::ZERO, Duration::ZERO);
             let (signed_by, limits) = (String::new(), limits.map(LimitsDisk::into_limits));
-            Event::ThreadResumed { epoch, cut_bytes: 0, facts, cost, elapsed, signed_by, limits }
+            Event::ThreadResumed { opening, cut_bytes: 0, facts, cost, elapsed, signed_by, limits }
         }
         "tool_call_start" => payload::<CallWire>(record)?.event(),
         "tool_call_result" => payload::<ResultWire>(record)?.event(),
@@ -82,13 +82,14 @@ fn event(record: &Record) -> Option<Event> {
     })
 }
 
-fn start(wire: &ModelWire) -> Event {
+fn start(wire: &ModelWire, root: &ThreadId) -> Event {
     Event::ThreadStart {
         provider: wire.info(),
         limits: Limits::default(),
         tools: Vec::new(),
         palette: BTreeMap::new(),
         facts: wire.facts.clone(),
+        root: root.clone(),
         signed_by: String::new(),
     }
 }
@@ -136,7 +137,7 @@ struct PlaceWire {
 
 #[derive(Deserialize)]
 struct ResumedWire {
-    epoch: u64,
+    opening: u64,
     limits: Option<LimitsDisk>,
 }
 

@@ -173,7 +173,7 @@ rows! {
         r#"{"turns":2,"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"cost_nanos":42,"state":"error","failure":{"kind":"limit","message":"too many","limit":{"name":"turns","value":2,"maximum":2}}}"#,
         "## Ended: error\n\ntoo many\n\n2 turns, 0.000000042 USD\n\n";
     ThreadResumed: Event::ThreadResumed {
-            epoch: 3,
+            opening: 3,
             cut_bytes: 9,
             facts: serde_json::Map::new(),
             cost: Nanos::new(42),
@@ -181,7 +181,7 @@ rows! {
             signed_by: "K".to_owned(),
             limits: Some(Limits::default()),
         },
-        r#"{"epoch":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250,"signed_by":"K","limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5}}"#,
+        r#"{"opening":3,"cut_bytes":9,"facts":{},"cost_nanos":42,"elapsed_millis":250,"signed_by":"K","limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5}}"#,
         "*Resumed 2026-11-20T18:00:00.250Z, opening 3, with raised limits*\n\n";
     ThreadStart: Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
@@ -189,9 +189,10 @@ rows! {
             tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
             palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
             facts: serde_json::Map::new(),
+            root: thread(),
             signed_by: "K".to_owned(),
         },
-        r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"signed_by":"K"}"#,
+        r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"root":"hello-019a0000-0000-7000-8000-000000000001","signed_by":"K"}"#,
         "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n";
     ToolCallResult: Event::ToolCallResult {
             result: ToolResult::error(&call(), json!({"error": "no"})),

@@ -1,14 +1,15 @@
 //! Transcripts that somebody goes on with.
 
 use super::*;
+use crate::store::Ownership;
 
 #[test]
 fn nothing_is_appended_to_a_transcript_that_is_there() {
     let written = Written::new();
     let store = Arc::clone(&written.store);
     drop(written.transcript);
-    let lease = store.acquire(&thread(), &claim()).unwrap();
-    let error = Transcript::create(store, lease, "greet/hello").unwrap_err();
+    let ownership = store.acquire(&thread(), &thread()).unwrap();
+    let error = Transcript::create(store, ownership, "greet/hello").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("thread `{}` has a transcript already; every run is a new thread", thread())
@@ -18,10 +19,10 @@ fn nothing_is_appended_to_a_transcript_that_is_there() {
 /// A transcript of these bytes, opened to go on.
 fn opened(bytes: &[u8], key: &SigningKey) -> (Arc<MemoryStore>, Result<Reading, String>) {
     let store = Arc::new(MemoryStore::new());
-    let lease = store.acquire(&thread(), &claim()).unwrap();
-    store.append(&lease, bytes).unwrap();
+    let ownership = store.acquire(&thread(), &thread()).unwrap();
+    store.append(&ownership, bytes).unwrap();
     let keys = [key.public()];
-    let opened = Transcript::open(Arc::clone(&store) as _, lease, "greet/hello", &keys, None);
+    let opened = Transcript::open(Arc::clone(&store) as _, ownership, "greet/hello", &keys, None);
     let reading = opened.map(|(mut transcript, reading)| {
         transcript.append(&user("more"), AT).unwrap();
         transcript.checkpoint(key, AT).unwrap();
@@ -70,10 +71,10 @@ fn a_transcript_ends_where_it_is_said() {
         (format!("{text}{{"), &end, false),
     ] {
         let store = Arc::new(MemoryStore::new());
-        let lease = store.acquire(&thread(), &claim()).unwrap();
-        store.append(&lease, bytes.as_bytes()).unwrap();
+        let ownership = store.acquire(&thread(), &thread()).unwrap();
+        store.append(&ownership, bytes.as_bytes()).unwrap();
         let (keys, kept) = ([written.key.public()], Arc::clone(&store));
-        let opened = Transcript::open(kept, lease, "greet/hello", &keys, Some(end));
+        let opened = Transcript::open(kept, ownership, "greet/hello", &keys, Some(end));
         assert_eq!(opened.is_ok(), is_fine, "{bytes}");
         assert_eq!(store.journal(&thread()).unwrap(), bytes.as_bytes());
     }
@@ -123,10 +124,7 @@ fn nothing_is_appended_after_damage() {
 fn a_failed_write_ends_the_transcript() {
     let store = Arc::new(MemoryStore::new());
     let (mut transcript, key) = (create(&store, &thread()), SigningKey::generate().unwrap());
-    let taken_over = Claim::new("b", AT, AT);
-    drop(
-        store.acquire(&thread(), &Claim { now: Moment::from_unix_millis(i64::MAX), ..taken_over }),
-    );
+    store.release(&Ownership::new(thread(), thread(), 1));
     assert_eq!(
         transcript.append(&start(&key), AT).unwrap_err().to_string(),
         format!("the transcript of `{}` cannot be kept", thread())

@@ -15,7 +15,7 @@ fn decided() -> Event {
 
 fn resumed(key: &SigningKey) -> Event {
     Event::ThreadResumed {
-        epoch: 2,
+        opening: 2,
         cut_bytes: 0,
         facts: serde_json::Map::new(),
         cost: Nanos::ZERO,

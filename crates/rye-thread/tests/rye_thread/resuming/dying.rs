@@ -45,29 +45,33 @@ impl Store for Tapped<Dying> {
     fn ledger(&self) -> &dyn Ledger {
         self
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.0.store()?.acquire(thread, claim)
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.0.store()?.acquire(thread, root)
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.store()?.release(lease)
+    fn release(&self, ownership: &Ownership) {
+        // The system gives back what a process owned that died.
+        self.0.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.0.store.check(ownership)
+    }
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
         match self.0.store() {
-            Ok(store) => store.append(lease, lines),
+            Ok(store) => store.append(ownership, lines),
             Err(error) => {
                 // What is written while the power goes is written by half, and nothing after it.
                 if self.0.missed.load(Ordering::Relaxed) == 1 {
-                    drop(self.0.store.append(lease, &lines[..lines.len() / 2]));
+                    drop(self.0.store.append(ownership, &lines[..lines.len() / 2]));
                 }
                 Err(error)
             }
         }
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.0.store()?.sync(lease)
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.0.store()?.sync(ownership)
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.0.store()?.cut(lease, length)
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.0.store()?.cut(ownership, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.0.store()?.journal(thread)
@@ -93,8 +97,6 @@ async fn whenever_the_power_goes_it_ends_the_same() {
         }
         drop(dying);
         let before = world.store.ledger().open(&thread_id(), world.limits.spend).unwrap();
-        // Nobody gave the lease back, so that it has to lapse.
-        world.clock.advance(10_000);
         let found =
             world.resume("Begin.").await.unwrap_or_else(|error| panic!("after {uses}: {error}"));
         assert_eq!(outcome(&found), outcome(&expected), "after {uses}");

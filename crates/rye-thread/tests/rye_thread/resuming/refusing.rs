@@ -41,8 +41,7 @@ async fn records_that_contradict_each_other_are_refused() {
     let world = World::new();
     world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
     let forged = World { key: Arc::clone(&world.key), ..World::new() };
-    let now = Moment::from_unix_millis(0);
-    let lease = forged.store.acquire(&thread_id(), &Claim::new("x", now, now)).unwrap();
+    let ownership = forged.store.acquire(&thread_id(), &thread_id()).unwrap();
     let records = world.reading().records;
     let mut head = Head::genesis();
     let kept = records.iter().filter(|record| {
@@ -62,9 +61,9 @@ async fn records_that_contradict_each_other_are_refused() {
         })
         .to_string();
         head = head.link(line.as_bytes());
-        forged.store.append(&lease, format!("{line}\n").as_bytes()).unwrap();
+        forged.store.append(&ownership, format!("{line}\n").as_bytes()).unwrap();
     }
-    forged.store.release(&lease).unwrap();
+    forged.store.release(&ownership);
     let error = forged.resume("Begin.").await.unwrap_err();
     assert!(matches!(error, ResumeError::Contradiction { record: 6, .. }), "{error}");
 }

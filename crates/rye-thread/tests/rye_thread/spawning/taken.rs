@@ -1,40 +1,43 @@
-//! Threads with children that another program took over.
+//! Threads with children whose store refuses them at some use of it.
 
 use super::*;
 
-/// A store that another program took over after so many uses.
-struct TakenOver {
+/// A store that refuses everything after so many uses.
+struct Refusing {
     store: MemoryStore,
     left: AtomicUsize,
     refuses: fn() -> StoreError,
 }
 
-impl TakenOver {
-    fn held(&self) -> Result<&MemoryStore, StoreError> {
+impl Refusing {
+    fn allowed(&self) -> Result<&MemoryStore, StoreError> {
         let left = |left: usize| left.checked_sub(1);
-        let is_held = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
-        is_held.then_some(&self.store).ok_or_else(self.refuses)
+        let is_allowed = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
+        is_allowed.then_some(&self.store).ok_or_else(self.refuses)
     }
 }
 
-impl Store for TakenOver {
+impl Store for Refusing {
     fn ledger(&self) -> &dyn Ledger {
         self.store.ledger()
     }
-    fn acquire(&self, thread: &ThreadId, claim: &Claim) -> Result<Lease, StoreError> {
-        self.store.acquire(thread, claim)
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.store.acquire(thread, root)
     }
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store.release(lease)
+    fn release(&self, ownership: &Ownership) {
+        self.store.release(ownership);
     }
-    fn append(&self, lease: &Lease, lines: &[u8]) -> Result<(), StoreError> {
-        self.held()?.append(lease, lines)
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.store.check(ownership)
     }
-    fn sync(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.held()?.sync(lease)
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
+        self.allowed()?.append(ownership, lines)
     }
-    fn cut(&self, lease: &Lease, length: u64) -> Result<(), StoreError> {
-        self.held()?.cut(lease, length)
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.allowed()?.sync(ownership)
+    }
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.allowed()?.cut(ownership, length)
     }
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         self.store.journal(thread)
@@ -70,35 +73,34 @@ impl Children for Endless {
     }
 }
 
-/// Taken over at any use of its store, a thread with a child comes to rest, and waits for nobody.
+/// Whatever use of its store is refused, a thread with a child comes to rest, and waits for nobody.
 #[tokio::test]
-async fn a_thread_with_children_that_was_taken_over_comes_to_rest() {
-    check_taken_over(|| StoreError::Stale { thread: thread_id() }, "").await;
+async fn a_thread_with_children_whose_lock_was_replaced_comes_to_rest() {
+    let refuses = || StoreError::LockReplaced { path: "lock".into() };
+    check_refused(refuses, "is not the file that this process locked").await;
 }
 
-/// Who cannot lock what it writes under may have been taken over all the same.
 #[tokio::test]
-async fn a_thread_that_cannot_be_told_whether_it_was_taken_over_counts_as_taken_over() {
+async fn a_thread_with_children_whose_disk_fails_comes_to_rest() {
     let refuses = || {
-        let (path, source) = ("owner-1-0.taken".into(), io::Error::from_raw_os_error(37));
+        let (path, source) = ("transcript.jsonl".into(), io::Error::from_raw_os_error(37));
         StoreError::File { path, source }
     };
-    check_taken_over(refuses, "(os error 37)").await;
+    check_refused(refuses, "(os error 37)").await;
 }
 
-/// What whoever took the thread over has written stays, and the end says what the store said.
-async fn check_taken_over(refuses: fn() -> StoreError, said: &str) {
+/// Nothing is recorded after the refusal, and the outcome says what the store said.
+async fn check_refused(refuses: fn() -> StoreError, said: &str) {
     let mut uses = 0;
     loop {
         let world = world_of(Arc::new(Endless { partings: AtomicUsize::new(0) }));
-        let store = TakenOver { store: MemoryStore::new(), left: AtomicUsize::new(uses), refuses };
+        let store = Refusing { store: MemoryStore::new(), left: AtomicUsize::new(uses), refuses };
         let found = world.begin(Arc::new(store), &Cancel::new()).await;
         uses += 1;
         // Before that, there is no thread.
         let Some(found) = found else { continue };
         let folder = world.place.path().join(thread_id().as_str());
         let record = ThreadRecord::read(&folder, &[world.key.public()]).unwrap();
-        // As it was when the thread was taken over.
         let is_open = matches!(record.state, ThreadState::Created | ThreadState::Running);
         assert!(is_open && record.failure.is_none(), "after {uses}: {record:?}");
         let Some(failure) = found.failure else {

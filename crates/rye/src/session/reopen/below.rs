@@ -1,114 +1,71 @@
-//! The threads below one, as the registry lists them.
+//! The threads below one, by the transcripts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use rye_thread::{
-    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ThreadSummary, pending_approval,
-    spawned_children,
+    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
+    recorded_end, spawned_children,
 };
 
 use super::ReopenError;
 use crate::Rye;
-use crate::session::{Host, Store};
-use crate::thread_reading::Found;
+use crate::session::Store;
+use crate::session::going_on::goes_on;
+
+/// A thread below another one.
+pub(super) struct Below {
+    pub(super) thread: ThreadId,
+    /// How it stands; `None` if it cannot be read.
+    pub(super) state: Option<ThreadState>,
+    pub(super) asked: Option<ApprovalRequest>,
+}
 
 impl Rye {
-    /// All threads that stand below these, each after the one that started it. The registry lists them, and their own records say
-    /// so; one whose record cannot be read is believed to, because it is not ended either, which is told.
-    pub(super) fn below(
-        &self,
-        threads: &[ThreadId],
-        store: &Store,
-    ) -> Result<Vec<ThreadSummary>, ReopenError> {
-        let listed = store.registry.list()?;
-        let mut found: Vec<ThreadSummary> = Vec::new();
-        let mut parents = threads.to_vec();
-        let mut place = 0;
-        while let Some(parent) = parents.get(place).cloned() {
-            let is_new = |row: &&ThreadSummary| {
-                row.parent.as_ref() == Some(&parent) && !parents.contains(&row.thread)
-            };
-            let is_child = |row: &&ThreadSummary| {
-                let found = self.found(&store.folder, &row.thread);
-                found.map_or(true, |found| found.reading.record.parent.as_ref() == Some(&parent))
-            };
-            let children: Vec<&ThreadSummary> =
-                listed.iter().filter(is_new).filter(is_child).collect();
-            let ids: Vec<ThreadId> = children.iter().map(|row| row.thread.clone()).collect();
-            found.extend(children.into_iter().cloned());
-            parents.extend(ids);
-            place += 1;
-        }
-        Ok(found)
-    }
-
-    /// Lists the threads that these have begun and that are not listed, because their program was stopped between the two; whether
-    /// there are any.
-    pub(super) fn list_all_begun(
-        &self,
-        parents: &[ThreadId],
-        store: &Store,
-    ) -> Result<bool, ReopenError> {
-        let mut is_new = false;
-        for parent in parents {
-            // What cannot be read was not ended either, which is told.
-            let Ok(Found { reading, .. }) = self.found(&store.folder, parent) else { continue };
-            for spawn in spawned_children(&reading.transcript).unwrap_or_default() {
-                is_new |= self.list_begun(parent, &spawn.child, store)?;
+    /// All threads that stand below these, and those that continue them, each after the one that started or continues it. The
+    /// transcript of a parent names its children.
+    pub(super) fn below(&self, threads: &[ThreadId], store: &Store) -> Vec<Below> {
+        let (mut found, mut seen) = (Vec::new(), threads.iter().cloned().collect());
+        let mut parents: VecDeque<ThreadId> = threads.iter().cloned().collect();
+        while let Some(parent) = parents.pop_front() {
+            for (child, below) in self.next_below(&parent, &mut seen, store) {
+                parents.push_back(child);
+                found.push(below);
             }
         }
-        Ok(is_new)
+        found
     }
 
-    fn list_begun(
+    /// The children of a thread, and the thread that continues it where that is not one of those that are looked below.
+    fn next_below(
         &self,
         parent: &ThreadId,
-        child: &ThreadId,
+        seen: &mut BTreeSet<ThreadId>,
         store: &Store,
-    ) -> Result<bool, ReopenError> {
-        if !store.has(child) || store.registry.show(child)?.is_some() {
-            return Ok(false);
-        }
-        let Ok(Found { reading, .. }) = self.found(&store.folder, child) else { return Ok(false) };
-        let is_its = reading.record.parent.as_ref() == Some(parent);
-        if is_its {
-            store.registry.enter(&reading.record)?;
-        }
-        Ok(is_its)
-    }
-
-    /// Lists all that was begun below a thread, by the records.
-    fn list_tree(&self, thread: &ThreadId, store: &Store) -> Result<(), ReopenError> {
-        let mut looked_at = BTreeSet::new();
-        loop {
-            let below = self.below(std::slice::from_ref(thread), store)?;
-            let known = std::iter::once(thread).chain(below.iter().map(|row| &row.thread));
-            let new: Vec<ThreadId> = known.filter(|it| !looked_at.contains(*it)).cloned().collect();
-            if new.is_empty() {
-                return Ok(());
+    ) -> Vec<(ThreadId, Below)> {
+        let Ok(found) = self.found(&store.folder, parent) else { return Vec::new() };
+        let above = found.reading;
+        let spawned = spawned_children(&above.transcript).unwrap_or_default();
+        let children = spawned.into_iter().map(|spawn| spawn.child);
+        let next = above.record.continued_by.clone().filter(|_| above.record.parent.is_some());
+        let mut below = Vec::new();
+        for thread in children.chain(next) {
+            if !store.has(&thread) || !seen.insert(thread.clone()) {
+                continue;
             }
-            self.list_all_begun(&new, store)?;
-            looked_at.extend(new);
+            let Ok(found) = self.found(&store.folder, &thread) else {
+                let unreadable = Below { thread: thread.clone(), state: None, asked: None };
+                below.push((thread, unreadable));
+                continue;
+            };
+            let reading = found.reading;
+            let is_child = reading.record.parent.as_ref() == Some(parent);
+            if is_child || goes_on(&above.record, &reading.record) {
+                let asked = pending_approval(&reading.transcript).map(|pending| pending.request);
+                let state = Some(reading.record.state);
+                below.push((thread.clone(), Below { thread, state, asked }));
+            }
         }
-    }
-
-    /// Lists how a thread has ended by its record, where its line says otherwise: that is not waited for, and a loss of power may
-    /// undo it. Where the operator has a key, only what that key signed is listed.
-    pub(in crate::session) fn list_end(
-        &self,
-        found: &Found,
-        host: &Host<'_>,
-    ) -> Result<(), ReopenError> {
-        let record = &found.reading.record;
-        let is_listed = found.is_own(host) && record.state.is_final();
-        let Some(threads) = self.threads().filter(|_| is_listed) else {
-            return Ok(());
-        };
-        let store = self.opened(&threads)?;
-        if store.registry.show(&record.thread)?.is_some_and(|row| row.state != record.state) {
-            store.registry.enter(record)?;
-        }
-        Ok(())
+        below
     }
 
     /// The first of the threads that stand above this one and have not ended, with which a whole tree goes on; this one, where
@@ -134,20 +91,57 @@ impl Rye {
         seen.pop().unwrap_or_else(|| record.thread.clone())
     }
 
-    /// The calls of threads below this one that wait for somebody.
-    pub(super) fn waiting_below(
-        &self,
-        thread: &ThreadId,
-        store: &Store,
-    ) -> Result<Vec<ApprovalRequest>, ReopenError> {
-        self.list_tree(thread, store)?;
-        let below = self.below(std::slice::from_ref(thread), store)?;
-        let suspended = below.into_iter().filter(|row| row.state == ThreadState::Suspended);
-        let mut waiting = Vec::new();
-        for row in suspended {
-            let Found { reading, .. } = self.found(&store.folder, &row.thread)?;
-            waiting.extend(pending_approval(&reading.transcript).map(|pending| pending.request));
+    /// The threads that started this one, the nearest first, and those that each of them and this one continues.
+    pub(in crate::session) fn ancestors(&self, thread: &ThreadId) -> BTreeSet<ThreadId> {
+        let (mut ancestors, mut next) = (BTreeSet::new(), vec![thread.clone()]);
+        while let (Some(below), Some(threads)) = (next.pop(), self.threads()) {
+            let Ok(found) = self.found(&threads, &below) else { continue };
+            let ThreadRecord { parent, continues, .. } = found.reading.record;
+            let above = parent.into_iter().chain(continues);
+            next.extend(above.filter(|it| ancestors.insert(it.clone())));
         }
-        Ok(waiting)
+        ancestors
+    }
+
+    /// Refuses a child that has ended by its parent's transcript, and one below a thread that has ended: nothing more happens there.
+    /// A thread that has ended by its own record is left to the caller.
+    pub(super) fn refuse_ended_below(&self, thread: &ThreadId) -> Result<(), ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        let (mut below, mut seen) = (thread.clone(), BTreeSet::new());
+        while seen.insert(below.clone()) {
+            let record = self.found(&threads, &below)?.reading.record;
+            if below == *thread && record.state.is_final() {
+                return Ok(());
+            }
+            let Some(parent) = record.parent.clone() else { return Ok(()) };
+            let above = self.found(&threads, &parent)?.reading;
+            let ended = ended_children(&above.transcript);
+            if let Some(end) = self.conversation(&record).iter().find_map(|it| ended.get(it)) {
+                return Err(ReopenError::Ended { thread: thread.clone(), state: end.state });
+            }
+            if recorded_end(&above.transcript).is_some() || above.record.state.is_final() {
+                return Err(ReopenError::BelowEnded { thread: thread.clone(), parent });
+            }
+            below = parent;
+        }
+        Ok(())
+    }
+
+    /// A thread and those that it continues.
+    fn conversation(&self, record: &ThreadRecord) -> BTreeSet<ThreadId> {
+        let (mut line, mut before) =
+            (BTreeSet::from([record.thread.clone()]), record.continues.clone());
+        while let Some(thread) = before.filter(|it| line.insert(it.clone())) {
+            let found = self.threads().and_then(|threads| self.found(&threads, &thread).ok());
+            before = found.and_then(|found| found.reading.record.continues);
+        }
+        line
+    }
+
+    /// The calls of threads below this one that wait for somebody.
+    pub(super) fn waiting_below(&self, thread: &ThreadId, store: &Store) -> Vec<ApprovalRequest> {
+        let below = self.below(std::slice::from_ref(thread), store);
+        let suspended = below.into_iter().filter(|it| it.state == Some(ThreadState::Suspended));
+        suspended.filter_map(|below| below.asked).collect()
     }
 }

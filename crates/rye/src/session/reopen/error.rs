@@ -1,6 +1,7 @@
 //! Why a thread is not opened again.
 
 use rye_thread::budget::LedgerError;
+use rye_thread::store::Owner;
 use rye_thread::{
     AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
     RegistryError, ResumeError, ThreadId, ThreadState,
@@ -126,13 +127,25 @@ pub enum ReopenError {
         /// The first of its tree.
         first: ThreadId,
     },
-    /// Another program went on with it while it was read.
+    /// A thread above it has ended.
     #[error(
-        "another program went on with thread `{thread}` just now; look at it with `rye threads show {thread}`"
+        "thread `{thread}` does not go on, because thread `{parent}`, which stands above it, has ended; start the directive again"
     )]
-    Meanwhile {
+    BelowEnded {
         /// The thread.
         thread: ThreadId,
+        /// The thread that has ended.
+        parent: ThreadId,
+    },
+    /// The process that drives the thread did not do what it was asked for.
+    #[error("{owner} drives thread `{thread}` and did not do that within 5 seconds; {}", unanswered(*.is_signed))]
+    Unanswered {
+        /// The thread.
+        thread: ThreadId,
+        /// The process.
+        owner: Owner,
+        /// Whether the request was signed with the operator's key.
+        is_signed: bool,
     },
     /// There is no project.
     #[error("no project here: no folder above has an `.ai` folder")]
@@ -272,4 +285,14 @@ fn waiting_calls(below: &[ApprovalRequest]) -> String {
         )
     };
     below.iter().map(call).collect::<Vec<_>>().join("; ")
+}
+
+/// What the operator can do about a process that does not answer.
+fn unanswered(is_signed: bool) -> &'static str {
+    if is_signed {
+        "end that process, or ask again once it is done with what it waits for"
+    } else {
+        "end that process, or make a key with `rye keys generate`: a request without a signature counts only for a process without \
+         a key whose tools cannot write to `.ai/threads`"
+    }
 }

@@ -19,7 +19,7 @@ impl Rye {
             let failure = record.failure.as_ref()?;
             Some(resume_command(&record.thread, &failure.kind, &record.limits))
         });
-        RunReport { resume: command, ..report }
+        RunReport { resume: command, tree: None, ..report }
     }
 }
 

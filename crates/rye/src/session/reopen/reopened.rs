@@ -1,17 +1,15 @@
 //! A thread that somebody may go on with, read and verified.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rye_resolve::{Item, ItemId};
 use rye_sign::token::Token;
 use rye_sign::{Provenance, PublicKey, SigningKey};
-use rye_thread::store::Claim;
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    AddedItem, DecidedApproval, Journal, JournalError, Moment, OutputContract, PendingApproval,
-    RaisedLimits, ThreadId, ThreadRecord, added_items, decided_approval, pending_approval,
-    read_plain,
+    AddedItem, DecidedApproval, Journal, OutputContract, PendingApproval, RaisedLimits, ThreadId,
+    ThreadRecord, added_items, decided_approval, pending_approval,
 };
 use serde_json::Value;
 
@@ -31,8 +29,6 @@ use crate::thread_reading::{Found, Voucher};
 /// A thread that somebody may go on with.
 pub(super) struct Reopened {
     pub(super) threads: PathBuf,
-    /// The file of the record as it was before it was read.
-    file: Option<Vec<u8>>,
     pub(super) record: ThreadRecord,
     /// What the thread began with, verified.
     token: Option<Token>,
@@ -60,44 +56,13 @@ impl Reopened {
         Err(ReopenError::SelfVouched { thread: self.record.thread.clone() })
     }
 
-    /// Takes the right to drive it, with this opening's key on record beside those before it.
-    pub(super) fn journal(
-        mut self,
-        store: &Store,
-        now: Moment,
-    ) -> Result<(Journal, Reading), ReopenError> {
+    /// Takes the right to append to it, with this opening's key on record beside those before it. The caller has owned its tree
+    /// since before the thread was read.
+    pub(super) fn journal(mut self, store: &Store) -> Result<(Journal, Reading), ReopenError> {
         self.signs();
         let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
-        self.unchanged(|Self { threads: folder, record, keys, key, .. }| {
-            Journal::open(&folder, record, &keys, key, registry, threads, now)
-        })
-    }
-
-    /// The same for who ends it.
-    pub(super) fn journal_to_end(
-        mut self,
-        store: &Store,
-        claim: &Claim,
-    ) -> Result<(Journal, Reading), ReopenError> {
-        self.signs();
-        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
-        self.unchanged(|Self { threads: folder, record, keys, key, .. }| {
-            Journal::open_with(&folder, record, &keys, key, registry, threads, claim)
-        })
-    }
-
-    /// Opens it, unless another program went on with it until it was this one's.
-    fn unchanged(
-        mut self,
-        open: impl FnOnce(Self) -> Result<(Journal, Reading), JournalError>,
-    ) -> Result<(Journal, Reading), ReopenError> {
-        let (thread, threads, file) =
-            (self.record.thread.clone(), self.threads.clone(), std::mem::take(&mut self.file));
-        match open(self) {
-            Err(error @ JournalError::Store(_)) => Err(error.into()),
-            _ if record_file(&threads, &thread) != file => Err(ReopenError::Meanwhile { thread }),
-            opened => Ok(opened?),
-        }
+        let Self { threads: folder, record, keys, key, .. } = self;
+        Ok(Journal::open(&folder, record, &keys, key, registry, threads)?)
     }
 
     fn signs(&mut self) {
@@ -146,9 +111,7 @@ impl Rye {
     ) -> Result<Reopened, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
-        let file = record_file(&threads, thread);
         let found = self.found(&threads, thread)?;
-        self.list_end(&found, host)?;
         let record = &found.reading.record;
         if !may_go_on(record) {
             return Err(ReopenError::Ended { thread: thread.clone(), state: record.state });
@@ -169,18 +132,7 @@ impl Rye {
         let asked = pending_approval(&reading.transcript);
         let decided = decided_approval(&reading.transcript);
         let (record, token) = (reading.record, reading.token);
-        Ok(Reopened {
-            threads,
-            file,
-            record,
-            token,
-            keys,
-            added,
-            asked,
-            decided,
-            key,
-            is_operators,
-        })
+        Ok(Reopened { threads, record, token, keys, added, asked, decided, key, is_operators })
     }
 
     /// What a run that is started now, as the thread was then, would begin with.
@@ -243,11 +195,6 @@ impl Rye {
 
 fn seen<T>(item: &Item<T>) -> (Value, Provenance) {
     (row_of(item), item.content.provenance().clone())
-}
-
-fn record_file(threads: &Path, thread: &ThreadId) -> Option<Vec<u8>> {
-    let path = threads.join(thread.as_str()).join("thread.json");
-    read_plain(&path, ThreadRecord::MAX_BYTES).ok()
 }
 
 /// The operator's key, if it signed all of the thread.

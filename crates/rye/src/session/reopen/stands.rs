@@ -28,10 +28,10 @@ impl Rye {
         let last = self.last_of(thread)?;
         let (thread, state) = (last.record.thread.clone(), last.record.state);
         let store = self.opened(&self.threads()?).ok()?;
-        let below = self.below(std::slice::from_ref(&thread), &store).ok()?;
-        let below = below.iter().filter(|row| row.state == ThreadState::Suspended);
+        let below = self.below(std::slice::from_ref(&thread), &store);
+        let below = below.iter().filter(|below| below.state == Some(ThreadState::Suspended));
         let below =
-            below.filter_map(|row| Some(self.found(&store.folder, &row.thread).ok()?.reading));
+            below.filter_map(|below| Some(self.found(&store.folder, &below.thread).ok()?.reading));
         let (mut asked, mut decided) = (None, None);
         for reading in std::iter::once(last).chain(below) {
             let pending = pending_approval(&reading.transcript).map(|pending| pending.request);

@@ -1,8 +1,9 @@
 //! The very call that a thread waits with.
 
 use rye_thread::transcript::Reading;
-use rye_thread::{ApprovalRequest, PendingApproval, ThreadRecord, pending_approval};
+use rye_thread::{ApprovalRequest, Decision, PendingApproval, ThreadRecord, pending_approval};
 
+use super::ReopenError;
 #[cfg(feature = "mcp")]
 use crate::Rye;
 
@@ -31,6 +32,27 @@ impl Waiting {
         &self.asked.request
     }
 
+    /// Fails if another call was meant, or if the call is one that is only approved by itself.
+    pub(super) fn check(
+        &self,
+        expected: Option<&Self>,
+        decision: &Decision,
+    ) -> Result<(), ReopenError> {
+        let (thread, item_id) = (self.asked.request.thread.clone(), &self.asked.request.item_id);
+        if expected.is_some_and(|expected| expected != self) {
+            return Err(ReopenError::AnotherCall { thread });
+        }
+        if *decision == Decision::ApprovedInThread && self.asked.request.covers.is_empty() {
+            return Err(ReopenError::EachByItself { thread, item_id: item_id.clone() });
+        }
+        Ok(())
+    }
+
+    /// The place of the record that asks about it.
+    pub(crate) fn seq(&self) -> u64 {
+        self.asked.seq
+    }
+
     pub(super) fn into_request(self) -> ApprovalRequest {
         self.asked.request
     }
@@ -39,11 +61,6 @@ impl Waiting {
 /// What a client is told of the call that it is asked about.
 #[cfg(feature = "mcp")]
 impl Waiting {
-    /// The place of the record that asks about it.
-    pub(crate) fn seq(&self) -> u64 {
-        self.asked.seq
-    }
-
     pub(crate) fn directive(&self) -> &str {
         &self.directive
     }

@@ -3,6 +3,7 @@
 mod beginning;
 mod going_on;
 mod line;
+mod requested;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rye_caps::Authority;
 use rye_sign::SigningKey;
-use rye_thread::{Cancel, FailureKind, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
+use rye_thread::store::ReceivedRequest;
+use rye_thread::{Cancel, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
@@ -24,11 +26,13 @@ use crate::session::going_on::goes_on;
 use crate::session::prepare::{Prepared, renewed};
 use crate::session::request::Host;
 use crate::session::{PrepareError, Store, with_causes};
-use crate::thread_reading::{Found, ThreadReading};
+use crate::thread_reading::ThreadReading;
 
 /// What all threads of a tree are driven with.
 pub(in crate::session) struct Nursery<'a> {
     rye: &'a Rye,
+    /// The thread that is driven beside all others.
+    first: ThreadId,
     host: Host<'a>,
     tree: Arc<Tree>,
     store: Arc<Store>,
@@ -36,19 +40,22 @@ pub(in crate::session) struct Nursery<'a> {
     places: Arc<Semaphore>,
     prepared: BTreeMap<ThreadId, Prepared>,
     running: FuturesUnordered<BoxFuture<'a, ()>>,
+    /// The requests to end the first thread, which are removed once its end is on record.
+    cancelling: Vec<ReceivedRequest>,
 }
 
 impl<'a> Nursery<'a> {
     pub(in crate::session) fn new(
         rye: &'a Rye,
+        first: &ThreadId,
         host: Host<'a>,
-        tree: Arc<Tree>,
-        store: Arc<Store>,
+        (tree, store): (Arc<Tree>, Arc<Store>),
         key: Arc<SigningKey>,
         places: Arc<Semaphore>,
     ) -> Self {
         let (prepared, running) = (BTreeMap::new(), FuturesUnordered::new());
-        Self { rye, host, tree, store, key, places, prepared, running }
+        let (first, cancelling) = (first.clone(), Vec::new());
+        Self { rye, first, host, tree, store, key, places, prepared, running, cancelling }
     }
 }
 
@@ -78,6 +85,7 @@ pub(in crate::session) async fn nursed<T>(
             Some(()) = nursery.running.next() => {}
         }
     }
+    nursery.cancelling.iter().for_each(ReceivedRequest::remove);
     ended
 }
 
@@ -90,8 +98,8 @@ fn lineage(
     (host, key): (&Host<'_>, &SigningKey),
 ) -> Result<Lineage, PrepareError> {
     let tokens = renewed(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
-    let parent = parent.clone();
-    Ok(Lineage { parent, authority, tokens, caps, share })
+    let (parent, root) = (parent.clone(), heritage.root.clone());
+    Ok(Lineage { parent, root, authority, tokens, caps, share })
 }
 
 impl<'a> Nursery<'a> {
@@ -113,6 +121,7 @@ impl<'a> Nursery<'a> {
                 drop(reply.send(key.map(|key| (Arc::clone(key), at))));
             }
             Order::Close { thread, reply } => drop(reply.send(self.close(&thread))),
+            Order::Request(request) => self.requested(request),
         }
     }
 
@@ -208,20 +217,8 @@ pub(in crate::session) async fn followed<T>(
 }
 
 /// How a thread stands after it was driven.
-fn standing(rye: &Rye, store: &Store, thread: &ThreadId, outcome: &Outcome) -> Standing {
-    let is_storage =
-        outcome.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Storage);
+fn standing(outcome: &Outcome) -> Standing {
     match (outcome.state, &outcome.asked) {
-        // What could not be written may have been written by whoever took the thread over.
-        _ if is_storage => match rye.found(&store.folder, thread) {
-            Ok(Found { reading, .. }) if reading.record.state == ThreadState::Continued => {
-                Standing::Interrupted
-            }
-            Ok(Found { reading, .. }) if reading.record.state.is_final() => {
-                Standing::Ended(Arc::new(Report::of_reading(&reading)))
-            }
-            _ => Standing::Interrupted,
-        },
         (ThreadState::Suspended, Some(request)) => Standing::Suspended(Box::new(request.clone())),
         (state, _) if state.is_final() => Standing::Ended(Arc::new(Report::of_outcome(outcome))),
         _ => Standing::Interrupted,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_thread::{ApprovalRequest, Approver, Clock, Decision, ThreadId};
+use rye_thread::{ApprovalRequest, Approver, Clock, Decider, Decision, ThreadId};
 
 use super::Tree;
 use crate::session::request::Host;
@@ -53,7 +53,7 @@ impl<'a> Thinking<'a> {
 
 #[async_trait]
 impl Approver for Thinking<'_> {
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
+    async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)> {
         self.tree.asks(&self.thread, self.clock.elapsed());
         let _asked = Asked(self);
         self.approver.decide(request).await

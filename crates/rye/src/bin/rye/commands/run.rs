@@ -8,8 +8,8 @@ use clap::Args;
 use rye::prompt::ReturnStyle;
 use rye::providers::{ApiKey, ApiKeyError, ConnectError};
 use rye::thread::{
-    ApprovalReason, ApprovalRequest, Approver, Cancel, Decision, FailureKind, Outcome, SpendLimit,
-    ThreadId, ThreadState,
+    ApprovalReason, ApprovalRequest, Approver, Cancel, Decider, Decision, FailureKind, Outcome,
+    SpendLimit, ThreadId, ThreadState,
 };
 use rye::{
     Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
@@ -216,7 +216,7 @@ impl Prompt {
 
 #[async_trait]
 impl Approver for Prompt {
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
+    async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)> {
         if !self.is_shown {
             return None;
         }
@@ -242,12 +242,13 @@ impl Approver for Prompt {
             let read = std::io::stdin().read_line(&mut line);
             drop(answer.send(read.map(|_| line)));
         });
-        match answered.await.ok()?.ok()?.trim() {
-            "y" | "yes" => Some(Decision::Approved),
-            "a" | "always" if may_always => Some(Decision::ApprovedInThread),
-            "n" | "no" => Some(Decision::DENIED),
-            _ => None,
-        }
+        let decision = match answered.await.ok()?.ok()?.trim() {
+            "y" | "yes" => Decision::Approved,
+            "a" | "always" if may_always => Decision::ApprovedInThread,
+            "n" | "no" => Decision::DENIED,
+            _ => return None,
+        };
+        Some((decision, Decider::prompt()))
     }
 }
 

@@ -98,18 +98,12 @@ impl Nursery<'_> {
                 self.prepared(parent, child, &wanted, may)?
             }
         };
-        self.store.forget_unbegun(child).map_err(|error| failed(&error))?;
         let key = Arc::clone(&self.key);
         let begun = Begun::new(prepared, &self.store, key).map_err(|error| failed(&error))?;
         if let Err(error) = self.store.open_account(begun.journal.record()) {
             let reason = with_causes(&error);
             drop(begun.journal.fail(&reason, self.host.clock.now()));
             return Err(told(&reason));
-        }
-        if self.store.has_ended(parent) {
-            let cost = begun.journal.record().cost;
-            drop(begun.journal.cancel(cost, self.host.clock.now()));
-            return Err(told(&format!("thread `{parent}` was ended, and starts no more")));
         }
         self.drive(self.line(parent, spawn), begun);
         Ok(())

@@ -9,7 +9,6 @@ use tokio::sync::Semaphore;
 use super::{followed, lineage, standing};
 use crate::Rye;
 use crate::session::begin::Begun;
-use crate::session::going_on::goes_on;
 use crate::session::prepare::prepare;
 use crate::session::request::Host;
 use crate::session::tree::thinking::Thinking;
@@ -59,15 +58,11 @@ impl Line<'_> {
             let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
             self.warn(&last, &outcome);
             if outcome.continued_by.is_none() {
-                let standing = standing(self.rye, &self.store, &last, &outcome);
-                return self.stands(standing);
+                return self.stands(standing(&outcome));
             }
             match self.next(&outcome) {
                 Ok(next) => begun = next,
                 Err(reason) => {
-                    if let Some(ended) = self.ended_elsewhere(&outcome) {
-                        return self.stands(ended);
-                    }
                     self.tree.warn(format!("thread `{last}` is not continued for now: {reason}"));
                     return self.stands(Standing::Interrupted);
                 }
@@ -80,30 +75,6 @@ impl Line<'_> {
         outcome.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
         if let (ThreadState::Running, Some(failure)) = (outcome.state, &outcome.failure) {
             self.tree.warn(format!("thread `{thread}` stopped: {failure}"));
-        }
-    }
-
-    /// The end of a conversation that somebody else ended, or went on with to its end, before the next thread could begin here.
-    fn ended_elsewhere(&mut self, outcome: &Outcome) -> Option<Standing> {
-        let found = |thread: &ThreadId| {
-            self.rye.found(&self.store.folder, thread).ok()?.into_own(&self.host).ok()
-        };
-        let (mut line, mut before) = (vec![Report::of_outcome(outcome)], found(self.last())?);
-        let mut threads = Vec::new();
-        loop {
-            let next = before.record.continued_by.clone()?;
-            let last = found(&next).filter(|last| goes_on(&before.record, &last.record))?;
-            if threads.contains(&next) || self.threads.contains(&next) {
-                return None;
-            }
-            threads.push(next);
-            if last.record.state.is_final() && last.record.state != ThreadState::Continued {
-                self.used.append(&mut line);
-                threads.into_iter().for_each(|next| self.push(next));
-                return Some(Standing::Ended(Arc::new(Report::of_reading(&last))));
-            }
-            line.push(Report::of_reading(&last));
-            before = last;
         }
     }
 
@@ -147,11 +118,6 @@ impl Line<'_> {
     pub(super) fn begin_next(&self) -> Result<Begun, String> {
         let told = |error: &dyn std::error::Error| with_causes(error);
         let mut request = self.rye.successor(self.last()).map_err(|error| told(&error))?;
-        let elsewhere = format!("thread `{}` was begun elsewhere", request.thread);
-        let begun = self.rye.has_begun(&self.store.folder, &request.thread, &self.host);
-        if begun.map_err(|error| told(&error))? {
-            return Err(elsewhere);
-        }
         let heritage = self.tree.heritage(&self.parent);
         let authority = self.tree.authority(&self.parent, self.added);
         let (heritage, authority) =
@@ -162,10 +128,8 @@ impl Line<'_> {
         request.lineage = Some(Arc::new(lineage.map_err(|error| told(&error))?));
         let prepared = prepare(self.rye, &request, &self.host, &self.key);
         let prepared = prepared.map_err(|error| told(&error))?;
-        let made = self.rye.make_room(&request.thread, &self.host);
-        if !made.map_err(|error| told(&error))? {
-            return Err(elsewhere);
-        }
+        let made = self.rye.make_room(&request.thread, &self.store, &self.host);
+        made.map_err(|error| told(&error))?;
         let begun = Begun::new(prepared, &self.store, Arc::clone(&self.key));
         let begun = begun.map_err(|error| told(&error))?;
         let now = self.host.clock.now();
@@ -173,11 +137,6 @@ impl Line<'_> {
             let reason = told(&error);
             drop(begun.journal.fail(&reason, now));
             return Err(reason);
-        }
-        if self.store.has_ended(&self.parent) {
-            let cost = begun.journal.record().cost;
-            drop(begun.journal.cancel(cost, now));
-            return Err(format!("thread `{}` was ended, and starts no more", self.parent));
         }
         Ok(begun)
     }

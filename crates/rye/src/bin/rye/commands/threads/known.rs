@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rye::thread::store::StoreView;
-use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary};
+use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
 use rye::{Rye, ThreadReadError};
 use serde_json::Value;
 
@@ -137,11 +137,12 @@ impl Known {
         summary.parent.as_ref().is_none_or(|parent| self.find(parent).is_none())
     }
 
-    /// Who drives the thread now.
+    /// The process that owns the tree of the thread now.
     pub(super) fn driver(&self, thread: &ThreadId) -> Result<Option<String>, Failure> {
-        let Some(store) = &self.store else { return Ok(None) };
-        let driver = store.driver(thread, Environment::moment());
-        driver.map_err(|error| Failure::of(&error, Exit::Failed))
+        let root = thread_root(&self.threads, thread);
+        let owner = StoreView::owner(&self.threads, root.as_ref().unwrap_or(thread));
+        let owner = owner.map_err(|error| Failure::of(&error, Exit::Failed))?;
+        Ok(owner.map(|owner| owner.to_string()))
     }
 
     /// What the thread cost with all below it, by the ledger; by its record, where that has no account of it.

@@ -59,14 +59,18 @@ impl List {
     }
 }
 
-/// What the registry and the leases say of a thread.
+/// The row of a thread in the registry, with the owner of its tree.
 pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failure> {
+    let driver = match thread.state.is_final() {
+        true => None,
+        false => known.driver(&thread.thread)?,
+    };
     Ok(json!({
         "thread": thread.thread.as_str(),
         "parent": thread.parent.as_ref().map(ThreadId::as_str),
         "directive": thread.directive,
         "state": thread.state.as_str(),
-        "driven_by": known.driver(&thread.thread)?,
+        "driven_by": driver,
         "created": thread.created.to_string(),
         "updated": thread.updated.to_string(),
         "cost_nanos": known.spent(thread)?.get(),

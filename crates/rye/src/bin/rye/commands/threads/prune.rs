@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rye::thread::store::{Claim, Lease, LocalStore, Store as _, StoreError};
-use rye::thread::{Moment, ThreadId, ThreadState};
+use rye::thread::store::{LocalStore, StoreError, TreeOwnership};
+use rye::thread::{Moment, ThreadId, ThreadState, thread_root};
 use serde_json::json;
 
 use super::{Known, read};
@@ -124,7 +124,7 @@ fn remove(
     threads: &Path,
     environment: &Environment,
 ) -> Result<bool, Failure> {
-    let Some(leases) = acquire(tree, store)? else { return Ok(false) };
+    let Some(owned) = own(tree, store, threads)? else { return Ok(false) };
     let has_changed = tree.threads.iter().any(|thread| match read(thread, threads, environment) {
         Ok(reading) => !reading.record.state.is_final(),
         Err(_) => !members::is_gone(thread, threads),
@@ -136,35 +136,27 @@ fn remove(
         }
         store.forget(&tree.threads).map_err(|error| failed(&error))?;
     }
-    for lease in leases {
-        store.release(&lease).map_err(|error| failed(&error))?;
-    }
+    drop(owned);
     moved.iter().try_for_each(|folder| delete(folder))?;
     Ok(!has_changed)
 }
 
-/// Takes the leases of all threads of the tree, or none where one is held.
-fn acquire(tree: &Tree, store: &LocalStore) -> Result<Option<Vec<Lease>>, Failure> {
-    let now = Environment::moment();
-    let until = Moment::from_unix_millis(now.as_unix_millis().saturating_add(LEASE_MILLIS));
-    let claim = Claim::new("rye threads prune", now, until);
-    let mut leases = Vec::new();
-    for thread in &tree.threads {
-        match store.acquire(thread, &claim) {
-            Ok(lease) => leases.push(lease),
-            Err(StoreError::Held { .. }) => {
-                for lease in &leases {
-                    store.release(lease).map_err(|error| failed(&error))?;
-                }
-                return Ok(None);
-            }
-            Err(error) => return Err(failed(&error)),
-        }
+/// Owns a tree that is about to be removed; `None` while another process does. Without a folder there is no lock to hold.
+fn own(
+    tree: &Tree,
+    store: &LocalStore,
+    threads: &Path,
+) -> Result<Option<Option<TreeOwnership>>, Failure> {
+    let root = thread_root(threads, &tree.root).unwrap_or_else(|| tree.root.clone());
+    if !threads.join(root.as_str()).is_dir() {
+        return Ok(Some(None));
     }
-    Ok(Some(leases))
+    match store.own(&root) {
+        Ok(owned) => Ok(Some(Some(owned))),
+        Err(StoreError::Held { .. }) => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
 }
-
-const LEASE_MILLIS: i64 = 600_000;
 
 /// Gives a folder a name that no thread has; nothing where it is gone already.
 fn set_aside(folder: &Path, threads: &Path, thread: &ThreadId) -> Result<Option<PathBuf>, Failure> {

@@ -21,9 +21,9 @@ pub(super) fn line(record: &Record) -> String {
             let (attempt, attempts) = (number("attempt"), number("attempts"));
             payload["class"].as_str().map(|class| format!("{class} ({attempt} of {attempts})"))
         }
-        "thread_resumed" => payload["epoch"].as_u64().map(|epoch| {
+        "thread_resumed" => payload["opening"].as_u64().map(|opening| {
             let raised = if payload["limits"].is_null() { "" } else { ", limits raised" };
-            format!("opening {epoch}{raised}")
+            format!("opening {opening}{raised}")
         }),
         "tool_call_start" => {
             // What is no tool of the palette has no target, and may be named in the arguments alone.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use rye::sign::SigningKey;
-use rye::thread::store::{Claim, MemoryStore, Store as _};
+use rye::thread::store::{MemoryStore, Store as _};
 use rye::thread::transcript::{Event, Transcript, read};
 use rye::thread::{Limits, Moment, ProviderInfo, ThreadId};
 
@@ -11,7 +11,7 @@ use super::*;
 fn record(event: &str, payload: &Value) -> Record {
     let thread = ThreadId::new("a", "019a0000-0000-7000-8000-000000000001").unwrap();
     let (store, at) = (Arc::new(MemoryStore::new()), Moment::from_unix_millis(0));
-    let lease = store.acquire(&thread, &Claim::new("test", at, at)).unwrap();
+    let lease = store.acquire(&thread, &thread).unwrap();
     let mut transcript = Transcript::create(Arc::clone(&store) as _, lease, "a").unwrap();
     let key = SigningKey::generate().unwrap();
     let start = Event::ThreadStart {
@@ -20,6 +20,7 @@ fn record(event: &str, payload: &Value) -> Record {
         tools: Vec::new(),
         palette: std::collections::BTreeMap::new(),
         facts: serde_json::Map::new(),
+        root: thread.clone(),
         signed_by: key.public().to_pem(),
     };
     transcript.append(&start, at).unwrap();
@@ -57,7 +58,7 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("thread_complete", json!({"turns": 1}), ""),
         ("thread_continued", json!({"next": "a-1"}), "a-1"),
         ("thread_error", json!({"state": "error"}), ""),
-        ("thread_resumed", json!({"epoch": 2}), "opening 2"),
+        ("thread_resumed", json!({"opening": 2}), "opening 2"),
         ("thread_start", json!({"model": "m"}), ""),
         ("tool_call_result", json!({"is_error": false, "refusal": null}), "ok"),
         ("tool_call_result", json!({"is_error": true, "refusal": null}), "error"),

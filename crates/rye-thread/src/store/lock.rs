@@ -1,0 +1,157 @@
+//! Advisory locks of the operating system, which the kernel releases when their process dies.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+
+/// A locked file. Path and descriptor were one inode when it was locked, and [`Lock::is_in_place`] says whether they still are.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+/// How a lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    Exclusive,
+    Shared,
+}
+
+impl Lock {
+    /// Locks the file, which is made where it is missing; `None` while another process holds it, or where the file was replaced
+    /// meanwhile, so that the caller tries again.
+    pub(super) fn take(path: &Path) -> Result<Option<Self>, StoreError> {
+        let mut options = File::options();
+        let file = match open(path, options.read(true).write(true).create(true)) {
+            Ok(file) => file,
+            Err(source) => return Err(failed(path, source)),
+        };
+        if !lock(&file, path, Sharing::Exclusive)? {
+            return Ok(None);
+        }
+        let lock = Self { file, path: path.to_owned() };
+        Ok(lock.is_in_place().then_some(lock))
+    }
+
+    /// Returns `true` while another process holds the file exclusively. It is opened to be read alone; where there is none, nothing is
+    /// made.
+    pub(super) fn is_held(path: &Path) -> Result<bool, StoreError> {
+        Self::is_held_against(path, Sharing::Shared)
+    }
+
+    /// Returns `true` while a process holds the file in a way that keeps one of this `sharing` away.
+    pub(super) fn is_held_against(path: &Path, sharing: Sharing) -> Result<bool, StoreError> {
+        match open(path, File::options().read(true)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(failed(path, source)),
+            Ok(file) => lock(&file, path, sharing).map(|is_free| !is_free),
+        }
+    }
+
+    #[cfg(all(test, unix))]
+    pub(super) fn descriptor(&self) -> &File {
+        &self.file
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns `true` if the file at the path is the one that is locked.
+    pub(super) fn is_in_place(&self) -> bool {
+        let found = fs::symlink_metadata(&self.path).map(|found| identity(&found));
+        let locked = self.file.metadata().map(|locked| identity(&locked));
+        matches!((found, locked), (Ok(found), Ok(locked)) if found == locked)
+    }
+
+    /// Unlocks explicitly, because a descriptor that another process has inherited would keep the lock otherwise.
+    pub(super) fn unlock(&self) {
+        unlock(&self.file);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+/// The device and the inode of a file.
+#[cfg(unix)]
+pub(super) fn identity(found: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.dev(), found.ino())
+}
+
+#[cfg(not(unix))]
+pub(super) fn identity(_: &fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+/// Returns `false` while another process holds the lock.
+#[cfg(unix)]
+fn lock(file: &File, path: &Path, sharing: Sharing) -> Result<bool, StoreError> {
+    use rustix::fs::{FlockOperation, flock};
+    let operation = match sharing {
+        Sharing::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        Sharing::Shared => FlockOperation::NonBlockingLockShared,
+    };
+    match flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(failed(path, error.into())),
+    }
+}
+
+#[cfg(not(unix))]
+fn lock(_: &File, _: &Path, _: Sharing) -> Result<bool, StoreError> {
+    Err(StoreError::NoLocks)
+}
+
+#[cfg(unix)]
+fn unlock(file: &File) {
+    // A file that cannot be unlocked is unlocked when its last descriptor is closed.
+    let _closed_anyway = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
+}
+
+#[cfg(not(unix))]
+fn unlock(_: &File) {}
+
+/// The error of a lock that cannot be opened or taken. Exhaustion of the system is told apart, because nothing is wrong with the file.
+#[cfg(unix)]
+pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
+    use rustix::io::Errno;
+    let path = path.to_owned();
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOLCK) => StoreError::LocksExhausted { path, source },
+        Some(Errno::MFILE | Errno::NFILE) => StoreError::FilesExhausted { path, source },
+        Some(Errno::LOOP) => StoreError::Linked { path },
+        _ => StoreError::File { path, source },
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
+    StoreError::File { path: path.to_owned(), source }
+}
+
+/// Opens the plain file at `path`, and no file that a link leads to: the project may have brought anything along. The standard library
+/// opens each file close-on-exec.
+#[cfg(unix)]
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits().cast_signed()).mode(0o644).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is no plain file; remove it"))
+}
+
+#[cfg(not(unix))]
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.open(path)
+}

@@ -1,0 +1,219 @@
+//! Requests about threads that another process drives: to cancel one, or to decide on the call that it waits with.
+//!
+//! A request is one file in `requests/` beside the threads. The owner of the tree reads it, records what it asks for, and removes it.
+//! The process that asks relies on the transcript alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rye_sign::{PublicKey, SigningKey, sign_json, verify_json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::lock::failed;
+use super::{Owner, StoreError};
+use crate::{Decision, Moment, ThreadId, read_plain};
+
+/// A request about a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThreadRequest {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The wanted change.
+    pub action: RequestedAction,
+}
+
+/// A change that the operator wants of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestedAction {
+    /// The thread and all below it end.
+    Cancel,
+    /// The call that the thread waits with is decided.
+    Decide {
+        /// The place of the record that asks about the call.
+        seq: u64,
+        /// The hash of the call's arguments.
+        sha256: String,
+        /// The decision.
+        decision: Decision,
+    },
+}
+
+impl ThreadRequest {
+    /// Wants the thread to end.
+    #[must_use]
+    pub const fn cancel(thread: ThreadId) -> Self {
+        Self { thread, action: RequestedAction::Cancel }
+    }
+
+    /// Decides on the call that the record at `seq` asks about, whose arguments have this hash.
+    #[must_use]
+    pub const fn decide(thread: ThreadId, seq: u64, sha256: String, decision: Decision) -> Self {
+        Self { thread, action: RequestedAction::Decide { seq, sha256, decision } }
+    }
+}
+
+/// A driver of threads that does what requests of other processes ask for.
+pub trait Inbox: Send + Sync {
+    /// Returns `true` if the thread is one of those that are driven.
+    fn knows(&self, thread: &ThreadId) -> bool;
+
+    /// Takes a request, which nobody has verified yet.
+    fn receive(&self, request: ReceivedRequest);
+}
+
+/// A request as its owner finds it.
+#[derive(Debug)]
+pub struct ReceivedRequest {
+    /// The request.
+    pub request: ThreadRequest,
+    value: Value,
+    path: PathBuf,
+}
+
+impl ReceivedRequest {
+    /// Returns `true` if this key signed the request.
+    #[must_use]
+    pub fn is_signed_by(&self, key: &PublicKey) -> bool {
+        verify_json(&self.value, std::slice::from_ref(key)).is_ok()
+    }
+
+    /// Removes the request, once what it asks for is on record or it was refused.
+    pub fn remove(&self) {
+        // One that stays is for an instance that soon is no owner any more.
+        let _stays = fs::remove_file(&self.path);
+    }
+}
+
+/// A request on its way, which is removed when it is dropped.
+#[derive(Debug)]
+#[must_use = "a request is removed when this is dropped"]
+pub struct PostedRequest {
+    path: PathBuf,
+}
+
+impl PostedRequest {
+    /// Puts a request where the owner of the tree of `root` looks for it; signed, where there is a key.
+    pub(super) fn post(
+        threads: &Path,
+        root: &ThreadId,
+        owner: &Owner,
+        request: &ThreadRequest,
+        key: Option<&SigningKey>,
+        now: Moment,
+    ) -> Result<Self, StoreError> {
+        let value = serde_json::to_value(RequestDisk::of(request, owner));
+        let mut value = value.expect("because every part of it is plain JSON");
+        if let Some(key) = key {
+            let signed = sign_json(&value, key, now.timestamp());
+            value = signed.expect("because the request is an object");
+        }
+        let folder = requests(threads);
+        fs::create_dir_all(&folder).map_err(|source| failed(&folder, source))?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let prefix = prefix(root, &owner.instance);
+        let path = folder.join(format!("{prefix}{}-{number}.json", std::process::id()));
+        let text = serde_json::to_vec(&value).expect("because it is plain JSON");
+        let temporary = path.with_extension("tmp");
+        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
+        written.map_err(|source| failed(&path, source))?;
+        Ok(Self { path })
+    }
+
+    /// Returns `true` until the owner removed the request.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.path.exists()
+    }
+}
+
+impl Drop for PostedRequest {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(&self.path);
+    }
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The folder of the requests, beside those of the threads.
+pub(super) fn requests(threads: &Path) -> PathBuf {
+    threads.join("requests")
+}
+
+/// The beginning of the names of the requests to one instance of the owner of a tree.
+pub(super) fn prefix(root: &ThreadId, instance: &str) -> String {
+    format!("{root}.{instance}.")
+}
+
+/// The longest request that is read, in bytes.
+pub(super) const MOST_BYTES: u64 = 16 * 1_024;
+
+/// Reads one request to this instance; `None` for a file that is no such request.
+pub(super) fn read(path: &Path, instance: &str) -> Option<ReceivedRequest> {
+    let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let bytes = read_plain(path, MOST_BYTES).ok().filter(|_| is_plain)?;
+    let value: Value = serde_json::from_slice(&bytes).ok()?;
+    let disk: RequestDisk = serde_json::from_value(value.clone()).ok()?;
+    let request = disk.into_request(instance)?;
+    Some(ReceivedRequest { request, value, path: path.to_owned() })
+}
+
+const FORMAT: &str = "rye-thread-request";
+
+#[derive(Serialize, Deserialize)]
+struct RequestDisk {
+    format: String,
+    /// The owner that the request is for.
+    instance: String,
+    thread: String,
+    /// `cancel` or `decide`.
+    action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments_sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl RequestDisk {
+    fn of(request: &ThreadRequest, owner: &Owner) -> Self {
+        let mut disk = Self {
+            format: FORMAT.to_owned(),
+            instance: owner.instance.clone(),
+            thread: request.thread.to_string(),
+            action: "cancel".to_owned(),
+            seq: None,
+            arguments_sha256: None,
+            decision: None,
+            reason: None,
+        };
+        if let RequestedAction::Decide { seq, sha256, decision } = &request.action {
+            "decide".clone_into(&mut disk.action);
+            (disk.seq, disk.arguments_sha256) = (Some(*seq), Some(sha256.clone()));
+            disk.decision = Some(decision.to_string());
+            disk.reason = decision.reason().map(ToString::to_string);
+        }
+        disk
+    }
+
+    fn into_request(self, instance: &str) -> Option<ThreadRequest> {
+        if self.format != FORMAT || self.instance != instance {
+            return None;
+        }
+        let thread = self.thread.parse().ok()?;
+        match self.action.as_str() {
+            "cancel" => Some(ThreadRequest::cancel(thread)),
+            "decide" => {
+                let decision = Decision::read(&self.decision?, self.reason.as_deref()).ok()?;
+                Some(ThreadRequest::decide(thread, self.seq?, self.arguments_sha256?, decision))
+            }
+            _ => None,
+        }
+    }
+}
