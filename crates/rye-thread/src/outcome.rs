@@ -167,7 +167,7 @@ pub enum FailureKind {
     Provider(ProviderErrorClass),
     /// A call was refused, and the run did not get over it.
     Refused,
-    /// What must be on disk could not be written, or the thread was taken over by another program. No thread ends by the former.
+    /// What must be on disk could not be written, or the lock of the thread tree was replaced. No thread ends by it.
     Storage,
     /// The model has no price and spending is limited (SPEC 10.6).
     Unpriced,

@@ -137,7 +137,7 @@ impl ThreadRecord {
         Staged::write(folder, number, &text)
     }
 
-    /// Removes what programs left that were killed while they wrote the record; for who holds the thread's lease.
+    /// Removes what programs left that were killed while they wrote the record; for the owner of the thread.
     ///
     /// What cannot be removed is in nobody's way.
     pub fn remove_unfinished(folder: &Path) {

@@ -57,8 +57,9 @@ impl Forest {
     }
 
     fn begin(&mut self, parent: Option<usize>, spend: SpendLimit) {
-        let lease = self.store.acquire(&id(self.threads.len()), &id(0)).unwrap();
-        let mut transcript = Transcript::create(Arc::clone(&self.store) as _, lease, "a").unwrap();
+        let ownership = self.store.acquire(&id(self.threads.len()), &id(0)).unwrap();
+        let mut transcript =
+            Transcript::create(Arc::clone(&self.store) as _, ownership, "a").unwrap();
         let start = Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
             limits: limits(spend),

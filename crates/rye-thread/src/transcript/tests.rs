@@ -34,8 +34,8 @@ fn start(key: &SigningKey) -> Event {
 }
 
 fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
-    let lease = store.acquire(thread, thread).unwrap();
-    Transcript::create(Arc::clone(store) as _, lease, "greet/hello").unwrap()
+    let ownership = store.acquire(thread, thread).unwrap();
+    Transcript::create(Arc::clone(store) as _, ownership, "greet/hello").unwrap()
 }
 
 fn user(text: &str) -> Event {

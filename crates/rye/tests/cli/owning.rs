@@ -115,15 +115,16 @@ fn rule_14_a_forged_request_ends_nothing() {
 /// While the prompt is on a terminal, another process decides.
 #[test]
 fn rule_14_the_call_of_a_live_thread_is_decided_by_a_request() {
-    for (command, code) in [("approve THREAD", 0), ("deny THREAD --reason 'not today'", 0)] {
+    for (command, code) in [("approve THREAD", 0), ("deny THREAD --reason later", 0)] {
         let session = asking();
         session.rye("keys generate");
         let trust = session.trust();
         let words = ["run", "notes/index", "--provider", "steps", "--trust", &trust];
         let mut told = String::new();
-        let (shown, output) =
-            on_terminal(&session, &words, &[], ASKED, |_| told = session.rye(command));
-        assert!(told.ends_with("exit 0\n"), "{told}");
+        let (shown, output) = on_terminal(&session, &words, &[], ASKED, |_| {
+            told = session.rye(command);
+            assert!(told.ends_with("exit 0\n"), "{told}");
+        });
         let is_approved = command.starts_with("approve");
         assert_eq!(output.status.code() == Some(code), is_approved, "{shown}");
         let folder = session.project().join(".ai/threads").join(session.thread());

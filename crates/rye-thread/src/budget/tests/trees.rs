@@ -49,7 +49,7 @@ fn opening_a_child_again_finds_it() {
     });
 }
 
-/// A program that was taken over may not know it yet.
+/// The driver of a closed account may not know it yet.
 #[test]
 fn a_closed_child_spends_nothing_more() {
     on_each(|name, ledger| {

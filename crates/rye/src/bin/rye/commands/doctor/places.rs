@@ -26,7 +26,7 @@ pub(super) fn records(environment: &Environment) -> Vec<Finding> {
     places.chain(open_threads(threads, environment)).collect()
 }
 
-/// Ledger and leases rest on locks and on what is waited for being on the disk.
+/// Ledger and ownership rest on locks and on what is waited for being on the disk.
 fn distant(folder: &Path) -> Option<Finding> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let name = network_file_system(&mounts, &folder.canonicalize().ok()?)?;

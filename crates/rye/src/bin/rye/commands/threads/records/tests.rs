@@ -11,8 +11,8 @@ use super::*;
 fn record(event: &str, payload: &Value) -> Record {
     let thread = ThreadId::new("a", "019a0000-0000-7000-8000-000000000001").unwrap();
     let (store, at) = (Arc::new(MemoryStore::new()), Moment::from_unix_millis(0));
-    let lease = store.acquire(&thread, &thread).unwrap();
-    let mut transcript = Transcript::create(Arc::clone(&store) as _, lease, "a").unwrap();
+    let ownership = store.acquire(&thread, &thread).unwrap();
+    let mut transcript = Transcript::create(Arc::clone(&store) as _, ownership, "a").unwrap();
     let key = SigningKey::generate().unwrap();
     let start = Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
