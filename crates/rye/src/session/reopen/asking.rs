@@ -39,7 +39,10 @@ impl AskedTree<'_> {
                 return Ok(Answer::Recorded(found));
             }
             let owner = match self.store.threads.own_now(self.root) {
-                Ok(tree) if !tree.is_driven() => return Ok(Answer::Free(tree)),
+                Ok(tree) if !tree.is_driven() => {
+                    // The owner may have recorded it right before it ended.
+                    return Ok(recorded()?.map_or(Answer::Free(tree), Answer::Recorded));
+                }
                 Ok(tree) => tree.owner().clone(),
                 Err(StoreError::Held { owner, .. }) => owner,
                 Err(error) => return Err(JournalError::from(error).into()),
