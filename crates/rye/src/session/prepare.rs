@@ -1,7 +1,7 @@
 //! From a plan to a run that can begin: the provider with its key, the record and the token.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_caps::{Authority, Layer};
@@ -12,9 +12,11 @@ use rye_sign::{SigningKey, Timestamp};
 use rye_thread::budget::Ledger;
 use rye_thread::transcript::Injected;
 use rye_thread::{
-    DriveContext, Hooks, Journal, Limits, Opening, OutputContract, Palette, Provider, ThreadRecord,
+    DriveContext, Hooks, Journal, Limits, Moment, Opening, OutputContract, Palette, Provider,
+    ThreadRecord,
 };
 use rye_tools::Processes;
+use rye_tools::sandbox::Report;
 use serde_json::Value;
 
 use super::authority::under;
@@ -110,15 +112,9 @@ pub(crate) fn prepare(
     let vouched = plan.vouched(Some(&answerer)).into_iter();
     let vouched: Vec<Vouched> = vouched.chain(directive.as_ref().map(Vouched::of)).collect();
     let provider = answerer.connect(host)?;
-    let (composed, now) = (&plan.composed, host.clock.now());
-    let limits = &plan.limits.limits;
-    let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), limits, now);
+    let composed = &plan.composed;
     let lineage = request.lineage.as_deref();
-    record.root = request.root().clone();
-    if let Some(processes) = plan.processes.as_deref() {
-        processes.lock_while_running(&threads.join(record.root.as_str()).join("tools.lock"));
-    }
-    record.parent = lineage.map(|lineage| lineage.parent.clone());
+    let mut record = new_record(request, &plan, &threads, host.clock.now());
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
     let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
     notices.extend(warnings(composed, &vouched, rye));
@@ -126,8 +122,7 @@ pub(crate) fn prepare(
     notices.extend(sandbox.as_ref().and_then(sandbox_warning));
     record.facts =
         facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
-    let is_exposed =
-        sandbox.as_ref().is_some_and(|report| report.may_start() && !report.mode().is_whole());
+    let is_exposed = sandbox.as_ref().is_some_and(is_exposed);
     record.facts.extend(sandbox.map(|report| (SANDBOX.to_owned(), sandbox_fact(&report))));
     record_request(&mut record, request);
     record_instruction(&mut record, directive.as_ref());
@@ -159,6 +154,23 @@ pub(crate) fn prepare(
         token_by_now,
         limits_set_by: plan.limits.set_by,
     })
+}
+
+/// The record of a thread that begins. Programs that its tools start hold the lock of its tree's tools.
+fn new_record(request: &RunRequest, plan: &Plan, threads: &Path, now: Moment) -> ThreadRecord {
+    let limits = &plan.limits.limits;
+    let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), limits, now);
+    record.root = request.root().clone();
+    record.parent = request.lineage.as_deref().map(|lineage| lineage.parent.clone());
+    if let Some(processes) = plan.processes.as_deref() {
+        processes.lock_while_running(&threads.join(record.root.as_str()).join("tools.lock"));
+    }
+    record
+}
+
+/// Returns `true` if programs may be able to write to the folder of the threads.
+fn is_exposed(sandbox: &Report) -> bool {
+    sandbox.may_start() && !sandbox.mode().is_whole()
 }
 
 /// Records what was asked for, and the thread that this one continues.
