@@ -52,7 +52,7 @@ pub(crate) struct Plan {
     #[serde(with = "encoded::optional")]
     pub(crate) journal: Option<PathBuf>,
     /// The lock that the supervisor shares for as long as anything of the program lives; none for a program of no thread.
-    #[serde(with = "encoded::optional")]
+    #[serde(default, with = "encoded::optional")]
     pub(crate) tools_lock: Option<PathBuf>,
     /// Whether the caller reads the supervisor's account once the program has ended.
     pub(crate) is_awaited: bool,
