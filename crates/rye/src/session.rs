@@ -297,13 +297,19 @@ impl Rye {
         RunError::Prepare { directive, thread, unrecorded, source }
     }
 
+    /// What the operator declares of the machine on which the project's threads are kept.
+    #[must_use]
+    pub fn store_options(&self) -> StoreOptions {
+        StoreOptions::single_host(self.single_host)
+    }
+
     /// The store of the project's threads, which all that are driven at once share.
     pub(crate) fn store(&self, threads: &Path) -> Result<Arc<Store>, RunError> {
         let mut open = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = open.upgrade().filter(|store| store.folder == threads) {
             return Ok(store);
         }
-        let options = StoreOptions::single_host(self.single_host);
+        let options = self.store_options();
         let store = Arc::new(Store::open(threads, options)?);
         *open = Arc::downgrade(&store);
         Ok(store)

@@ -37,9 +37,12 @@ impl Owner {
         fs::rename(&temporary, folder.join(FILE))
     }
 
-    pub(super) fn remove(folder: &Path) {
-        // A name that stays is no lock.
-        let _stays = fs::remove_file(folder.join(FILE));
+    /// Removes the name, unless it is that of another acquisition.
+    pub(super) fn remove(&self, folder: &Path) {
+        if Self::read(folder).is_some_and(|owner| owner.instance == self.instance) {
+            // A name that stays is no lock.
+            let _stays = fs::remove_file(folder.join(FILE));
+        }
     }
 
     /// Reads the name of the process that holds the lock; `None` where it wrote none that can be read.

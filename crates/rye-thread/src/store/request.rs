@@ -4,14 +4,15 @@
 //! The process that asks relies on the transcript alone.
 
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rye_sign::{PublicKey, SigningKey, sign_json, verify_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lock::failed;
+use super::lock::{failed, open};
 use super::{Owner, StoreError};
 use crate::{Decision, Moment, ThreadId, read_plain};
 
@@ -111,15 +112,18 @@ impl PostedRequest {
             let signed = sign_json(&value, key, now.timestamp());
             value = signed.expect("because the request is an object");
         }
-        let folder = requests(threads);
-        fs::create_dir_all(&folder).map_err(|source| failed(&folder, source))?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = make_folder(threads)?;
         let prefix = prefix(root, &owner.instance);
-        let path = folder.join(format!("{prefix}{}-{number}.json", std::process::id()));
+        let path = folder.join(format!("{prefix}{}.json", random_name()));
         let text = serde_json::to_vec(&value).expect("because it is plain JSON");
         let temporary = path.with_extension("tmp");
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
-        written.map_err(|source| failed(&path, source))?;
+        let written = || {
+            // A name that is taken, by a link for instance, is an error: nothing is written through it.
+            let mut file = open(&temporary, fs::File::options().write(true).create_new(true))?;
+            file.write_all(&text)?;
+            fs::rename(&temporary, &path)
+        };
+        written().map_err(|source| failed(&path, source))?;
         Ok(Self { path })
     }
 
@@ -136,11 +140,27 @@ impl Drop for PostedRequest {
     }
 }
 
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// The folder of the requests, beside those of the threads; `None` while it is no folder, so that nothing is read or removed through
+/// a link.
+pub(super) fn folder(threads: &Path) -> Option<PathBuf> {
+    let folder = threads.join(FOLDER);
+    fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()).then_some(folder)
+}
 
-/// The folder of the requests, beside those of the threads.
-pub(super) fn requests(threads: &Path) -> PathBuf {
-    threads.join("requests")
+fn make_folder(threads: &Path) -> Result<PathBuf, StoreError> {
+    let path = threads.join(FOLDER);
+    match fs::create_dir(&path) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(failed(&path, source)),
+        _ => folder(threads).ok_or(StoreError::Linked { path }),
+    }
+}
+
+const FOLDER: &str = "requests";
+
+/// A part of a file name that no other process can guess.
+fn random_name() -> String {
+    let random = RandomState::new();
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }
 
 /// The beginning of the names of the requests to one instance of the owner of a tree.

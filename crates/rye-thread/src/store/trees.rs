@@ -173,7 +173,10 @@ impl Drop for TreeOwnership {
         let Some(entry) = trees.get_mut(&self.key) else { return };
         entry.shares -= 1;
         if entry.shares == 0 {
-            Owner::remove(&self.tree.threads.join(self.tree.root.as_str()));
+            // A process that lost its lock leaves the name of the next owner alone.
+            if self.tree.lock.is_in_place() {
+                self.tree.owner.remove(&self.tree.threads.join(self.tree.root.as_str()));
+            }
             self.tree.lock.unlock();
             trees.remove(&self.key);
         }
@@ -204,6 +207,11 @@ impl OwnedTree {
 
     fn appended(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
         self.appended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns `true` while this process owns the tree by this very acquisition, and not by a later one.
+    pub(super) fn is_owned(&self) -> bool {
+        trees().values().any(|entry| entry.tree.owner.instance == self.owner.instance)
     }
 
     /// The inboxes that are still there.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::request::{prefix, read, requests};
+use super::request::{folder, prefix, read};
 use super::trees::{OwnedTree, owned};
 
 /// Whether the thread runs.
@@ -35,7 +36,9 @@ fn watch() {
             return;
         }
         drop(is_running);
-        look(&trees, &mut delivered);
+        let looked = AssertUnwindSafe(|| look(&trees, &mut delivered));
+        // The next look finds the requests again.
+        let _panicked = catch_unwind(looked);
     }
 }
 
@@ -53,7 +56,8 @@ fn look(trees: &[Arc<OwnedTree>], delivered: &mut BTreeSet<PathBuf>) {
     }
     let mut found = BTreeSet::new();
     for (threads, trees) in folders {
-        let entries = fs::read_dir(requests(threads)).into_iter().flatten().flatten();
+        let listed = folder(threads).map(fs::read_dir);
+        let entries = listed.into_iter().flatten().flatten().flatten();
         for entry in entries.take(MOST_FILES) {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| name.ends_with(".json")) else { continue };
@@ -74,8 +78,10 @@ fn look(trees: &[Arc<OwnedTree>], delivered: &mut BTreeSet<PathBuf>) {
 fn deliver(tree: &OwnedTree, name: &str, path: &Path) -> bool {
     let is_ours = name.starts_with(&prefix(&tree.root, &tree.owner.instance));
     let Some(request) = is_ours.then(|| read(path, &tree.owner.instance)).flatten() else {
-        // What cannot be removed is not obeyed either.
-        let _stays = fs::remove_file(path);
+        if tree.is_owned() {
+            // What cannot be removed is not obeyed either.
+            let _stays = fs::remove_file(path);
+        }
         return false;
     };
     let inboxes = tree.inboxes();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
+use rye_thread::store::{
+    PostedRequest, RequestedAction, StoreError, ThreadRequest, TreeOwnership,
+};
 use rye_thread::{JournalError, ThreadId};
 
 use super::ReopenError;
@@ -48,8 +50,10 @@ impl AskedTree<'_> {
                 Err(error) => return Err(JournalError::from(error).into()),
             };
             let wanted = request()?;
-            let is_posted = |(to, what, _): &(String, ThreadRequest, _)| {
-                *to == owner.instance && *what == wanted
+            // A cancellation that is gone may have reached one driver of the tree alone, or none.
+            let is_posted = |(to, what, request): &(String, ThreadRequest, PostedRequest)| {
+                let is_pending = what.action != RequestedAction::Cancel || request.is_there();
+                *to == owner.instance && *what == wanted && is_pending
             };
             if !owner.instance.is_empty() && !posted.as_ref().is_some_and(is_posted) {
                 let threads = &self.store.threads;

@@ -163,7 +163,7 @@ pub(crate) fn left_open(threads: PathBuf, environment: &Environment) -> Result<L
     let mut open = LeftOpen::default();
     let Some(known) = Known::open(threads, environment)? else { return Ok(open) };
     for summary in &known.summaries {
-        match known.standing(&summary.thread, summary.state)? {
+        match known.standing(&summary.thread, summary.state) {
             known::STOPPED => open.stopped += 1,
             _ if summary.state == ThreadState::Suspended => open.suspended += 1,
             _ => {}

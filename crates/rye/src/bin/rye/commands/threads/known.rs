@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use rye::thread::store::StoreView;
+use rye::thread::store::{StoreOptions, StoreView};
 use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
 use rye::{Rye, ThreadReadError};
 use serde_json::Value;
@@ -64,7 +64,7 @@ impl Known {
             let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
                 continue;
             };
-            if self.driver(&summary.thread)?.is_some() {
+            if self.driver(&summary.thread).is_some() {
                 continue;
             }
             // Where nobody knows whom to believe, no record is believed instead of the list.
@@ -137,12 +137,13 @@ impl Known {
         summary.parent.as_ref().is_none_or(|parent| self.find(parent).is_none())
     }
 
-    /// The process that owns the tree of the thread now.
-    pub(super) fn driver(&self, thread: &ThreadId) -> Result<Option<String>, Failure> {
+    /// The process that owns the tree of the thread now. A lock that cannot be read keeps no other thread from being shown.
+    pub(super) fn driver(&self, thread: &ThreadId) -> Option<String> {
         let root = thread_root(&self.threads, thread);
-        let owner = StoreView::owner(&self.threads, root.as_ref().unwrap_or(thread));
-        let owner = owner.map_err(|error| Failure::of(&error, Exit::Failed))?;
-        Ok(owner.map(|owner| owner.to_string()))
+        match StoreView::owner(&self.threads, root.as_ref().unwrap_or(thread)) {
+            Ok(owner) => owner.map(|owner| owner.to_string()),
+            Err(error) => Some(format!("an unknown process: {error}")),
+        }
     }
 
     /// What the thread cost with all below it, by the ledger; by its record, where that has no account of it.
@@ -160,13 +161,14 @@ impl Known {
     }
 
     /// How the thread stands, in a word: that nobody drives one which is `running` is what its record cannot say.
-    pub(super) fn standing(
-        &self,
-        thread: &ThreadId,
-        state: ThreadState,
-    ) -> Result<&'static str, Failure> {
+    pub(super) fn standing(&self, thread: &ThreadId, state: ThreadState) -> &'static str {
         let may_run = matches!(state, ThreadState::Created | ThreadState::Running);
-        Ok(if may_run && self.driver(thread)?.is_none() { STOPPED } else { state.as_str() })
+        if may_run && self.driver(thread).is_none() { STOPPED } else { state.as_str() }
+    }
+
+    /// What the operator declares of the machine.
+    pub(super) fn store_options(&self) -> StoreOptions {
+        self.rye.as_ref().map_or_else(StoreOptions::default, Rye::store_options)
     }
 }
 

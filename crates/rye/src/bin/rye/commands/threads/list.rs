@@ -26,7 +26,7 @@ pub(super) fn list(
 ) -> Result<Exit, Failure> {
     let mut listed = Vec::new();
     for thread in &known.summaries {
-        let standing = known.standing(&thread.thread, thread.state)?;
+        let standing = known.standing(&thread.thread, thread.state);
         if arguments.includes(thread, standing) {
             listed.push((thread, standing));
         }
@@ -63,7 +63,7 @@ impl List {
 pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failure> {
     let driver = match thread.state.is_final() {
         true => None,
-        false => known.driver(&thread.thread)?,
+        false => known.driver(&thread.thread),
     };
     Ok(json!({
         "thread": thread.thread.as_str(),

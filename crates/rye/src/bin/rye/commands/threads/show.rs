@@ -34,7 +34,7 @@ pub(super) fn show(
         whole["children"] = children.iter().map(child_json).collect();
         Answer::one("threads", whole).print();
     } else {
-        print(&reading, known.standing(thread, reading.record.state)?, cost, &children);
+        print(&reading, known.standing(thread, reading.record.state), cost, &children);
     }
     Ok(Exit::Fine)
 }
@@ -48,7 +48,7 @@ fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Result<Vec<Child<'
     let children = spawned.into_iter().map(|spawn| {
         let summary = known.find(&spawn.child);
         let state = match summary {
-            Some(summary) => known.standing(&spawn.child, summary.state)?,
+            Some(summary) => known.standing(&spawn.child, summary.state),
             None => "never began",
         };
         Ok((spawn, summary, state))

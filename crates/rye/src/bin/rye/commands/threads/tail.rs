@@ -22,7 +22,7 @@ pub(super) fn tail(
     let (mut told, mut live) = (0, Live::default());
     loop {
         // Asked before the record is read, which may end meanwhile.
-        let is_driven = known.driver(thread)?.is_some();
+        let is_driven = known.driver(thread).is_some();
         let reading = read(thread, &known.threads, environment)?;
         if told < reading.transcript.records.len() {
             live.end(environment);

@@ -79,7 +79,7 @@ impl<'a> Below<'a> {
 
     fn print(&self, thread: &'a ThreadSummary, depth: usize) -> Result<(), Failure> {
         let lead = "  ".repeat(depth);
-        let state = self.known.standing(&thread.thread, thread.state)?;
+        let state = self.known.standing(&thread.thread, thread.state);
         let next = self.goes_on.get(&thread.thread);
         let next = next.map_or(String::new(), |next| format!("  as {next}"));
         println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.spent(thread)?);
