@@ -110,6 +110,31 @@ fn rule_12_a_lock_that_was_replaced_is_owned_no_more() {
     }
 }
 
+/// A process that lost its lock ends while the next one owns the tree.
+#[test]
+fn rule_12_the_name_of_the_next_owner_stays() {
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let path = place.path().join(name(1).as_str()).join("owner");
+    let next = |instance: &str| {
+        let text = serde_json::json!({"process": 7, "host": "a", "instance": instance.repeat(32)});
+        fs::write(&path, text.to_string()).unwrap();
+        fs::read(&path).unwrap()
+    };
+    let lost = store.own(&name(1)).unwrap();
+    fs::remove_file(lock_path(place.path())).unwrap();
+    let lock = held_elsewhere(place.path(), FlockOperation::LockExclusive);
+    let text = next("0");
+    drop(lost);
+    assert_eq!(fs::read(&path).unwrap(), text);
+    drop(lock);
+    // The lock is in place by now, and the name is that of another acquisition.
+    let owned = store.own(&name(1)).unwrap();
+    let text = next("1");
+    drop(owned);
+    assert_eq!(fs::read(&path).unwrap(), text);
+}
+
 /// The supervisor of a tool outlives a process that was killed for a moment.
 #[test]
 fn rule_12_a_resuming_process_waits_for_supervisors_of_tools() {

@@ -112,3 +112,45 @@ fn rule_14_what_is_no_request_to_this_owner_is_removed_unread() {
     drop(posted);
     assert_eq!(fs::read_dir(asked.folder()).unwrap().count(), 1, "that of another tree stays");
 }
+
+/// A project brings a link along, or a tool puts one there: neither is a request written through it, nor is a file removed.
+#[test]
+fn rule_14_no_link_leads_a_request_elsewhere() {
+    let asked = Asked::new();
+    let key = SigningKey::generate().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let own = prefix(&name(1), &asked.tree.owner().instance);
+    let kept = outside.path().join(format!("{own}kept.json"));
+    fs::write(&kept, "{}").unwrap();
+    std::os::unix::fs::symlink(outside.path(), asked.folder()).unwrap();
+    let cancel = ThreadRequest::cancel(name(1));
+    let now = Moment::from_unix_millis(0);
+    let refused = asked.store.request(&name(1), asked.tree.owner(), &cancel, Some(&key), now);
+    assert!(matches!(refused, Err(StoreError::Linked { .. })), "{refused:?}");
+    fs::remove_file(asked.folder()).unwrap();
+    // The owner has looked by the time at which it takes this one.
+    let (inbox, received) = driver(1);
+    asked.tree.receive(&inbox);
+    let posted = asked.post(asked.tree.owner(), &cancel, &key);
+    assert_eq!(received.recv_timeout(SOON).unwrap().request, cancel);
+    drop(posted);
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(kept).unwrap(), "{}");
+}
+
+/// A name that another process can guess could be taken by a link, through which the request would be written.
+#[test]
+fn rule_14_the_name_of_a_request_is_not_to_be_guessed() {
+    let asked = Asked::new();
+    let key = SigningKey::generate().unwrap();
+    let mut gone = asked.tree.owner().clone();
+    gone.instance = "0".repeat(32);
+    let _posted = asked.post(&gone, &ThreadRequest::cancel(name(9)), &key);
+    let own = prefix(&name(1), &gone.instance);
+    let names = fs::read_dir(asked.folder()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let random: Vec<String> = names
+        .filter_map(|name| Some(name.strip_prefix(&own)?.strip_suffix(".json")?.to_owned()))
+        .collect();
+    assert!(random.iter().all(|random| random.len() == 32), "{random:?}");
+}

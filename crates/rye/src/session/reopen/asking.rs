@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use rye_thread::store::{
-    PostedRequest, RequestedAction, StoreError, ThreadRequest, TreeOwnership,
-};
+use rye_thread::store::{PostedRequest, RequestedAction, StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::{JournalError, ThreadId};
 
 use super::ReopenError;

@@ -70,7 +70,8 @@ pub(super) fn prune(
     let mut removable = chosen(arguments, known, environment);
     let mut busy = Vec::new();
     if arguments.yes {
-        let store = LocalStore::open_with(&known.threads, known.store_options()).map_err(|error| failed(&error))?;
+        let store = LocalStore::open_with(&known.threads, known.store_options())
+            .map_err(|error| failed(&error))?;
         sweep(&known.threads)?;
         let mut removed = Vec::new();
         for tree in removable {
