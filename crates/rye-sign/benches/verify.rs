@@ -1,4 +1,4 @@
-//! What verifying an item costs, with the key loaded, beside the two parts of it that cannot be saved.
+//! The cost of verifying an item with a loaded key, compared with the costs of its hash and its signature check.
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use ed25519_dalek::Signer as _;
@@ -9,9 +9,9 @@ fn main() {
     divan::main();
 }
 
-/// Many, because the fastest of them is the one that nothing else disturbed.
+/// Many samples, because the fastest one is the least disturbed.
 const SAMPLES: u32 = 200;
-/// How often one sample repeats it: one time alone would measure caches and branches that know nothing yet.
+/// Repetitions per sample. A single one would measure cold caches and branch predictors.
 const WARM: u32 = 20;
 
 #[divan::bench(args = [4, 64], sample_count = SAMPLES, sample_size = WARM)]
@@ -30,7 +30,7 @@ fn item_of_kib(bencher: Bencher<'_, '_>, kib: usize) {
     bencher.counter(BytesCount::of_str(&text)).bench(|| verify(black_box(text.as_str())).is_ok());
 }
 
-/// A strict verification by the same crate, of a message as long as the one that a signature line is over.
+/// A strict verification with the same crate, of a message as long as the one that a signature line signs.
 #[divan::bench(sample_count = SAMPLES, sample_size = WARM)]
 fn ed25519_alone(bencher: Bencher<'_, '_>) {
     let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
@@ -46,7 +46,7 @@ fn ed25519_alone(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The digest by the same crate, over the same content.
+/// The digest with the same crate, over the same content.
 #[divan::bench(args = [4, 64], sample_count = SAMPLES, sample_size = WARM)]
 fn sha256_alone_of_kib(bencher: Bencher<'_, '_>, kib: usize) {
     let content = content(kib);

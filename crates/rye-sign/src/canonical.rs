@@ -1,4 +1,4 @@
-//! The one text of a JSON value.
+//! The canonical text of a JSON value.
 
 use serde_json::Value;
 

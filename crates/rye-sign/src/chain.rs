@@ -1,4 +1,4 @@
-//! Hash-chained logs: the head after each record, and signed checkpoints of it (SPEC 10.7).
+//! Hash-chained logs: the head after each record, and signed checkpoints of heads (SPEC 10.7).
 //!
 //! ```
 //! use rye_sign::SigningKey;
@@ -20,17 +20,17 @@ pub use checkpoint::{Checkpoint, CheckpointError, sign_checkpoint};
 
 use crate::digest::{Digest, DigestError};
 
-/// Stands for all records of a log up to one of them, written as 64 hex digits.
+/// The digest of all records of a log up to one of them, written as 64 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Head(Digest);
 
 impl Head {
-    /// The head of a log without records, which the first record carries as its `prev`.
+    /// The head of a log without records. The first record carries it as its `prev`.
     pub fn genesis() -> Self {
         Self(Digest::of(b"rye-chain-v1"))
     }
 
-    /// The head after one more record, given as the bytes of its line without the line end.
+    /// Returns the head after one more record. `record` is the bytes of its line without the line end.
     pub fn link(&self, record: &[u8]) -> Self {
         Self(Digest::of_pieces([b"rye-chain-v1\n", self.0.digits().as_slice(), b"\n", record]))
     }

@@ -1,4 +1,4 @@
-//! The comment that a signature line is written in.
+//! The comment syntax of a signature line.
 
 /// The comment syntax of a file type (SPEC 2.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub enum CommentStyle {
 }
 
 impl CommentStyle {
-    /// The style of a file extension without its dot; none for a type that has no comments, such as `json`.
+    /// Returns the style for a file extension without its dot, or `None` for a type that has no comments, such as
+    /// `json`.
     pub fn of_extension(extension: &str) -> Option<Self> {
         match extension {
             "md" => Some(Self::Html),
@@ -23,12 +24,12 @@ impl CommentStyle {
         }
     }
 
-    /// How the comment begins.
+    /// The opener of the comment, without white space.
     pub(crate) fn opener(self) -> &'static str {
         self.frame().0.trim_end()
     }
 
-    /// What stands before and after the fields of a signature line.
+    /// The text before and after the fields of a signature line.
     pub(crate) fn frame(self) -> (&'static str, &'static str) {
         match self {
             Self::Hash => ("# ", ""),

@@ -1,4 +1,4 @@
-//! SHA-256 of bytes and of text with either line end.
+//! SHA-256 of bytes, and of text independent of its line ends.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,37 +17,38 @@ pub struct Digest([u8; 32]);
 #[error("`{text}` is not a SHA-256 digest; write 64 lowercase hex digits")]
 #[non_exhaustive]
 pub struct DigestError {
-    /// The text as it was given.
+    /// The given text.
     pub text: String,
 }
 
 impl Digest {
-    /// Digests the bytes as they are.
+    /// Digests the bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// Digests the parts as they are, one after the other.
+    /// Digests the pieces one after the other.
     pub(crate) fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let digest = pieces.into_iter().fold(sha2::Sha256::new(), sha2::Digest::chain_update);
         Self(digest.finalize().into())
     }
 
-    /// The digest that a new signature of this file states: over every byte but the signature line, with line ends made
-    /// LF (SPEC 2.1, 2.3). Signing a file again does not change it.
+    /// Returns the digest that a new signature of this text states (SPEC 2.1, 2.3). It covers every byte except the
+    /// signature line, with CRLF read as LF. Signing the text again does not change it.
     #[must_use]
     pub fn of_content(text: &str) -> Self {
         let Layout { head, rest, .. } = Layout::of(text);
         Self::of_parts(&[head, rest])
     }
 
-    /// Digests the parts as one text whose line ends are LF.
+    /// Digests the parts as one text, with CRLF read as LF.
     pub(crate) fn of_parts(parts: &[&str]) -> Self {
-        // Nearly all text has LF alone, and need not be copied.
+        // Nearly all text has no CR and need not be copied.
         if !parts.iter().any(|part| part.contains('\r')) {
             return Self::of_pieces(parts.iter().map(|part| part.as_bytes()));
         }
-        // Joined first: a CR at the end of one part and an LF at the start of the next are one line end.
+        // The parts are joined first, because a CR at the end of one part and an LF at the start of the next are one
+        // line end.
         Self::of(normalized(&parts.concat()).as_bytes())
     }
 
@@ -56,7 +57,7 @@ impl Digest {
         &self.0
     }
 
-    /// As it is written.
+    /// The digest as hex digits.
     pub(crate) fn digits(&self) -> [u8; 64] {
         let mut digits = [0; 64];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
@@ -81,7 +82,8 @@ impl FromStr for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // In one piece: each signature that is checked spells a digest, and 32 formatted bytes cost more than the digest.
+        // Written in one piece: every verification writes a digest, and formatting 32 bytes one by one costs more than
+        // hashing.
         f.write_str(str::from_utf8(&self.digits()).map_err(|_| fmt::Error)?)
     }
 }
@@ -92,7 +94,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Turns CRLF into LF. A lone CR stays: it is a byte like any other, so changing an LF into one is noticed.
+/// Turns CRLF into LF. A lone CR stays, so that replacing an LF by a CR changes the digest.
 fn normalized(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
@@ -109,7 +111,7 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// The digit of a value below 16.
+/// Returns the hex digit of a value below 16.
 fn digit(nibble: u8) -> u8 {
     match nibble {
         0..=9 => b'0' + nibble,

@@ -1,9 +1,10 @@
-//! Guesses at the name that a moved item was signed under, for the error message alone.
+//! Guesses at the name under which a moved item was signed, for error messages and files outside an `.ai` folder.
 
 use crate::item_name::{ItemName, KINDS};
 
-/// Names worth trying when a bound signature does not fit: the same id as another kind, a sibling, and what the text
-/// calls itself. None of them ever makes a verification under the asked name succeed.
+/// Returns names to try when a bound signature does not fit. Their ids are the given one and the name that the text
+/// declares, alone, in the same folder and in the declared category. Each id is tried as every kind.
+/// [`Unverified::verify`](crate::Unverified::verify) never accepts a text under them.
 pub(crate) fn candidates(text: &str, kind: &str, id: Option<&str>) -> Vec<ItemName> {
     let mut ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
     let folder = id.and_then(|id| id.rsplit_once('/')).map(|(folder, _)| folder.to_owned());
@@ -22,7 +23,7 @@ pub(crate) fn candidates(text: &str, kind: &str, id: Option<&str>) -> Vec<ItemNa
     ids.iter().flat_map(named).collect()
 }
 
-/// The first value after either marker, up to the next quote, tag or line end.
+/// Returns the first value after either marker, up to the next quote, tag or line end.
 fn declared(text: &str, tag: &str, key: &str) -> Option<String> {
     let (_, after) = text.split_once(tag).or_else(|| text.split_once(key))?;
     let value = after.trim_start_matches([' ', '"', '\'']);

@@ -1,4 +1,4 @@
-//! The fields of a signature, as they stand inside a comment or a `_signature` member.
+//! The fields of a signature, as written in a comment or in a `_signature` member.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use crate::key_id::KeyId;
 use crate::signature_bytes::SignatureBytes;
 use crate::timestamp::Timestamp;
 
-/// `rye:signed:<time>:<digest>:<signature>:<key id>[|<provider@user>]`, read but not verified.
+/// The fields `rye:signed:<time>:<digest>:<signature>:<key id>[|<provider@user>]`, parsed but not verified.
 #[derive(Debug, Clone)]
 pub(crate) struct Envelope {
     pub(crate) at: Timestamp,
     pub(crate) digest: Digest,
     pub(crate) signature: SignatureBytes,
     pub(crate) key_id: KeyId,
-    /// Nothing signs this part: it is what somebody wrote, never a fact.
+    /// An unverified claim, because the signature does not cover it.
     pub(crate) claimed_owner: Option<String>,
 }
 
-/// What is wrong with a signature line (SPEC 2.5).
+/// The fault of a signature line (SPEC 2.5).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MalformedReason {
-    /// The signature line stands above the `#!` line.
+    /// The signature line is above the `#!` line.
     #[error("it stands above the `#!` line and belongs below it")]
     AboveShebang,
     /// The digest is not 64 lowercase hex digits.
@@ -50,7 +50,7 @@ pub enum MalformedReason {
     /// The signature is not 64 bytes of base64.
     #[error("its signature is not 64 bytes of base64")]
     Signature,
-    /// The line has other white space, or other text, around its fields.
+    /// The line has other text or white space around its fields.
     #[error("it has other text or white space around its fields; the whole line is `{expected}`")]
     Surroundings {
         /// The shape of the line in its comment style.
@@ -62,21 +62,21 @@ pub enum MalformedReason {
         /// The field as written.
         text: String,
     },
-    /// There are fewer fields than time, digest, signature and key id.
+    /// Time, digest, signature or key id is missing.
     #[error("it lacks fields; they are time, digest, signature and key id")]
     TooFewFields,
-    /// The comment is of another file type.
+    /// The line is written in the comment syntax of another file type.
     #[error("it is in a `{found}` comment; this file type uses `{expected}`")]
     WrongComment {
-        /// How the comment of this file type begins.
+        /// The opener of comments in this file type.
         expected: &'static str,
-        /// How the line's comment begins.
+        /// The opener of the comment in the line.
         found: &'static str,
     },
 }
 
 impl Envelope {
-    /// Reads the text from `rye:signed:` to the last field.
+    /// Parses the text from `rye:signed:` to the last field.
     pub(crate) fn parse(text: &str) -> Result<Self, MalformedReason> {
         let fields = text.strip_prefix(SIGNED).ok_or(MalformedReason::TooFewFields)?;
         let (fields, claimed_owner) = match fields.split_once('|') {
@@ -99,7 +99,8 @@ impl Envelope {
         })
     }
 
-    /// Reads a whole line without its line end; the form is exact, so that no byte of it is without meaning.
+    /// Parses a whole line without its line end. Only the exact form is accepted, so that every byte of the line has a
+    /// meaning.
     pub(crate) fn parse_line(line: &str, style: CommentStyle) -> Result<Self, MalformedReason> {
         if let Some(found) = CommentStyle::ALL
             .into_iter()
@@ -131,13 +132,14 @@ impl fmt::Display for Envelope {
     }
 }
 
-/// Whether the fields are the ones that templates carry until a file is signed (SPEC 2.2).
+/// Returns `true` if the fields are the placeholder that templates carry until they are signed (SPEC 2.2).
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let Some(fields) = text.strip_prefix(SIGNED) else { return false };
     fields.strip_suffix(PLACEHOLDER).is_some_and(|time| time.is_empty() || time.ends_with(':'))
 }
 
-/// Bounded in letters and length: the line is shown with the file, and nothing signs this part of it.
+/// Checks the `provider@user` claim. Its letters and length are limited, because it is displayed with the file but not
+/// signed.
 fn owner(claim: &str) -> Result<String, MalformedReason> {
     let refused = || MalformedReason::Owner { text: claim.to_owned() };
     let (provider, user) = claim.split_once('@').ok_or_else(refused)?;

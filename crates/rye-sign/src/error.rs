@@ -1,4 +1,4 @@
-//! The outcomes of a verification that did not succeed.
+//! The ways in which a verification fails.
 
 use crate::digest::Digest;
 use crate::envelope::MalformedReason;
@@ -6,31 +6,31 @@ use crate::item_name::ItemName;
 use crate::key_id::KeyId;
 use crate::timestamp::Timestamp;
 
-/// Why a text is not verified (SPEC 2.5); each message ends with what to do.
+/// A reason why a text is not verified (SPEC 2.5). Each message ends with what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The digest agrees, the signature does not.
+    /// The digest agrees with the text, but the signature does not.
     #[error(
         "bad signature: the key `{key_id}` did not sign this text as {item} at the time stated; restore the file, or review it and sign it again with `rye sign`"
     )]
     BadSignature {
-        /// The key that the line names.
+        /// The key that the signature line names.
         key_id: KeyId,
-        /// The name that the text was verified under.
+        /// The name under which the text was verified.
         item: ItemName,
     },
-    /// The signature is good, for another id or kind.
+    /// The signature is valid, but for another id or kind.
     #[error(
         "bound to another item: signed as {signed_as}, found as {item}; move it back, or review it and sign it again with `rye sign`"
     )]
     BoundElsewhere {
-        /// The name that the text was verified under.
+        /// The name under which the text was verified.
         item: ItemName,
-        /// The name that the signature is for.
+        /// The name that was signed.
         signed_as: ItemName,
     },
-    /// The policy refuses signatures that bind neither kind nor id, or leave out the `#!` line.
+    /// The policy refuses signatures that do not bind kind and id, or that leave out the `#!` line.
     #[error(
         "the signature of the key `{key_id}` is of the old form that does not bind the item's kind and id, which the policy refuses; review the file and sign it again with `rye sign`, or allow it with `trust.content_only: allow` and without `--strict`"
     )]
@@ -45,31 +45,31 @@ pub enum Error {
     Expired {
         /// The key that signed.
         key_id: KeyId,
-        /// When its trust document stopped counting.
+        /// The time at which its trust document expired.
         at: Timestamp,
     },
-    /// The file is outside a tree, and its signature binds an id that is not known there (SPEC 2.11).
+    /// The file is outside an `.ai` folder, and its signature binds an id that cannot be checked there (SPEC 2.11).
     #[error(
         "the id cannot be checked: the text agrees with its digest, but the signature of the key `{key_id}` binds an id, which a file outside an `.ai` folder does not have; verify it at its place in an `.ai` folder"
     )]
     IdUnchecked {
-        /// The key that the line names.
+        /// The key that the signature line names.
         key_id: KeyId,
     },
-    /// The kind that a file outside a tree was given is not one that can be signed.
+    /// The kind that the caller gave for a file outside an `.ai` folder is not one that can be signed.
     #[error("unknown kind `{kind}`; valid are `config`, `directive`, `knowledge`, `tool`, `trust`")]
     UnknownKind {
-        /// The kind as it was given.
+        /// The given kind.
         kind: String,
     },
-    /// There is a signature line that cannot be read.
+    /// The text has a signature line that cannot be parsed.
     #[error(
         "malformed signature line: on line {line}, {reason}; review the file and sign it again with `rye sign`"
     )]
     Malformed {
         /// The 1-based number of the line.
         line: usize,
-        /// What is wrong with it.
+        /// The fault of the signature line.
         reason: MalformedReason,
     },
     /// The signature leaves out the body of the directive (SPEC 2.3).
@@ -80,17 +80,17 @@ pub enum Error {
         /// The key that signed.
         key_id: KeyId,
     },
-    /// The key was revoked, whatever time the signature states.
+    /// The key was revoked. The time that the signature states does not matter.
     #[error(
         "the key `{key_id}` was revoked at {at}; review the file and sign it again with another key and `rye sign`"
     )]
     Revoked {
         /// The key that signed.
         key_id: KeyId,
-        /// When its owner or the operator revoked it.
+        /// The time at which its owner or the operator revoked it.
         at: Timestamp,
     },
-    /// The text is not the one that was signed.
+    /// The text differs from the text that was signed.
     #[error(
         "tampered: the signature line states the digest `{}`, the text has `{}`; restore the file, or review the change and sign it again with `rye sign`",
         .expected.shortened(),
@@ -99,27 +99,27 @@ pub enum Error {
     Tampered {
         /// The digest in the signature line.
         expected: Digest,
-        /// The digest of the text with the whole coverage of SPEC 2.3.
+        /// The digest of the whole text without its signature line (SPEC 2.3).
         actual: Digest,
     },
-    /// No trust document that counts has the key.
+    /// No accepted trust document has the key.
     #[error(
         "signed by the unknown key `{key_id}`; {}; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add {key_id}` the document that the project carries, and `--trust FILE` a document for one command",
         listed(.trusted)
     )]
     UnknownKey {
-        /// The key that the line names.
+        /// The key that the signature line names.
         key_id: KeyId,
-        /// The 16-digit ids of the keys that are trusted.
+        /// The 16-digit ids of the trusted keys.
         trusted: Vec<KeyId>,
     },
-    /// There is no signature line, or only a placeholder.
+    /// The text has no signature line, or only a placeholder.
     #[error("unsigned: there is no signature; review the file and sign it with `rye sign`")]
     Unsigned,
 }
 
 impl Error {
-    /// The outcome in one word that stays the same from version to version, for programs and for counting.
+    /// Returns the outcome as one word for programs and statistics. The words do not change between versions.
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadSignature { .. } => "bad-signature",

@@ -1,36 +1,36 @@
-//! What a signature is for.
+//! The kind and id that a signature is for.
 
 use std::fmt;
 
-/// The kind and the id that a signature binds, so that an item does not verify under another name (SPEC 2.4).
+/// The kind and id that a signature binds, so that the item does not verify under another name (SPEC 2.4).
 ///
-/// The id is any non-empty text without control characters; the grammar of ids is the resolver's matter.
+/// The id is any non-empty text without control characters. The resolver checks the grammar of ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemName {
     kind: &'static str,
     id: String,
 }
 
-/// Why a kind and an id do not make an [`ItemName`].
+/// A reason why a kind and an id do not make an [`ItemName`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ItemNameError {
-    /// The id holds a line break or another control character, which could imitate another message.
+    /// The id contains a line break or another control character, which could imitate another message.
     #[error("the id {id:?} holds a control character; an id is one line of text")]
     ControlCharacter {
-        /// The id as it was given.
+        /// The given id.
         id: String,
     },
     /// The id is empty.
     #[error("the id of the {kind} is empty; write its path below the kind's folder")]
     EmptyId {
-        /// The kind that the id was for.
+        /// The given kind.
         kind: &'static str,
     },
-    /// The kind is not one that can be signed.
+    /// Items of this kind cannot be signed.
     #[error("unknown kind `{kind}`; valid are `config`, `directive`, `knowledge`, `tool`, `trust`")]
     UnknownKind {
-        /// The kind as it was given.
+        /// The given kind.
         kind: String,
     },
 }
@@ -40,7 +40,7 @@ impl ItemName {
     ///
     /// # Errors
     ///
-    /// The kind is another one, or the id is empty or holds a control character.
+    /// An unknown kind, or an id that is empty or contains a control character.
     pub fn new(kind: &str, id: &str) -> Result<Self, ItemNameError> {
         let kind = known_kind(kind)?;
         if id.is_empty() {

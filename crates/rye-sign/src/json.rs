@@ -10,21 +10,21 @@ use crate::key_id::KeyId;
 use crate::signing_key::SigningKey;
 use crate::timestamp::Timestamp;
 
-/// The facts of a `_signature` member that was verified.
+/// The facts of a verified `_signature` member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonSignature {
     /// The 16-digit id of the key.
     pub key_id: KeyId,
-    /// When it was signed; the signature covers it.
+    /// The time of signing, which the signature covers.
     pub at: Timestamp,
 }
 
-/// Why a JSON value is not signed or not verified.
+/// A reason why a JSON value is not signed or not verified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// The digest agrees, the signature does not.
+    /// The digest agrees with the record, but the signature does not.
     #[error(
         "bad signature: the key `{key_id}` did not sign this record at the time stated; restore the record"
     )]
@@ -32,16 +32,16 @@ pub enum JsonError {
         /// The key that the member names.
         key_id: KeyId,
     },
-    /// The `_signature` member cannot be read.
+    /// The `_signature` member cannot be parsed.
     #[error("malformed `_signature`: {reason}; restore the record")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault of the member.
         reason: MalformedReason,
     },
-    /// Only objects can hold a `_signature`.
+    /// The value is not an object, so it cannot hold a `_signature`.
     #[error("only a JSON object can be signed; wrap the value in one")]
     NotAnObject,
-    /// The record is not the one that was signed.
+    /// The record differs from the record that was signed.
     #[error(
         "tampered: `_signature` states the digest `{}`, the record has `{}`; restore the record",
         .expected.shortened(),
@@ -53,7 +53,7 @@ pub enum JsonError {
         /// The digest of the record.
         actual: Digest,
     },
-    /// None of the given keys has the id.
+    /// None of the given keys has the id in the member.
     #[error(
         "signed by the key `{key_id}`, which may not sign records here; verify with the key that wrote the record"
     )]
@@ -61,18 +61,20 @@ pub enum JsonError {
         /// The key that the member names.
         key_id: KeyId,
     },
-    /// There is no `_signature` text.
+    /// The record has no `_signature` text.
     #[error("unsigned: the record has no `_signature`; it was not written by a signed run")]
     Unsigned,
 }
 
-/// Gives the object with a `_signature` member over its canonical JSON and the time, in place of one that is there.
+/// Returns the object with a `_signature` member, which replaces an existing one. The signature covers the time and the
+/// canonical JSON of the other members.
 ///
-/// The signature says nothing of what the record is for: put that, and its id, into the record and check it there.
+/// The signature does not say what the record is for. Put its purpose and id into the record, and check them when
+/// reading.
 ///
 /// # Errors
 ///
-/// The value is not an object.
+/// [`JsonError::NotAnObject`] if the value is not an object.
 pub fn sign_json(value: &Value, key: &SigningKey, at: Timestamp) -> Result<Value, JsonError> {
     let mut members = value.as_object().ok_or(JsonError::NotAnObject)?.clone();
     members.shift_remove(MEMBER);
@@ -88,7 +90,8 @@ pub fn sign_json(value: &Value, key: &SigningKey, at: Timestamp) -> Result<Value
 ///
 /// # Errors
 ///
-/// Every outcome has its own: no object, unsigned, malformed, tampered, unknown key, bad signature.
+/// The value is not an object or not signed, the member is malformed, the record was tampered with, none of `keys` has
+/// the stated id, or the signature is bad.
 pub fn verify_json(value: &Value, keys: &[PublicKey]) -> Result<JsonSignature, JsonError> {
     let mut members = value.as_object().ok_or(JsonError::NotAnObject)?.clone();
     let Some(Value::String(text)) = members.shift_remove(MEMBER) else {

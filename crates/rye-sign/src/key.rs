@@ -1,4 +1,4 @@
-//! Public keys, with what strict Ed25519 asks of them.
+//! Ed25519 public keys and the strict checks on them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::key_id::KeyId;
 use crate::signature_bytes::SignatureBytes;
 
-/// An Ed25519 public key that is canonically encoded and not of small order.
+/// An Ed25519 public key in its canonical encoding and not of small order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey {
     verifying: VerifyingKey,
@@ -18,14 +18,14 @@ pub struct PublicKey {
     fingerprint: KeyId,
 }
 
-/// Why a key cannot be used.
+/// A reason why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The operating system gave no random bytes.
     #[error("the operating system gives no random bytes; no key was made")]
     NoRandomness,
-    /// The 32 bytes are a second spelling of a point, or of none.
+    /// The 32 bytes are not the canonical encoding of a point.
     #[error(
         "the Ed25519 public key is not canonically encoded; ask its owner for a newly generated key"
     )]
@@ -38,12 +38,12 @@ pub enum KeyError {
     /// The text is not a public key in SubjectPublicKeyInfo PEM.
     #[error("not an Ed25519 public key in PEM, which begins with `-----BEGIN PUBLIC KEY-----`")]
     NotPublicKey,
-    /// A private key stands where a public one belongs.
+    /// The text is a private key where a public key is needed.
     #[error(
         "this is a private key where a public key belongs; give the `public_key.pem` beside it, and share no private key"
     )]
     PrivateKeyGiven,
-    /// The key has small order: it would accept signatures that nobody made.
+    /// The key has small order: signatures under it can be forged without a private key.
     #[error(
         "the Ed25519 public key is weak: it would accept forged signatures; ask its owner for a newly generated key"
     )]
@@ -55,7 +55,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// The text is no such key, is a private key, or the key is weak or not canonically encoded.
+    /// The text is not such a key or is a private key, or the key is weak or not canonically encoded.
     pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
         if pem.contains("PRIVATE KEY-----") {
             return Err(KeyError::PrivateKeyGiven);
@@ -65,7 +65,7 @@ impl PublicKey {
         Self::from_bytes(&bytes.to_bytes())
     }
 
-    /// Takes the 32 bytes of RFC 8032, section 5.1.5.
+    /// Reads the 32 bytes of RFC 8032, section 5.1.5.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl PublicKey {
         Self { verifying, key_id, fingerprint }
     }
 
-    /// SubjectPublicKeyInfo PEM with LF line ends and one at the end, the text that [`Self::key_id`] is made of.
+    /// SubjectPublicKeyInfo PEM with LF line ends, the last one included. [`Self::key_id`] is a digest of this text.
     pub fn to_pem(&self) -> String {
         pem_of(&self.verifying)
     }
@@ -94,22 +94,22 @@ impl PublicKey {
         self.verifying.as_bytes()
     }
 
-    /// The 16-digit name, which signature lines carry.
+    /// The 16-digit id of the key, as in signature lines.
     pub fn key_id(&self) -> &KeyId {
         &self.key_id
     }
 
-    /// The 64-digit name, SHA-256 of the raw key, which an operator compares.
+    /// The 64-digit id of the key: SHA-256 of its 32 bytes. Operators compare it to identify a key.
     pub fn fingerprint(&self) -> &KeyId {
         &self.fingerprint
     }
 
-    /// Whether the id, in either notation, names this key.
+    /// Returns `true` if the id, in either notation, names this key.
     pub fn is_named(&self, key_id: &KeyId) -> bool {
         *key_id == self.key_id || *key_id == self.fingerprint
     }
 
-    /// Whether the signature is one of this key over the message, by the strict rules of SPEC 2.5.
+    /// Returns `true` if this key signed the message, by the strict rules of SPEC 2.5.
     pub(crate) fn verifies(&self, message: &[u8], signature: &SignatureBytes) -> bool {
         let signature = ed25519_dalek::Signature::from_bytes(signature.as_bytes());
         self.verifying.verify_strict(message, &signature).is_ok()
@@ -122,7 +122,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// Whether the y coordinate is below 2^255 - 19, which the decoder of the curve does not ask.
+/// Returns `true` if the y coordinate is below 2^255 - 19, which the curve's decoder does not check.
 fn is_canonical(bytes: &[u8; 32]) -> bool {
     let [first, middle @ .., last] = bytes;
     let is_top = last & 0x7f == 0x7f && middle.iter().all(|byte| *byte == 0xff);

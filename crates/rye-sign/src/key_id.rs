@@ -1,9 +1,9 @@
-//! The two notations that name a key.
+//! The two notations of a key id.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Names a public key: 16 hex digits (of SHA-256 over its PEM text) or 64 (SHA-256 over its 32 raw bytes), SPEC 2.1.
+/// The id of a public key (SPEC 2.1): 16 hex digits of SHA-256 over its PEM text, or 64 of SHA-256 over its 32 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(String);
 
@@ -14,7 +14,7 @@ pub struct KeyId(String);
 )]
 #[non_exhaustive]
 pub struct KeyIdError {
-    /// The text as it was given.
+    /// The given text.
     pub text: String,
 }
 

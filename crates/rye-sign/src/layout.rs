@@ -1,20 +1,20 @@
-//! Where the signature line of a text is.
+//! The position of the signature line in a text.
 
 use crate::comment::CommentStyle;
 use crate::envelope::{SIGNED, is_placeholder};
 
-/// A text, cut at its signature line; the three parts together are the text, save the line's own end.
+/// A text, split at its signature line. The three parts together are the text without the end of that line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout<'a> {
-    /// A byte order mark, a `#!` line with its end, both or nothing.
+    /// A byte order mark, a `#!` line with its line end, both, or nothing.
     pub(crate) head: &'a str,
-    /// The signature line without its end.
+    /// The signature line without its line end.
     pub(crate) line: Option<Line<'a>>,
-    /// Everything below.
+    /// Everything below the signature line.
     pub(crate) rest: &'a str,
 }
 
-/// What the first line claims to be, whether or not it is well-formed.
+/// A line that claims to be a signature or a placeholder; it may be malformed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Line<'a> {
     Signed(&'a str),
@@ -22,7 +22,8 @@ pub(crate) enum Line<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Cuts a text; the line is looked for on line 1, or on line 2 below a `#!` line, and nowhere else (SPEC 2.1).
+    /// Splits a text. The signature line is line 1, or line 2 below a `#!` line; other lines are not searched
+    /// (SPEC 2.1).
     pub(crate) fn of(text: &'a str) -> Self {
         let (head, below) = split_head(text);
         let (line, rest) = below.split_once('\n').unwrap_or((below, ""));
@@ -32,7 +33,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether the text begins with a `#!` line.
+    /// Returns `true` if the text begins with a `#!` line.
     pub(crate) fn has_shebang(&self) -> bool {
         !self.head.trim_start_matches(BYTE_ORDER_MARK).is_empty()
     }
@@ -43,7 +44,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Cuts off a byte order mark and a `#!` line, above which no signature line may stand.
+/// Splits off a byte order mark and a `#!` line. The signature line belongs below them.
 pub(crate) fn split_head(text: &str) -> (&str, &str) {
     let below_mark = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let first_line_len = below_mark.find('\n').map_or(below_mark.len(), |end| end + 1);
@@ -52,7 +53,8 @@ pub(crate) fn split_head(text: &str) -> (&str, &str) {
 }
 
 impl<'a> Line<'a> {
-    /// Recognises a claim in any comment style and with stray white space, so that it is reported, not overlooked.
+    /// Recognizes the line in any comment style and with stray white space, so that a malformed one is reported, not
+    /// ignored.
     fn of(line: &'a str) -> Option<Self> {
         let inner = CommentStyle::ALL
             .into_iter()
@@ -66,7 +68,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Other text on the line, as a line of its own that is still a comment where it was one.
+    /// Returns other text on the line as a line of its own. In a hash or slash comment, it becomes a comment again.
     pub(crate) fn text_beside(&self) -> Option<String> {
         let (Self::Signed(line) | Self::Unsigned(line)) = self;
         let style = CommentStyle::ALL

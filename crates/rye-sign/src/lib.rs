@@ -1,8 +1,9 @@
 //! Binds text to the Ed25519 key that signed it.
 //!
-//! A signed item carries one comment line, on line 1 or below a `#!` line. [`sign`] places it, [`Unverified::locate`]
-//! finds it, and [`Unverified::verify`] turns the text into a [`Verified`], the only form in which text may be run or
-//! composed into a prompt. Nobody outside this crate can make one without a verification that succeeded:
+//! A signed item carries one comment line, on line 1 or below a `#!` line. [`sign`] writes this line and
+//! [`Unverified::locate`] finds it. [`Unverified::verify`] turns the text into a [`Verified`], the only form in which
+//! text may be run or composed into a prompt. Other crates cannot construct a [`Verified`]. They get one from a
+//! successful check, or from [`Verified::builtin`] for text that is compiled into the program:
 //!
 //! ```
 //! use rye_sign::{CommentStyle, ItemName, Origin, Policy, SigningKey, Timestamp, TrustDocument, TrustStore, Unverified, sign};
@@ -23,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A `Verified` cannot be written down by hand, which this crate tests:
+//! Code outside this crate cannot construct a `Verified`, which this crate tests:
 //!
 //! ```compile_fail,E0451
 //! use rye_sign::{Provenance, Verified};
@@ -31,10 +32,10 @@
 //! let forged = Verified { value: "rm -rf /", provenance: Provenance::Builtin };
 //! ```
 //!
-//! # What it does not do
+//! # Scope
 //!
-//! It opens no file, reads no clock and no environment: text, time and trust documents are arguments. Randomness is
-//! used by [`SigningKey::generate`] alone. It gives no meaning to the capability patterns that it carries.
+//! The crate opens no file and reads neither a clock nor the environment: text, time and trust documents are arguments.
+//! Only [`SigningKey::generate`] uses randomness. The crate carries capability patterns but does not interpret them.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 

@@ -1,4 +1,4 @@
-//! What is signed: the new message and the two old ones (SPEC 2.4).
+//! The messages that keys sign: the new form and the two old ones (SPEC 2.4).
 
 use crate::digest::Digest;
 use crate::envelope::Envelope;
@@ -6,18 +6,18 @@ use crate::item_name::ItemName;
 use crate::key::PublicKey;
 use crate::timestamp::Timestamp;
 
-/// The message that new signatures sign.
+/// Returns the message that a new signature signs.
 pub(crate) fn bound(item: &ItemName, at: Timestamp, digest: &Digest) -> String {
     format!("rye-sig-v2\n{}\n{}\n{at}\n{digest}", item.kind(), item.id())
 }
 
-/// Whether the key signed the digest as this item at the time in the envelope.
+/// Returns `true` if the key signed the digest for this item and the time in the envelope.
 pub(crate) fn is_bound(key: &PublicKey, envelope: &Envelope, item: &ItemName) -> bool {
     let message = bound(item, envelope.at, &envelope.digest);
     key.verifies(message.as_bytes(), &envelope.signature)
 }
 
-/// Whether the key signed the digest alone, as text or, more rarely, as bytes.
+/// Returns `true` if the key signed only the digest, either as hex digits or, rarely, as raw bytes.
 pub(crate) fn is_content_only(key: &PublicKey, envelope: &Envelope) -> bool {
     let digits = envelope.digest.to_string();
     let messages = [digits.as_bytes(), envelope.digest.as_bytes().as_slice()];
@@ -42,7 +42,7 @@ mod tests {
     const IDS: [&str; 8] =
         ["a", "b", "a/b", "a/b/c", "notes/index", "notes/index-style", "admin/index", "0.1_-"];
 
-    /// Made once, because a signature costs more than everything else that a case does.
+    /// Made once, because a signature costs more than the rest of a test case.
     static SIGNED: LazyLock<(PublicKey, Vec<(ItemName, Envelope)>)> = LazyLock::new(|| {
         let key = SigningKey::generate().expect("random bytes");
         let names = KINDS.into_iter().flat_map(|kind| IDS.map(|id| name(kind, id)));
@@ -61,7 +61,7 @@ mod tests {
         Envelope { at, digest, signature, key_id, claimed_owner: None }
     }
 
-    /// Ids that are near the signed ones: those, with a letter more, and with what a message has between its parts.
+    /// Ids close to the signed ones: the same, with one letter more, and with the separators of a message.
     fn ids() -> impl Strategy<Value = String> {
         let near = prop::sample::select(IDS.to_vec());
         prop_oneof![
@@ -76,7 +76,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(10_000), ..ProptestConfig::default() })]
 
-        /// With [`is_content_only`] asked below, these are the only questions that a verification asks.
+        /// Together with [`is_content_only`], which is tested below, this covers every check that a verification makes.
         #[test]
         fn a_signature_for_one_name_is_none_for_another(
             index in any::<prop::sample::Index>(), kind in prop::sample::select(KINDS.to_vec()), id in ids()

@@ -1,12 +1,13 @@
-//! Which of the weaker signatures an operator accepts.
+//! The operator's decisions on weaker signatures.
 
 use crate::error::Error;
 use crate::key_id::KeyId;
 use crate::provenance::{Binding, Coverage};
 
-/// What a verification accepts beyond a bound signature over the whole text.
+/// The weaker signatures that a verification accepts besides bound signatures over the whole text.
 ///
-/// The default accepts `content-only` with a note and refuses `metadata-only` and unsigned text (SPEC 2.3, 2.4).
+/// The default accepts `content-only` signatures with a note. It refuses `metadata-only` signatures and unsigned text
+/// (SPEC 2.3, 2.4).
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     metadata_only: Decision,
@@ -15,7 +16,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Refuses everything but a bound signature over the whole text (`--strict`).
+    /// Refuses everything except bound signatures over the whole text (`--strict`).
     pub fn strict(self) -> Self {
         Self {
             metadata_only: Decision::Deny,
@@ -24,17 +25,17 @@ impl Policy {
         }
     }
 
-    /// Accepts directives of which only the metadata is signed (`trust.metadata_only: allow`).
+    /// Accepts directives of which only the `<directive>` element is signed (`trust.metadata_only: allow`).
     pub fn allow_metadata_only(self) -> Self {
         Self { metadata_only: Decision::Allow, ..self }
     }
 
-    /// Refuses signatures that bind neither kind nor id, or leave out the `#!` line (`trust.content_only: deny`).
+    /// Refuses signatures that do not bind kind and id, or that leave out the `#!` line (`trust.content_only: deny`).
     pub fn deny_content_only(self) -> Self {
         Self { content_only: ContentOnly::Deny, ..self }
     }
 
-    /// Accepts text without a signature (`--allow-unsigned`); a signature that fails is refused all the same.
+    /// Accepts text without a signature (`--allow-unsigned`). A text whose signature fails is still refused.
     pub fn dangerous_allow_unsigned(self) -> Self {
         Self { unsigned: Decision::Allow, ..self }
     }

@@ -1,4 +1,4 @@
-//! Why a text is believed.
+//! The reason why a text is accepted.
 
 use std::fmt;
 
@@ -6,15 +6,16 @@ use crate::item_name::ItemName;
 use crate::key_id::KeyId;
 use crate::timestamp::Timestamp;
 
-/// What vouches for a [`Verified`](crate::Verified) value.
+/// The reason why a [`Verified`](crate::Verified) value is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Provenance {
-    /// The text is compiled into the program and trusted as the program is (SPEC 2.9).
+    /// The text is compiled into the program and trusted like the program itself (SPEC 2.9).
     Builtin,
-    /// A trusted key signed it.
+    /// A trusted key signed the text.
     Signed(Signature),
-    /// Nothing does: the operator allowed unsigned text, and the run is to be marked as unverified (SPEC 2.10).
+    /// The text has no signature, and the operator allowed unsigned text. The run must be marked as unverified
+    /// (SPEC 2.10).
     Unsigned,
 }
 
@@ -31,85 +32,86 @@ pub struct Signature {
     pub(crate) notes: Vec<Note>,
 }
 
-/// Which bytes a signature covers (SPEC 2.3).
+/// The part of a text that a signature covers (SPEC 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 2.3 closes the list; policy must decide on each")]
 pub enum Coverage {
-    /// Everything below the signature line of a script, without the `#!` line above it.
+    /// Everything below the signature line of a script, but not the `#!` line above it.
     AfterShebang,
-    /// From the first `<directive` to the last `</directive>`; not the body.
+    /// The text from the first `<directive` to the last `</directive>`, but not the body.
     MetadataOnly,
-    /// Every byte but the signature line, line ends aside.
+    /// Every byte except the signature line. The kind of the line ends is not covered.
     Whole,
 }
 
-/// What a signature binds besides the text (SPEC 2.4).
+/// The facts that a signature binds besides the text (SPEC 2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 2.4 closes the list; policy must decide on each")]
 pub enum Binding {
-    /// Kind, id and time.
+    /// Kind, id and time are signed.
     Bound,
-    /// Nothing: the text verifies under every name, and the time is a claim.
+    /// Only the text is signed: it verifies under every name, and the time is an unsigned claim.
     ContentOnly,
 }
 
-/// What a person should know of a signature that was accepted.
+/// A warning about a signature that was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
-    /// The `#!` line is not covered.
+    /// The signature does not cover the `#!` line.
     #[error("the signature does not cover the `#!` line; sign again with `rye sign`")]
     AfterShebang,
-    /// Kind, id and time are not bound.
+    /// The signature does not bind kind, id and time.
     #[error("the signature does not bind the item's kind, id and time; sign again with `rye sign`")]
     ContentOnly,
-    /// The stated time is later than now.
+    /// The time that the signature line states is later than now.
     #[error(
         "the signature is dated in the future; check the clock of this machine and of the signer's"
     )]
     FromTheFuture,
-    /// The body is not covered, which the policy allowed.
+    /// The signature does not cover the body, which the policy allows.
     #[error("the signature covers only the `<directive>` element; sign again with `rye sign`")]
     MetadataOnly,
 }
 
 impl Signature {
-    /// The 16-digit id of the key, whichever notation the line used.
+    /// The 16-digit id of the key, even if the signature line has the 64-digit id.
     pub fn key_id(&self) -> &KeyId {
         &self.key_id
     }
 
-    /// The owner that the trust document names, when the key came with one.
+    /// The owner that the trust document names, if any.
     pub fn owner(&self) -> Option<&str> {
         self.owner.as_deref()
     }
 
-    /// The most that the item may be granted: every list, of capability patterns, must allow. No list is no limit.
+    /// The patterns that limit the grants of the item. A capability is within the limit if every list allows it;
+    /// without a list there is no limit.
     pub fn grants(&self) -> &[Vec<String>] {
         &self.grants
     }
 
-    /// When it was signed; a claim without proof unless the binding is [`Binding::Bound`].
+    /// The time that the signature line states. Only a [`Binding::Bound`] signature covers it.
     pub fn at(&self) -> Timestamp {
         self.at
     }
 
-    /// Which bytes are covered.
+    /// The part of the text that the signature covers.
     pub fn coverage(&self) -> Coverage {
         self.coverage
     }
 
-    /// Whether kind, id and time are bound.
+    /// The facts that the signature binds besides the text.
     pub fn binding(&self) -> Binding {
         self.binding
     }
 
-    /// The name that a bound signature is for.
+    /// The name that a bound signature is for; `None` for an old signature.
     pub fn item(&self) -> Option<&ItemName> {
         self.item.as_ref()
     }
 
-    /// What was accepted though it is weaker than a new signature.
+    /// Warnings about the ways in which this signature is weaker than a new one.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

@@ -1,4 +1,4 @@
-//! Placing a signature line.
+//! Writing a signature line.
 
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
@@ -9,11 +9,11 @@ use crate::message;
 use crate::signing_key::SigningKey;
 use crate::timestamp::Timestamp;
 
-/// Signs a text as the item and gives the whole new text, with whole coverage and bound to kind, id and time.
+/// Signs a text as the item and returns the new text. The signature covers the whole text and binds kind, id and time.
 ///
-/// The signature line goes to line 1, or below a `#!` line, and replaces one that is there, a placeholder or a
-/// malformed one included; other text on such a line is kept below it. Everything else stays byte for byte, and the
-/// new line ends as the first other line of the text does.
+/// The signature line is line 1, or follows a `#!` line. It replaces an existing signature line, a placeholder or a
+/// malformed one included; other text on the replaced line is kept below. Everything else stays byte for byte. The new
+/// line ends like the first other line of the text.
 pub fn sign(
     text: &str,
     style: CommentStyle,
@@ -29,7 +29,8 @@ pub fn sign(
     } else {
         format!("{head}{old_line_end}")
     };
-    // Asked of the whole line: a carriage return that ended the text makes a line end of two bytes with what follows.
+    // The whole text is examined, because a CR at its end and the first byte of what follows can form one CRLF line
+    // end.
     let line_end = first_line_end(&format!("{head}{rest}")).unwrap_or(old_line_end);
     let line = signature_line(Digest::of_parts(&[&head, rest]), style, item, key, at);
     format!("{head}{line}{line_end}{rest}")

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// An Ed25519 signature that is well-formed as text; nothing is known of its validity.
+/// An Ed25519 signature that is well-formed as text, but not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignatureBytes([u8; 64]);
 
@@ -12,7 +12,8 @@ impl SignatureBytes {
         Self(bytes)
     }
 
-    /// Reads either alphabet, with both padding characters or none; never a mix, nor bits beyond the 64 bytes.
+    /// Decodes either alphabet, with both padding characters or with none. Returns `None` for a mix, or for stray bits
+    /// after the 64 bytes.
     pub(crate) fn decode(text: &str) -> Option<Self> {
         let digits = match text.len() {
             88 => text.strip_suffix("==")?,
@@ -23,7 +24,7 @@ impl SignatureBytes {
         bytes.try_into().map(Self).ok()
     }
 
-    /// Writes the url-safe alphabet without padding (SPEC 2.1).
+    /// Encodes in the URL-safe alphabet without padding (SPEC 2.1).
     pub(crate) fn encode(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
@@ -63,7 +64,7 @@ mod tests {
         }
     }
 
-    /// 64 bytes leave four bits of the last letter without a meaning; they are zero, so that there is one spelling.
+    /// The last letter of 64 encoded bytes has four unused bits. They must be zero, so that there is one spelling.
     #[test]
     fn reads_a_last_letter_without_stray_bits() {
         let text = SignatureBytes::from_bytes(BYTES).encode();

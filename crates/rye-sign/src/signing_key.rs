@@ -1,4 +1,4 @@
-//! Private keys, which are zeroed when dropped and never printed.
+//! Private keys, which are zeroed when dropped and never displayed.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use zeroize::Zeroizing;
 use crate::key::{KeyError, PublicKey};
 use crate::signature_bytes::SignatureBytes;
 
-/// An Ed25519 private key; its bytes are zeroed when it is dropped.
+/// An Ed25519 private key. Dropping it zeroes its bytes.
 pub struct SigningKey {
     secret: ed25519_dalek::SigningKey,
     public: PublicKey,
 }
 
-/// The PEM text of a private key; zeroed when it is dropped, and absent from `Debug`.
+/// The PEM text of a private key. Dropping it zeroes the text, and `Debug` does not show it.
 pub struct SecretPem(Zeroizing<String>);
 
 impl SigningKey {
-    /// Makes a new key from the operating system's random bytes.
+    /// Generates a new key from the random bytes of the operating system.
     ///
     /// # Errors
     ///
-    /// The operating system gives none.
+    /// [`KeyError::NoRandomness`] if the operating system gives no random bytes.
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(seed.as_mut()).map_err(|_| KeyError::NoRandomness)?;
@@ -35,7 +35,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// The text is no such key, or names a public key that is not its own.
+    /// [`KeyError::NotPrivateKey`] if the text is not such a key, or contains a public key that does not belong to it.
     pub fn from_pkcs8_pem(pem: &str) -> Result<Self, KeyError> {
         let secret = ed25519_dalek::SigningKey::from_pkcs8_pem(pem.trim())
             .map_err(|_| KeyError::NotPrivateKey)?;
@@ -53,7 +53,7 @@ impl SigningKey {
         SecretPem(pair.to_pkcs8_pem(LineEnding::LF).expect("because 32 bytes always encode"))
     }
 
-    /// The public half.
+    /// The public key.
     pub fn public(&self) -> PublicKey {
         self.public.clone()
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SecretPem {
-    /// The text, for writing to the key file. Copies of it are the caller's to zero.
+    /// The text, for writing to the key file. The caller must zero its own copies.
     pub fn as_str(&self) -> &str {
         &self.0
     }

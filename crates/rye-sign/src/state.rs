@@ -1,19 +1,20 @@
-//! What a verification depends on besides the text and its name.
+//! A digest of everything that a verification depends on besides the text and its name.
 
 use crate::digest::Digest;
 use crate::policy::Policy;
 use crate::timestamp::Timestamp;
 use crate::trust::{Origin, TrustStore, TrustedKey};
 
-/// A digest over every trusted key with its limits, which of them no longer count at `now`, and the policy.
+/// Returns a digest over the policy, over every trusted key with its limits, and over which keys are revoked or expired
+/// at `now`.
 ///
-/// Under an equal state an equal text verifies, or is refused, as it was before: that a key was added, revoked, given
-/// other grants or expired since gives another state.
+/// With the same state, the same text under the same name has the same outcome. A key that was added, revoked, expired
+/// or given other grants changes the state.
 pub fn verification_state(trust: &TrustStore, policy: &Policy, now: Timestamp) -> Digest {
-    // The policy's `Debug` is derived, so that a switch that is added to it takes part by itself.
+    // The policy's `Debug` is derived, so a setting that is added to the policy enters the state without a change here.
     let mut parts = vec![format!("{policy:?}")];
     parts.extend(trust.keys().map(|key| told(key, now)));
-    // Each part with its length, so that no text of an owner can pass for the start of another part.
+    // Each part is preceded by its length, so that the text of an owner cannot imitate the start of another part.
     let framed: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     Digest::of(framed.as_bytes())
 }

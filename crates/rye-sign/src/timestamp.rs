@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A moment in whole seconds since 1970 in UTC, written `2026-11-20T18:00:00Z`.
+/// A moment in whole seconds since the start of 1970 in UTC, written `2026-11-20T18:00:00Z`.
 ///
-/// Reading accepts that one spelling only, so that a time has one text and can be part of a signed message.
+/// Parsing accepts only this spelling, so that each time has one text and can be part of a signed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -14,12 +14,12 @@ pub struct Timestamp(i64);
 #[error("`{text}` is not a UTC time in whole seconds; write it as `2026-11-20T18:00:00Z`")]
 #[non_exhaustive]
 pub struct TimestampError {
-    /// The text as it was given.
+    /// The given text.
     pub text: String,
 }
 
 impl Timestamp {
-    /// Takes Unix seconds, moved to the nearest time that four digits of year can write.
+    /// Converts Unix seconds. A time outside the years 0 to 9999 becomes the nearest time within them.
     pub fn from_unix(seconds: i64) -> Self {
         Self(seconds.clamp(YEAR_ZERO, jiff::Timestamp::MAX.as_second()))
     }
@@ -37,7 +37,8 @@ impl FromStr for Timestamp {
         let refused = || TimestampError { text: text.to_owned() };
         let parsed: jiff::Timestamp = text.parse().map_err(|_| refused())?;
         let timestamp = Self::from_unix(parsed.as_second());
-        // Offsets, fractions, a leap second and a space for the `T` all parse; none of them is written again.
+        // `jiff` also parses offsets, fractions, leap seconds and a space for the `T`; comparing with the written form
+        // refuses these.
         if timestamp.to_string() == text { Ok(timestamp) } else { Err(refused()) }
     }
 }

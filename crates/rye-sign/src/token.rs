@@ -1,4 +1,4 @@
-//! Capability tokens: what a thread may do, signed and verified offline (SPEC 9.5).
+//! Capability tokens: signed statements of what a thread may do, verified offline (SPEC 9.5).
 //!
 //! ```
 //! use rye_sign::SigningKey;
@@ -38,34 +38,34 @@ use crate::signature_bytes::SignatureBytes;
 use crate::signing_key::SigningKey;
 use crate::timestamp::Timestamp;
 
-/// What a token states.
+/// The statements of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "callers write it; other claims are another format with another name"
 )]
 pub struct Claims {
-    /// The token's own id, unique among the tokens of its key.
+    /// The id of the token, unique among the tokens of its key.
     pub token_id: String,
-    /// The thread that acts with it.
+    /// The thread that acts with the token.
     pub thread_id: String,
     /// The directive that the thread runs.
     pub directive_id: String,
     /// The digest of the directive's file.
     pub directive_hash: Digest,
-    /// Lists of patterns, outermost first, all of which must allow: the thread may do what each list covers, as its
-    /// authority is the operator's and the signers' and the directive's together (SPEC 9.4).
+    /// Lists of patterns, outermost first. The thread may do what every list covers, because its authority is what the
+    /// operator, the signers and the directive allow together (SPEC 9.4).
     ///
-    /// A list without a pattern allows nothing, and so does no list, which a token holds as one empty list. A token
-    /// holds the patterns of a list sorted and once each.
+    /// An empty list allows nothing. [`Token::mint`] and [`Token::child`] replace a claim without any list by one empty
+    /// list, and sort and deduplicate the patterns of each list.
     pub capabilities: Vec<Vec<String>>,
-    /// When it begins to hold.
+    /// The time from which the token is valid.
     pub issued: Timestamp,
-    /// When it ends to hold.
+    /// The time at which the token expires.
     pub expires: Timestamp,
 }
 
-/// A signed statement of what a thread may do, naming the token that it was narrowed from.
+/// A signed statement of what a thread may do. It names its parent token, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     claims: Claims,
@@ -75,21 +75,22 @@ pub struct Token {
 }
 
 impl Token {
-    /// Signs the token of a thread without a parent.
+    /// Signs a token without a parent, for a root thread.
     ///
     /// # Errors
     ///
-    /// An id is empty or holds a control character, or the token would end before it begins.
+    /// An id is empty or contains a control character, or the token would expire before it becomes valid.
     pub fn mint(claims: Claims, key: &SigningKey) -> Result<Self, TokenError> {
         Self::signed(claims, None, key)
     }
 
-    /// Signs the token of a child thread; `covers` says whether patterns, one list of the parent's, cover one of the
-    /// child's.
+    /// Signs the token of a child thread. `covers` returns `true` if a list of the parent's patterns covers a pattern
+    /// of the child.
     ///
     /// # Errors
     ///
-    /// The ones of [`mint`](Self::mint), and claims that are wider or last longer than this token's.
+    /// The ones of [`mint`](Self::mint). The claims also must not be wider than those of this token, and their period
+    /// must lie within its own.
     pub fn child(
         &self,
         claims: Claims,
@@ -101,36 +102,36 @@ impl Token {
         Ok(child)
     }
 
-    /// Reads the JSON text of a token; nothing is verified.
+    /// Parses the JSON text of a token without verifying it.
     ///
     /// # Errors
     ///
-    /// The text is no such JSON: a member is missing, unknown, given twice or not of its form.
+    /// [`TokenError::Malformed`] if the text is not JSON, or a member is missing, unknown, given twice or malformed.
     pub fn parse(json: &str) -> Result<Self, TokenError> {
         disk::parse(json)
     }
 
-    /// The canonical JSON text, signature included.
+    /// The canonical JSON text with the signature.
     pub fn to_json(&self) -> String {
         disk::write(self, disk::Part::Whole)
     }
 
-    /// The digest of [`to_json`](Self::to_json), by which a child names its parent.
+    /// The digest of [`to_json`](Self::to_json). A child names its parent by this digest.
     pub fn digest(&self) -> Digest {
         Digest::of(self.to_json().as_bytes())
     }
 
-    /// What it states.
+    /// The statements of the token.
     pub fn claims(&self) -> &Claims {
         &self.claims
     }
 
-    /// The digest of the token that it was narrowed from.
+    /// The digest of the parent token.
     pub fn parent(&self) -> Option<&Digest> {
         self.parent.as_ref()
     }
 
-    /// The key that it names.
+    /// The id of the key that the token names.
     pub fn key_id(&self) -> &KeyId {
         &self.key_id
     }

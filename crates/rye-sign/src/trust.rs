@@ -1,4 +1,4 @@
-//! Which keys count, and why (SPEC 2.7, 2.8).
+//! Trusted keys and the trust documents that introduce them (SPEC 2.7, 2.8).
 
 mod document;
 mod error;

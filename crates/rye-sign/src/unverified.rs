@@ -1,4 +1,4 @@
-//! From a text with a signature line to a verified one.
+//! Text with a signature line, and its verification.
 
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
@@ -15,7 +15,7 @@ use crate::timestamp::Timestamp;
 use crate::trust::{TrustStore, TrustedKey};
 use crate::verified::Verified;
 
-/// A text whose signature line was found and read; nothing about it is believed yet.
+/// A text whose signature line was found and parsed, but not yet verified.
 #[derive(Debug, Clone)]
 pub struct Unverified<'a> {
     text: &'a str,
@@ -24,12 +24,12 @@ pub struct Unverified<'a> {
     envelope: Envelope,
 }
 
-/// Verifies a text, or lets it pass without a signature when the policy says so and it has none (SPEC 2.10).
+/// Verifies a text. If the policy allows unsigned text, also accepts a text without a signature (SPEC 2.10).
 ///
 /// # Errors
 ///
-/// The ones of [`Unverified::locate`] and [`Unverified::verify`]. A policy that allows unsigned text changes
-/// [`Error::Unsigned`] alone.
+/// The ones of [`Unverified::locate`] and [`Unverified::verify`]. A policy that allows unsigned text avoids only
+/// [`Error::Unsigned`].
 pub fn accept<'a>(
     text: &'a str,
     style: CommentStyle,
@@ -48,11 +48,13 @@ pub fn accept<'a>(
 }
 
 impl<'a> Unverified<'a> {
-    /// Finds and reads the signature line: line 1, or line 2 below a `#!` line. A further one below it is content.
+    /// Finds and parses the signature line, which is line 1, or line 2 below a `#!` line. A signature line further
+    /// below is content.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsigned`] without a line or with a placeholder, [`Error::Malformed`] for one that cannot be read.
+    /// [`Error::Unsigned`] if there is no signature line or only a placeholder, and [`Error::Malformed`] if it cannot
+    /// be parsed.
     pub fn locate(text: &'a str, style: CommentStyle) -> Result<Self, Error> {
         let layout = Layout::of(text);
         let Some(Line::Signed(line)) = layout.line else { return Err(Error::Unsigned) };
@@ -64,28 +66,33 @@ impl<'a> Unverified<'a> {
         Ok(Self { text, style, layout, envelope })
     }
 
-    /// The key that the line names, in the notation that it uses.
+    /// The id of the key that the line names, with 16 or 64 digits as in the line.
     pub fn key_id(&self) -> &KeyId {
         &self.envelope.key_id
     }
 
-    /// The time that the line states.
+    /// The time that the signature line states.
     pub fn stated_time(&self) -> Timestamp {
         self.envelope.at
     }
 
-    /// The `provider@user` that the line states. Nothing signs it.
+    /// The `provider@user` that the signature line states. The signature does not cover it.
     pub fn claimed_owner(&self) -> Option<&str> {
         self.envelope.claimed_owner.as_deref()
     }
 
-    /// Verifies the text as the item that it was found as; the value is the whole text with its signature line, so
-    /// that spans index the file.
+    /// Verifies the text under the name of the item. The value of the result is the whole text with its signature line,
+    /// so that spans index the file.
     ///
     /// # Errors
     ///
-    /// In this order: tampered, unknown key, bad signature or bound to another item, revoked or expired key, not
-    /// covered, or a form that the policy denies.
+    /// The checks are made in this order:
+    ///
+    /// 1. The text was tampered with.
+    /// 2. The key is unknown.
+    /// 3. The signature is bad or bound to another item.
+    /// 4. The key is revoked or expired.
+    /// 5. The signature does not cover the body, or the policy denies its old form.
     pub fn verify(
         self,
         item: &ItemName,
@@ -99,13 +106,14 @@ impl<'a> Unverified<'a> {
         self.finish(signer, coverage, bound_to, policy, now)
     }
 
-    /// Verifies a file that is outside a tree, of which only the kind is known (SPEC 2.11).
+    /// Verifies a file outside an `.ai` folder, of which only the kind is known (SPEC 2.11).
     ///
-    /// A bound signature verifies when the text itself declares the name that was signed; see [`Signature::item`].
+    /// A signature that binds an id verifies only if the text itself declares that id; see [`Signature::item`].
     ///
     /// # Errors
     ///
-    /// The ones of [`verify`](Self::verify), and [`Error::IdUnchecked`] for a signature that binds a name unknown here.
+    /// The ones of [`verify`](Self::verify). [`Error::IdUnchecked`] if the text does not declare the name that the
+    /// signature binds. [`Error::UnknownKind`] if items of the kind cannot be signed.
     pub fn verify_detached_name(
         self,
         kind: &str,
@@ -125,7 +133,7 @@ impl<'a> Unverified<'a> {
         self.finish(signer, coverage, bound_to, policy, now)
     }
 
-    /// Which part of the text has the digest in the line (SPEC 2.3).
+    /// Finds the part of the text whose digest the signature line states (SPEC 2.3).
     fn coverage(&self, kind: &str) -> Result<Coverage, Error> {
         let rest = self.layout.rest;
         let expected = self.envelope.digest;
@@ -157,7 +165,7 @@ impl<'a> Unverified<'a> {
         trust.find(key_id).ok_or_else(unknown)
     }
 
-    /// The name that the signature binds, or none for the old forms.
+    /// Returns the name that the signature binds, or `None` for a signature of the old form.
     fn bound_to(
         &self,
         signer: &TrustedKey,
@@ -165,7 +173,8 @@ impl<'a> Unverified<'a> {
         coverage: Coverage,
     ) -> Result<Option<ItemName>, Error> {
         if message::is_bound(signer.key(), &self.envelope, item) {
-            // A new signature covers the whole text, so a partial match means that text was put around the part.
+            // A bound signature always covers the whole text. If only a part matches, other text was put around that
+            // part.
             return match coverage {
                 Coverage::Whole => Ok(Some(item.clone())),
                 Coverage::AfterShebang | Coverage::MetadataOnly => Err(Error::Tampered {
@@ -225,7 +234,7 @@ fn notes(coverage: Coverage, binding: Binding, is_from_the_future: bool) -> Vec<
     [of_coverage, of_binding, of_time].into_iter().flatten().collect()
 }
 
-/// What old signatures of directives cover.
+/// Returns the part of a directive that old signatures cover.
 fn directive_slice(rest: &str) -> Option<&str> {
     const END: &str = "</directive>";
     let start = rest.find("<directive")?;

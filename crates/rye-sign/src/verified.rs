@@ -1,11 +1,11 @@
-//! The proof that a value comes from text that was verified.
+//! A value whose source text was verified.
 
 use crate::provenance::Provenance;
 
-/// A value together with what vouches for it; only a verification of this crate makes one (SPEC 2.10).
+/// A value with the reason why it is accepted. Only functions of this crate make one (SPEC 2.10).
 ///
-/// [`map`](Self::map) and [`try_map`](Self::try_map) carry the proof over to what a function makes of the value. They
-/// are for parsing and selecting: a closure that brings in other text would give it a proof that it did not earn.
+/// [`map`](Self::map) and [`try_map`](Self::try_map) keep the provenance for whatever a function makes of the value.
+/// Use them for parsing and selecting only: a closure that brings in other text would mark that text as verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified<T> {
     value: T,
@@ -17,12 +17,12 @@ impl<T> Verified<T> {
         Self { value, provenance }
     }
 
-    /// Replaces the value by what is made of it.
+    /// Replaces the value by the result of a function.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Verified<U> {
         Verified { value: f(self.value), provenance: self.provenance }
     }
 
-    /// Replaces the value by what is made of it, such as its parsed form.
+    /// Replaces the value by the result of a function that can fail, such as a parser.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl<T> Verified<T> {
         Ok(Verified { value: f(self.value)?, provenance: self.provenance })
     }
 
-    /// Gives up the proof.
+    /// Returns the value without its provenance.
     pub fn into_value(self) -> T {
         self.value
     }
@@ -41,28 +41,28 @@ impl<T> Verified<T> {
         &self.value
     }
 
-    /// What vouches for the value.
+    /// The reason why the value is accepted.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// Borrows the value under the same proof.
+    /// Borrows the value and copies its provenance.
     pub fn as_ref(&self) -> Verified<&T> {
         Verified { value: &self.value, provenance: self.provenance.clone() }
     }
 }
 
 impl Verified<&str> {
-    /// Copies the text.
+    /// Copies the text and keeps its provenance.
     pub fn to_owned_text(self) -> Verified<String> {
         self.map(str::to_owned)
     }
 }
 
 impl Verified<&'static str> {
-    /// Vouches for text that is compiled into the program, which its lifetime stands for (SPEC 2.9).
+    /// Accepts text that is compiled into the program, which the `'static` lifetime stands for (SPEC 2.9).
     ///
-    /// Leaking memory to obtain that lifetime defeats the purpose; give it literals and `include_str!` only.
+    /// Call this with literals and `include_str!` only: leaked memory also has this lifetime, but was not compiled in.
     pub fn builtin(text: &'static str) -> Self {
         Self::new(text, Provenance::Builtin)
     }

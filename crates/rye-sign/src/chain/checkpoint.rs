@@ -1,4 +1,4 @@
-//! A signature over the head of a log.
+//! Signed heads of logs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,8 @@ use crate::key_id::KeyId;
 use crate::signature_bytes::SignatureBytes;
 use crate::signing_key::SigningKey;
 
-/// A signed statement that the log of a thread had a head after a number of records; its cost does not grow.
+/// A signed statement that the log of a thread had a certain head after `seq` records. Its size does not grow with the
+/// log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     thread: String,
@@ -19,51 +20,51 @@ pub struct Checkpoint {
     signature: SignatureBytes,
 }
 
-/// Why a checkpoint was not made, read or verified.
+/// A reason why a checkpoint was not made, parsed or verified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The signature does not fit the statement.
+    /// The signature does not fit the stated thread, record and head.
     #[error(
         "forged checkpoint: the key `{key_id}` did not sign record {seq} of the thread `{thread}`; do not resume from this log"
     )]
     BadSignature {
-        /// The key that it names.
+        /// The key that the checkpoint names.
         key_id: KeyId,
-        /// The thread that it names.
+        /// The thread that the checkpoint names.
         thread: String,
-        /// The record that it names.
+        /// The record that the checkpoint names.
         seq: u64,
     },
-    /// The thread id is empty or holds a control character.
+    /// The thread id is empty or contains a control character.
     #[error(
         "the thread id {thread:?} is empty or holds a control character; an id is one line of text"
     )]
     InvalidThread {
-        /// The id as it was given.
+        /// The given id.
         thread: String,
     },
-    /// The JSON is no checkpoint.
+    /// The JSON is not a checkpoint.
     #[error("not a checkpoint: {problem}; do not resume from this log")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault of the JSON.
         problem: String,
     },
-    /// It is a checkpoint of another place or state of a log.
+    /// The checkpoint is for another thread or another record.
     #[error(
         "the checkpoint is of record {stated_seq} of the thread `{stated_thread}`, not of record {seq} of `{thread}`; do not resume from this log"
     )]
     OfAnotherRecord {
-        /// The record that it names.
+        /// The record that the checkpoint names.
         stated_seq: u64,
-        /// The thread that it names.
+        /// The thread that the checkpoint names.
         stated_thread: String,
-        /// The record that it was found at.
+        /// The record at which the checkpoint was found.
         seq: u64,
-        /// The thread that it was found in.
+        /// The thread in which the checkpoint was found.
         thread: String,
     },
-    /// The log is not the one that was signed.
+    /// The log differs from the log that was signed.
     #[error(
         "the log differs from its checkpoint at record {seq} of the thread `{thread}`: signed `{expected}`, found `{actual}`; do not resume from this log"
     )]
@@ -77,21 +78,21 @@ pub enum CheckpointError {
         /// The head of the log.
         actual: Head,
     },
-    /// None of the given keys has the id.
+    /// None of the given keys has the id in the checkpoint.
     #[error(
         "the checkpoint is signed by the key `{key_id}`, which may not sign logs here; verify with the key that wrote the log"
     )]
     UnknownKey {
-        /// The key that it names.
+        /// The key that the checkpoint names.
         key_id: KeyId,
     },
 }
 
-/// Signs that the log of the thread had the head after `seq` records.
+/// Signs the statement that the log of the thread had this head after `seq` records.
 ///
 /// # Errors
 ///
-/// The thread id is empty or holds a control character.
+/// [`CheckpointError::InvalidThread`] if the thread id is empty or contains a control character.
 pub fn sign_checkpoint(
     head: &Head,
     seq: u64,
@@ -112,11 +113,11 @@ pub fn sign_checkpoint(
 }
 
 impl Checkpoint {
-    /// Reads what [`to_json`](Self::to_json) wrote; nothing is verified.
+    /// Parses the output of [`to_json`](Self::to_json) without verifying it.
     ///
     /// # Errors
     ///
-    /// A member is missing, unknown or not of its form.
+    /// [`CheckpointError::Malformed`] if a member is missing, unknown or malformed.
     pub fn from_json(value: &Value) -> Result<Self, CheckpointError> {
         let malformed = |problem: String| CheckpointError::Malformed { problem };
         let disk =
@@ -153,7 +154,7 @@ impl Checkpoint {
         })
     }
 
-    /// The id of the key that it names.
+    /// The id of the key that the checkpoint names.
     pub fn key_id(&self) -> &KeyId {
         &self.key_id
     }
@@ -163,16 +164,16 @@ impl Checkpoint {
         &self.head
     }
 
-    /// The number of records below the head.
+    /// The number of records that the head covers.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Verifies that one of the keys signed just this head, at this place of this thread.
+    /// Verifies that one of the keys signed this head for this record of this thread.
     ///
     /// # Errors
     ///
-    /// Each outcome has its own: another record, another head, unknown key, forged.
+    /// The checkpoint is for another record or another head, none of `keys` has its key id, or its signature is bad.
     pub fn verify(
         &self,
         head: &Head,

@@ -63,7 +63,7 @@ fn check_signature_refused(public_hex: &str, message: &str, raw: [u8; 64]) {
     assert!(!public(public_hex).verifies(&bytes(message), &signature), "{raw:02x?}");
 }
 
-/// `S`, the second half, plus the order of the base point; nothing where that has no room in 32 bytes.
+/// Adds the order of the base point to `S`, the second half. Returns `None` if the sum does not fit in 32 bytes.
 fn plus_order(mut raw: [u8; 64]) -> Option<[u8; 64]> {
     let mut carry = 0;
     for (digit, order) in raw.iter_mut().skip(32).zip(bytes(ORDER)) {
@@ -86,7 +86,7 @@ fn refuses_every_malleable_signature() {
     }
 }
 
-/// With a key of any kind, an `R` of small order is a signature that its maker need not know the key for.
+/// An attacker can make a signature with an `R` of small order without knowing the key.
 #[test]
 fn refuses_a_signature_of_small_order() {
     for [_, public_hex, message, good] in RFC_8032 {
@@ -121,10 +121,10 @@ fn refuses_every_flipped_bit() {
     }
 }
 
-/// Message, key, signature: cases on which implementations of Ed25519 differ, from Chalkias, Garillot and Nikolaenko,
-/// "Taming the many EdDSAs". In turn: all of small order; a key of small order; an `R` of small order; mixed orders,
-/// good by either equation; mixed orders, good only with the cofactor (twice); `S` too large (twice); `R` spelled in a
-/// second way (twice).
+/// Message, key and signature of cases on which implementations of Ed25519 differ, from Chalkias, Garillot and
+/// Nikolaenko, "Taming the many EdDSAs". In turn: everything of small order; a key of small order; an `R` of small
+/// order; mixed orders that satisfy both equations; mixed orders that satisfy only the equation with the cofactor
+/// (twice); `S` too large (twice); a second encoding of `R` (twice).
 const DISPUTED: [[&str; 3]; 10] = [
     [
         "8c93255d71dcab10e8f379c26200f3c7bd5f09d9bc3068d3ef4edeb4853022b6",
@@ -187,7 +187,7 @@ fn decides_disputed_signatures_strictly() {
                 .is_ok_and(|key| key.verifies(&bytes(message), &signature(signed)))
         })
         .collect();
-    // Mixed orders that satisfy the equation without the cofactor are one signature, and RFC 8032 accepts it.
+    // RFC 8032 accepts a signature with mixed orders that satisfies the equation without the cofactor.
     let only_the_fourth: Vec<bool> = (0..10).map(|index| index == 3).collect();
     assert_eq!(accepted, only_the_fourth);
 }
@@ -197,7 +197,7 @@ fn check_key_refused(hex: &str, expected: &KeyError) {
     assert_eq!(PublicKey::from_bytes(&array(hex)), Err(expected.clone()));
 }
 
-/// Every encoding of a point of small order, canonical or with the sign of zero.
+/// Every encoding of a point of small order, including non-canonical ones and ones with the sign of zero.
 const SMALL_ORDER: [&str; 10] = [
     "0100000000000000000000000000000000000000000000000000000000000000",
     "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -235,7 +235,7 @@ fn refuses_bytes_that_are_no_point() {
     check_key_refused(&format!("02{}", "00".repeat(31)), &KeyError::NotCanonical);
 }
 
-/// A public key that was seen in use, with its two names.
+/// A public key from practice, with its two ids.
 const SEEN_PEM: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAUbAHc8d2KetZE2I9eb+VaUpTLkNsDJtFaAsY0nTEm7I=\n-----END PUBLIC KEY-----\n";
 
 #[test]

@@ -7,12 +7,12 @@ use crate::canonical::canonical_json;
 use crate::signature_bytes::SignatureBytes;
 use crate::token::{Claims, Token, TokenError};
 
-/// Which members are written.
+/// The members to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What the signature covers: all but the signature.
+    /// The members that the signature covers: all except the signature.
     Signed,
-    /// All.
+    /// All members.
     Whole,
 }
 

@@ -1,20 +1,20 @@
-//! Verifying the tokens from a root to a leaf, offline.
+//! Offline verification of a chain of tokens.
 
 use crate::key::PublicKey;
 use crate::timestamp::Timestamp;
 use crate::token::{Token, TokenError};
 
-/// Verifies a chain of tokens, the root first, and gives its leaf.
+/// Verifies a chain of tokens, the root first, and returns its last token, the leaf.
 ///
-/// `keys` are those that may sign tokens here, usually the operator's own one: a key that is trusted to sign items is
-/// not thereby one of them. `covers` says whether patterns, one list of a parent's, cover one of a child's. A child is
-/// narrower when each list of its parent covers one of its own lists whole; it may carry a list of its parent's on for
-/// that.
+/// `keys` are the keys that may sign tokens, usually only the operator's own key. A key that is trusted to sign items
+/// is not necessarily one of them. `covers` returns `true` if a list of the parent's patterns covers a pattern of the
+/// child. A child is narrower than its parent if every list of the parent covers all patterns of at least one list of
+/// the child. A child may contain copies of its parent's lists for this.
 ///
 /// # Errors
 ///
-/// Each refusal has its own: an empty or overlong chain, unknown key, forged, re-parented, widened, outliving its
-/// parent, not yet valid, expired.
+/// The chain is empty or too long, a key is unknown, or a token is forged, re-parented, widened, valid outside its
+/// parent's period, not yet valid or expired.
 pub fn verify_chain<'t>(
     root_first: &'t [Token],
     keys: &[PublicKey],
@@ -38,7 +38,7 @@ pub fn verify_chain<'t>(
     Ok(leaf)
 }
 
-/// Whether the pattern is one of the patterns, letter by letter: a cover rule that never errs to the wide side.
+/// Returns `true` if `pattern` is one of `patterns`, letter by letter. This rule never covers too much.
 pub fn covers_literally(patterns: &[String], pattern: &str) -> bool {
     patterns.iter().any(|other| other == pattern)
 }
@@ -65,7 +65,8 @@ pub(crate) fn check_narrowed(
     Ok(())
 }
 
-/// Whether what all of `lists` allow is within `list`: one of them is.
+/// Returns `true` if at least one of `lists` is wholly covered by `list`. If so, whatever all of `lists` allow is
+/// within `list`.
 fn is_covered(
     list: &[String],
     lists: &[Vec<String>],
@@ -107,5 +108,5 @@ fn check_time(token: &Token, now: Timestamp) -> Result<(), TokenError> {
     Ok(())
 }
 
-/// Deeper than any depth limit of threads, and a bound on the work that a stranger's chain can cause.
+/// The limit is above every depth limit of threads. It bounds the work that a chain from an unknown sender can cause.
 const MAX_LINKS: usize = 64;

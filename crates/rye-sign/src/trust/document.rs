@@ -8,7 +8,8 @@ use crate::timestamp::Timestamp;
 use crate::trust::error::TrustError;
 use crate::trust::parse::parse;
 
-/// What a TOML file at `.ai/config/keys/trusted/<key id>.toml` states of a key (SPEC 2.7); nothing is verified.
+/// The statements of a trust document `.ai/config/keys/trusted/<key id>.toml` about a key (SPEC 2.7). They are not
+/// verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustDocument {
     pub(crate) key: PublicKey,
@@ -20,18 +21,18 @@ pub struct TrustDocument {
 }
 
 impl TrustDocument {
-    /// States that the key belongs to the owner, without a limit on what it may grant.
+    /// Makes a document that assigns the key to the owner, without a limit on grants.
     pub fn new(owner: &str, key: PublicKey) -> Self {
         let (owner, attestation) = (owner.to_owned(), String::new());
         Self { key, owner, attestation, grants: None, expires: None, revoked: None }
     }
 
-    /// Reads the TOML text, signature line included; of at most 64 KiB.
+    /// Parses the TOML text with its signature line. The text may have at most 64 KiB.
     ///
     /// # Errors
     ///
-    /// The text is no TOML, or fields are missing, unknown or wrong, all of which are reported; or the fingerprint is
-    /// not the one of the key.
+    /// The text is too long or not TOML, the fingerprint does not match the key, or fields are missing, unknown or
+    /// wrong. All wrong fields are reported.
     pub fn parse(text: &str) -> Result<Self, TrustError> {
         parse(text)
     }
@@ -41,22 +42,22 @@ impl TrustDocument {
         Self { attestation: attestation.to_owned(), ..self }
     }
 
-    /// Limits what items signed by the key may be granted to capability patterns; an empty list allows nothing.
+    /// Limits the grants of items that the key signed to capability patterns. An empty list allows nothing.
     pub fn with_grants(self, grants: impl IntoIterator<Item = String>) -> Self {
         Self { grants: Some(grants.into_iter().collect()), ..self }
     }
 
-    /// Ends the trust at a time.
+    /// Sets the time at which the trust ends.
     pub fn with_expires(self, at: Timestamp) -> Self {
         Self { expires: Some(at), ..self }
     }
 
-    /// Revokes the key: nothing that it signed counts, whatever time the signature states.
+    /// Revokes the key: no signature of the key is accepted, whatever time it states.
     pub fn with_revoked(self, at: Timestamp) -> Self {
         Self { revoked: Some(at), ..self }
     }
 
-    /// Writes the TOML text, unsigned, in the order of the fields in SPEC 2.7.
+    /// Writes the TOML text, unsigned, with the fields in the order of SPEC 2.7.
     pub fn to_toml(&self) -> String {
         let mut text = format!(
             "version = \"1.0.0\"\ncategory = \"keys/trusted\"\nfingerprint = \"{}\"\nowner = {}\nattestation = {}\n",
@@ -74,7 +75,7 @@ impl TrustDocument {
         text + &format!("\n[public_key]\npem = \"\"\"\n{}\"\"\"\n", self.key.to_pem())
     }
 
-    /// The name under which the document is signed: kind `trust`, id the 16-digit key id.
+    /// The name under which the document is signed: kind `trust`, and the 16-digit key id as its id.
     pub fn item_name(&self) -> ItemName {
         ItemName::new("trust", self.key.key_id().as_str())
             .expect("because a key id is one line of hex digits")
@@ -85,27 +86,27 @@ impl TrustDocument {
         &self.key
     }
 
-    /// Who is said to hold the key.
+    /// The stated owner of the key.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// Free text for people; often empty.
+    /// The free text for people; often empty.
     pub fn attestation(&self) -> &str {
         &self.attestation
     }
 
-    /// The capability patterns that items signed by the key may be granted at most; none is no limit.
+    /// The capability patterns that limit the grants of items that the key signed. `None` is no limit.
     pub fn grants(&self) -> Option<&[String]> {
         self.grants.as_deref()
     }
 
-    /// When the trust ends.
+    /// The time at which the trust ends.
     pub fn expires(&self) -> Option<Timestamp> {
         self.expires
     }
 
-    /// When the key was revoked.
+    /// The time at which the key was revoked.
     pub fn revoked(&self) -> Option<Timestamp> {
         self.revoked
     }

@@ -1,22 +1,22 @@
-//! Why a trust document does not count.
+//! The errors of trust documents.
 
 use crate::error::Error;
 use crate::key::KeyError;
 use crate::key_id::KeyId;
 use crate::trust::parse::MAX_BYTES;
 
-/// Why a trust document does not count.
+/// A reason why a trust document is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// The file name or the fingerprint is of another key.
+    /// The file name or the `fingerprint` names another key.
     #[error(
         "the {part} says `{stated}`, the key in the document is `{key_id}`; all three must agree"
     )]
     Disagree {
-        /// Which part disagrees: the file name or the `fingerprint`.
+        /// The part that disagrees: the file name or the `fingerprint`.
         part: &'static str,
-        /// What it says.
+        /// The key id in that part.
         stated: String,
         /// The 16-digit id of the key in the document.
         key_id: KeyId,
@@ -24,16 +24,16 @@ pub enum TrustError {
     /// Fields are missing, unknown or wrong.
     #[error("the trust document has {}", listed(.problems))]
     Invalid {
-        /// All of them.
+        /// All wrong fields.
         problems: Vec<TrustProblem>,
     },
     /// The document is not TOML.
     #[error("the trust document is not TOML")]
     NotToml {
-        /// Where and why.
+        /// The line and the fault.
         source: TomlError,
     },
-    /// A project offers a key that no key of the operator vouches for (SPEC 2.8).
+    /// The document comes from a project, and no trusted key of the operator signed it (SPEC 2.8).
     #[error(
         "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {key_id}`, or with `--trust FILE` for one command",
         signer_text(.signer, .key_id)
@@ -41,21 +41,21 @@ pub enum TrustError {
     SelfVouched {
         /// The key that the document is for.
         key_id: KeyId,
-        /// The key that signed the document, if one did.
+        /// The key that signed the document, if any.
         signer: Option<KeyId>,
     },
-    /// The document is longer than any honest one.
+    /// The document is longer than is read.
     #[error("the trust document has {bytes} bytes; at most {MAX_BYTES} are read")]
     TooLong {
-        /// Its length.
+        /// The length of the document.
         bytes: usize,
     },
-    /// The document is signed, and the signature fails.
+    /// The signature of the document fails verification.
     #[error("the trust document for the key `{key_id}` fails verification")]
     Unverified {
         /// The key that the document is for.
         key_id: KeyId,
-        /// How it fails.
+        /// The failure.
         source: Error,
     },
 }
@@ -64,13 +64,13 @@ pub enum TrustError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustProblem {
-    /// The category is another one.
+    /// The `category` is not `keys/trusted`.
     #[error("the category `{text}` instead of `keys/trusted`")]
     Category {
         /// The value as written.
         text: String,
     },
-    /// A field that must say something is empty.
+    /// A required field is empty.
     #[error("an empty `{field}`")]
     Empty {
         /// The field.
@@ -85,7 +85,7 @@ pub enum TrustProblem {
     /// The key cannot be used.
     #[error("an unusable `public_key.pem`: {error}")]
     Key {
-        /// Why.
+        /// The fault of the key.
         error: KeyError,
     },
     /// A required field is absent.
@@ -94,7 +94,7 @@ pub enum TrustProblem {
         /// The field.
         field: &'static str,
     },
-    /// A time is not in the one accepted spelling.
+    /// A time is not written in the one accepted spelling.
     #[error("the `{field}` `{text}`, which is not a UTC time such as `2026-11-20T18:00:00Z`")]
     Time {
         /// The field.
@@ -102,7 +102,7 @@ pub enum TrustProblem {
         /// The value as written.
         text: String,
     },
-    /// A field is not one of a trust document.
+    /// The document has a field that trust documents do not have.
     #[error(
         "the unknown field `{field}`; valid are `version`, `category`, `fingerprint`, `owner`, `attestation`, `grants`, `expires`, `revoked`, `public_key.pem`"
     )]
@@ -110,30 +110,30 @@ pub enum TrustProblem {
         /// The field.
         field: String,
     },
-    /// The format is a later one.
+    /// The major version of the format is not `1`.
     #[error("the version `{text}`, of which this program reads `1`; update the program")]
     Version {
         /// The value as written.
         text: String,
     },
-    /// A field has another type.
+    /// A field has the wrong type.
     #[error("a `{field}` that is not {expected}")]
     WrongType {
         /// The field.
         field: &'static str,
-        /// What it should be.
+        /// The correct type.
         expected: &'static str,
     },
 }
 
-/// Where and why a text is not TOML.
+/// The place and the fault of a text that is not TOML.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 #[non_exhaustive]
 pub struct TomlError {
     /// The 1-based number of the line.
     pub line: usize,
-    /// What the reader expected or found there.
+    /// The message of the TOML parser.
     pub message: String,
 }
 

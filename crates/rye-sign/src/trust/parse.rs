@@ -1,4 +1,4 @@
-//! Reading a trust document, with every problem in it.
+//! Parsing of trust documents, which reports every wrong field.
 
 use toml::{Table, Value};
 
@@ -47,7 +47,7 @@ fn not_toml(text: &str, error: &toml::de::Error) -> TrustError {
     TrustError::NotToml { source: TomlError { line, message: error.message().to_owned() } }
 }
 
-/// Takes known fields out of the table; what is left is unknown.
+/// Removes known fields from the table, so that unknown fields remain.
 struct Reader {
     table: Table,
     problems: Vec<TrustProblem>,
@@ -130,7 +130,8 @@ impl Reader {
         }
     }
 
-    /// An unknown field may be a misspelt limit, and a limit that is overlooked is a grant.
+    /// Reports the remaining fields. An unknown field may be a misspelled limit, and ignoring a limit would widen the
+    /// grants.
     fn refuse_the_rest(&mut self) {
         for (field, _) in std::mem::take(&mut self.table) {
             self.problems.push(TrustProblem::Unknown { field });

@@ -1,4 +1,4 @@
-//! The keys that count, by the rules of who may vouch.
+//! The trusted keys.
 
 mod admission;
 mod trusted_key;
@@ -14,29 +14,31 @@ use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
 
-/// The keys that count. An empty store trusts nobody.
+/// The trusted keys. An empty store trusts no key.
 #[derive(Debug, Clone, Default)]
 pub struct TrustStore {
-    /// By fingerprint, the notation without collisions.
+    /// The keys by their fingerprint, because the short ids of two keys could collide.
     keys: BTreeMap<KeyId, TrustedKey>,
 }
 
 impl TrustStore {
-    /// A store that trusts nobody.
+    /// Makes a store without keys.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets a trust document count, when it may: admit the operator's documents before those of a project, which
-    /// count only when a key of the operator signed them (SPEC 2.8).
+    /// Accepts a trust document and adds its key to the store. Admit the operator's documents before those of a
+    /// project, which are accepted only if a trusted key of the operator signed them (SPEC 2.8).
     ///
-    /// Of two documents for one key the first decides on the owner; limits count from whichever document has them: every
-    /// list of grants, the earlier expiry and a revocation. A key that a project offers has the limits of the key that vouches, too.
+    /// If two documents have the same key, the first decides on the owner, except that a document of the operator takes
+    /// precedence over one of a project. The limits of both apply: every list of grants, the earlier expiry and a
+    /// revocation. A key from a project also has the limits of the key that signed its document.
     ///
     /// # Errors
     ///
-    /// The document cannot be read; file name (`file_stem`, when it has one), fingerprint and key disagree; it is
-    /// signed and the signature fails; or it is a project's and no key of the operator signed it.
+    /// The document cannot be parsed. The file name (`file_stem`, if the document has one), the fingerprint and the key
+    /// disagree. The document is signed and the signature fails. Or the document comes from a project and no trusted
+    /// key of the operator signed it.
     pub fn admit(
         &mut self,
         text: &str,
@@ -62,7 +64,7 @@ impl TrustStore {
         self.insert(TrustedKey::new(TrustDocument::new(owner, key), Origin::Operator, None));
     }
 
-    /// The key that an id in either notation names, revoked and expired ones included.
+    /// Finds the key with this id, in either notation. Revoked and expired keys are found, too.
     pub fn find(&self, key_id: &KeyId) -> Option<&TrustedKey> {
         self.keys
             .get(key_id)
@@ -82,7 +84,7 @@ impl TrustStore {
         self.keys.values()
     }
 
-    /// Whether the key was there before.
+    /// Adds a key, or merges it with its earlier document. Returns `true` if the store had the key before.
     fn insert(&mut self, mut new: TrustedKey) -> bool {
         let fingerprint = new.key().fingerprint().clone();
         let Some(old) = self.keys.remove(&fingerprint) else {

@@ -21,7 +21,7 @@ fn heads_are_read_again() {
     check_error("x".parse::<Head>(), "`x` is not a SHA-256 digest; write 64 lowercase hex digits");
 }
 
-/// Made with another implementation of SHA-256.
+/// The expected heads were computed with another implementation of SHA-256.
 #[test]
 fn heads_are_what_another_implementation_computes() {
     assert_eq!(

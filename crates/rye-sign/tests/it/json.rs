@@ -100,7 +100,7 @@ fn what_cannot_be_signed_or_verified() {
     check_error(verify_json(&json!({"_signature": 1}), &[key(1).public()]), unsigned);
 }
 
-/// A signature over a record does not verify as one over a file, nor the other way round.
+/// A signature over a record does not verify as one over a file, and vice versa.
 #[test]
 fn signatures_of_files_and_records_differ() {
     let content = rye_sign::canonical_json(&record());

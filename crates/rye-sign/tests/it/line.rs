@@ -1,4 +1,4 @@
-//! Finding and reading the signature line.
+//! Finding and parsing the signature line.
 
 use rye_sign::{CommentStyle, Error, MalformedReason, Policy, Unverified, accept, sign};
 
@@ -25,7 +25,7 @@ fn check_malformed(text: &str, style: CommentStyle, line: usize, what: &str) {
     );
 }
 
-/// Asserts what is said of a signed HTML text after a change of it.
+/// Asserts the error of a signed HTML text after a change.
 #[track_caller]
 fn check_html(what: &str, change: impl Fn(&str) -> String) {
     check_malformed(&change(&signed(CommentStyle::Html)), CommentStyle::Html, 1, what);

@@ -1,4 +1,4 @@
-//! The behaviour of the crate, seen from outside.
+//! Tests of the public behaviour of the crate.
 
 mod chain;
 mod json;
@@ -32,7 +32,7 @@ fn item(kind: &str, id: &str) -> ItemName {
     ItemName::new(kind, id).expect("a name literal")
 }
 
-/// A key that is the same in every run.
+/// Returns a key that is the same in every run.
 fn key(seed: u8) -> SigningKey {
     let pair = KeypairBytes { secret_key: [seed; 32], public_key: None };
     let pem = pair.to_pkcs8_pem(LineEnding::LF).expect("32 bytes encode");
@@ -45,14 +45,14 @@ fn trusting(keys: &[&SigningKey]) -> TrustStore {
     trust
 }
 
-/// What an old signature signs.
+/// The message of an old signature.
 #[derive(Clone, Copy)]
 enum OldMessage {
     Hex,
     Raw,
 }
 
-/// The fields of an old signature over the covered text.
+/// Returns the fields of an old signature over the covered text.
 fn old_fields(covered: &str, seed: u8, message: OldMessage) -> String {
     let digest = Digest::of(covered.as_bytes());
     let dalek = ed25519_dalek::SigningKey::from_bytes(&[seed; 32]);

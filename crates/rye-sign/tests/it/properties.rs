@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties that hold for every text.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ fn styles() -> impl Strategy<Value = CommentStyle> {
     prop_oneof![Just(CommentStyle::Html), Just(CommentStyle::Hash), Just(CommentStyle::Slash)]
 }
 
-/// Texts of short lines with every kind of start and line end, lines that imitate signatures among them.
+/// Texts of short lines with every kind of start and line end. Some lines imitate signatures.
 fn texts() -> impl Strategy<Value = String> {
     let start =
         prop_oneof![Just(""), Just("\u{feff}"), Just("#!/bin/sh\n"), Just("#!x\r\n"), Just("#!x")];
@@ -49,12 +49,13 @@ fn is_accepted(text: &str, style: CommentStyle, item: &ItemName) -> bool {
     verify(text, style, item, &TRUST, &policy).is_ok()
 }
 
-/// The two alphabets of base64 spell one signature, and a line end may be either: neither changes what is signed.
+/// The two alphabets of base64 spell the same signature, and either line end is allowed. Neither changes the signed
+/// content.
 fn is_same_meaning(old: u8, new: u8) -> bool {
     matches!((old, new), (b'-', b'+') | (b'_', b'/'))
 }
 
-/// As many as a promise of the format is shown with, each by one signature and hardly any verification.
+/// Many cases for the promises of the format. Each needs one signature and hardly any verification.
 fn many_cases() -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases.max(10_000), ..config }
@@ -83,7 +84,7 @@ proptest! {
         let signed = sign(&text, style, &item, &KEY, now());
         let place = place.index(signed.len());
         if let (Some(head), Some(tail)) = (signed.get(..place), signed.get(place..)) {
-            // A final line end of the line itself is not content.
+            // A line end at the end of the signature line itself is not content.
             let is_end_of_line = tail.trim_matches(['\r', '\n']).is_empty() && head.lines().count() <= 2;
             prop_assert!(is_end_of_line || !is_accepted(head, style, &item), "{head:?}");
         }
@@ -98,7 +99,7 @@ proptest! {
     }
 }
 
-/// Curve arithmetic without optimisation takes milliseconds; `PROPTEST_CASES` scales these, too.
+/// Unoptimized curve arithmetic takes milliseconds. `PROPTEST_CASES` scales this number, too.
 fn fewer_cases() -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases / 16, ..config }

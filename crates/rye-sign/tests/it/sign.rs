@@ -1,10 +1,10 @@
-//! Where the line goes, and what stays.
+//! The position of the signature line, and the text that stays.
 
 use rye_sign::{CommentStyle, sign};
 
 use crate::{item, key, now};
 
-/// Asserts the text around the line, which stands as `LINE` in what is expected.
+/// Asserts the text around the signature line, which `expected` writes as `LINE`.
 #[track_caller]
 fn check(text: &str, style: CommentStyle, expected: &str) {
     let signed = sign(text, style, &item("tool", "a/b"), &key(1), now());
@@ -69,7 +69,7 @@ fn in_place_of_what_is_there() {
 #[test]
 fn from_above_the_shebang_to_below() {
     check("# rye:unsigned\n#!/bin/sh\nmake\n", CommentStyle::Hash, "#!/bin/sh\nLINE\nmake\n");
-    // The line end is that of the line which is the first one then.
+    // The line end is that of the first line after the old signature line is removed.
     check("# rye:unsigned\r\n#!/bin/sh\nmake\n", CommentStyle::Hash, "#!/bin/sh\nLINE\nmake\n");
     check("# rye:unsigned\r\n#!/bin/sh", CommentStyle::Hash, "#!/bin/sh\r\nLINE\r\n");
 }
@@ -110,7 +110,7 @@ fn styles_by_extension() {
     }
 }
 
-/// Made with another implementation of Ed25519: there is one signature for a key and a message.
+/// The expected line was made with another implementation of Ed25519, in which a key and a message have one signature.
 #[test]
 fn the_line_is_what_another_implementation_writes() {
     check_line(

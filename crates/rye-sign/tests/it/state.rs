@@ -1,4 +1,4 @@
-//! What changes the state that verdicts depend on, and what does not.
+//! Changes that alter the verification state, and changes that do not.
 
 use rye_sign::{Origin, Policy, Timestamp, TrustDocument, TrustStore, verification_state};
 

@@ -1,4 +1,4 @@
-//! Chains of capability tokens, and each way in which one is refused.
+//! Chains of capability tokens, and every reason to refuse one.
 
 use std::sync::LazyLock;
 
@@ -37,7 +37,7 @@ fn verify(tokens: &[Token], at: Timestamp) -> Result<Token, TokenError> {
     verify_chain(tokens, &[key(1).public()], at, covers_literally).cloned()
 }
 
-/// The token with one text of its JSON replaced, unsigned as that leaves it.
+/// Returns the token with one text of its JSON replaced and its old signature.
 fn edited(token: &Token, from: &str, to: &str) -> Token {
     let json = token.to_json();
     assert!(json.contains(from), "{json}");
@@ -64,7 +64,7 @@ fn the_json_is_canonical_and_read_again() {
     assert_eq!(token.claims().capabilities, [["rye.execute.tool.a", "rye.load.*"]]);
 }
 
-/// Made with another implementation of Ed25519 and of sorted JSON.
+/// The expected JSON was made with another implementation of Ed25519 and of sorted JSON.
 #[test]
 fn the_json_is_what_another_implementation_writes() {
     assert_eq!(root().to_json(), PINNED);
@@ -142,7 +142,7 @@ fn a_widened_token() {
     let wider = claims("child", &["rye.load.*", "rye.execute.*", "rye.sign.*"]);
     let message = "the token `child` is widened: its parent `root` does not cover `rye.execute.*`, `rye.sign.*`; a child may do no more than its parent";
     check_error(root().child(wider.clone(), &key(1), covers_literally), message);
-    // Whoever holds the key can sign such a token; verification refuses it nevertheless.
+    // The key's owner can sign such a token. Verification refuses it nevertheless.
     let signed = root().child(wider, &key(1), |_, _| true).expect("signed");
     check_error(verify(&[root(), signed], now()), message);
 }
@@ -169,7 +169,7 @@ fn check_narrowing(parent: &[&[&str]], child: &[&[&str]], expected: Result<(), &
     assert_eq!(wider, expected.map_err(list));
 }
 
-/// A thread may do what all of its lists allow, so that a child has to stay within each of its parent's.
+/// A thread may do what all of its lists allow, so a child must stay within every list of its parent.
 #[test]
 fn every_list_of_a_parent_bounds_its_child() {
     check_narrowing(&[&["a", "b"], &["b", "c"]], &[&["b"]], Ok(()));
@@ -183,7 +183,7 @@ fn every_list_of_a_parent_bounds_its_child() {
     check_narrowing(&[&["a"]], &[], Ok(()));
 }
 
-/// No list would be read as nobody's objection.
+/// A token without any list must not be read as a token without limits.
 #[test]
 fn a_token_without_a_list_allows_nothing() {
     let none = Claims { capabilities: Vec::new(), ..claims("root", &[]) };
@@ -262,14 +262,14 @@ static ROOT: LazyLock<Token> = LazyLock::new(root);
 static CHILD: LazyLock<Token> = LazyLock::new(|| child_of(&ROOT, "child"));
 static KEYS: LazyLock<[PublicKey; 1]> = LazyLock::new(|| [key(1).public()]);
 
-/// Reads the last token of a chain and verifies it.
+/// Parses the last token of a chain and verifies the chain.
 fn read_and_verify(parents: &[&Token], json: &str) -> Result<Token, TokenError> {
     let read = Token::parse(json)?;
     let chain: Vec<Token> = parents.iter().copied().cloned().chain([read]).collect();
     verify_chain(&chain, &*KEYS, now(), covers_literally).cloned()
 }
 
-/// A value of the same type that is another one, of the form that the member has where it has one.
+/// Returns another value of the same type. If the member has a fixed form, the new value has it, too.
 fn changed(old: &Value, text: &str, number: usize) -> Value {
     match old {
         Value::Null => Value::from(Digest::of(text.as_bytes()).to_string()),
@@ -307,7 +307,7 @@ proptest! {
         bytes[place] = new;
         let json = String::from_utf8(bytes).expect("ASCII");
         let read = read_and_verify(&[], &json);
-        // Another spelling of the same token reads as that token.
+        // Another spelling of the same token is parsed as that token.
         prop_assert!(read.is_err() || read.as_ref() == Ok(&*ROOT), "{json}");
     }
 
@@ -324,7 +324,7 @@ proptest! {
         let new = changed(&old, &text, number);
         members.insert(name.clone(), new.clone());
         let read = read_and_verify(parents, &canonical_json(&value));
-        // A second spelling of the same value, such as padding of the signature, is no change.
+        // A second spelling of the same value, such as padding of the signature, is not a change.
         let is_same = new == old || read.as_ref() == Ok(token);
         prop_assert!(is_same || read.is_err(), "{name}: {old} to {new}");
         prop_assert!(new == old || name == "signature" || read.is_err(), "{name}: {old} to {new}");

@@ -1,4 +1,4 @@
-//! Which trust documents count.
+//! Acceptance of trust documents.
 
 use std::error::Error as _;
 
@@ -28,7 +28,7 @@ fn admit(
     trust.admit(text, None, origin, now()).map(|admission| admission.notes)
 }
 
-/// Asserts that a document neither counts nor changes the store.
+/// Asserts that a document is refused and does not change the store.
 #[track_caller]
 fn check_refused(trust: &TrustStore, text: &str, origin: Origin, message: &str) {
     let mut trust = trust.clone();
@@ -37,7 +37,7 @@ fn check_refused(trust: &TrustStore, text: &str, origin: Origin, message: &str) 
     assert_eq!(trust.key_ids(), before);
 }
 
-/// Asserts how the signature of a document fails.
+/// Asserts the error of a document whose signature fails.
 #[track_caller]
 fn check_unverified(trust: &TrustStore, text: &str, message: &str) {
     for origin in [Origin::Operator, Origin::Project, Origin::Run] {
@@ -121,7 +121,7 @@ fn a_project_may_repeat_what_the_operator_trusts() {
 }
 
 #[test]
-fn a_key_of_a_project_vouches_for_nobody() {
+fn a_key_of_a_project_vouches_for_no_key() {
     let mut trust = trusting(&[&key(1)]);
     admit(&mut trust, &signed_by(&key(1), &document(3)), Origin::Project).expect("vouched for");
     let how = format!("signed by `{}`", key(3).public().key_id());
@@ -169,7 +169,7 @@ fn a_document_signed_for_another_key_never_counts() {
 }
 
 #[test]
-fn a_revoked_key_vouches_for_nobody() {
+fn a_revoked_key_vouches_for_no_key() {
     let mut trust = TrustStore::new();
     let revoked = document(1).with_revoked(at("2026-01-01T00:00:00Z"));
     let notes = admit(&mut trust, &revoked.to_toml(), Origin::Operator);
@@ -229,7 +229,7 @@ fn the_first_document_decides_and_the_others_tighten() {
     assert_eq!(trusted.grants(), [vec!["rye.load.*".to_owned()]]);
 }
 
-/// Which of two files is read first is a matter of their names, and must not be one of how far the key reaches.
+/// The names of two files decide which of them is read first. They must not decide how much the key may grant.
 #[test]
 fn the_limits_of_all_documents_count_in_any_order() {
     let grants = |text: &str| document(2).with_grants([text.to_owned()]).to_toml();

@@ -1,4 +1,4 @@
-//! Coverage, binding, keys: what a signature that reads well can still be refused for.
+//! Coverage, binding and keys: reasons to refuse a signature that is well-formed.
 
 use rye_sign::{
     Binding, CommentStyle, Coverage, Error, Note, Origin, Policy, TrustDocument, TrustStore,
@@ -83,7 +83,7 @@ fn the_time_is_bound() {
 }
 
 #[test]
-fn a_store_without_keys_trusts_nobody() {
+fn a_store_without_keys_trusts_no_signature() {
     let tool = item("tool", "a/b");
     let text = sign("text\n", CommentStyle::Hash, &tool, &key(1), now());
     check_error(
@@ -169,7 +169,7 @@ fn old_signatures_over_the_metadata() {
         let text =
             format!("<!-- {} -->\n{DIRECTIVE}", old_fields(&DIRECTIVE[start..end], 1, message));
         check_old(&text, CommentStyle::Html, "directive", Coverage::MetadataOnly);
-        // What the model follows can be replaced under such a signature, which is why it is refused by default.
+        // Under such a signature the text that the model follows can be replaced, so it is refused by default.
         check_old(
             &text.replace("Steps.", "Evil."),
             CommentStyle::Html,

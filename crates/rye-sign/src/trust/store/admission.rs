@@ -1,4 +1,4 @@
-//! Who may vouch for a trust document.
+//! The decision on whether a trust document is accepted.
 
 use crate::comment::CommentStyle;
 use crate::error::Error;
@@ -11,72 +11,73 @@ use crate::trust::error::TrustError;
 use crate::trust::store::{TrustStore, TrustedKey};
 use crate::unverified::Unverified;
 
-/// Where a trust document comes from.
+/// The source of a trust document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// User or system space: the operator put it there.
+    /// User or system space: the operator put the document there.
     Operator,
-    /// Project space: whoever wrote the project put it there.
+    /// Project space: the authors of the project put the document there.
     Project,
-    /// `--trust FILE`: the operator named it, for this run.
+    /// `--trust FILE`: the operator named the document for this run.
     Run,
 }
 
-/// A trust document that counts.
+/// The result of accepting a trust document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Admission {
     /// The 16-digit id of the key.
     pub key_id: KeyId,
-    /// Who is said to hold it.
+    /// The owner that the document states.
     pub owner: String,
-    /// What a person should know.
+    /// Warnings about the document.
     pub notes: Vec<AdmissionNote>,
 }
 
-/// What a person should know of a trust document that counts.
+/// A warning about a trust document that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionNote {
-    /// An earlier document decides on the owner; the limits of both count.
+    /// An earlier document for this key decides on the owner. The limits of both apply.
     #[error(
         "another trust document for this key was read before: its owner stands, and the limits of both; remove one of them"
     )]
     AlreadyTrusted,
-    /// Its signature is of the old form.
+    /// The document has a signature of the old form.
     #[error("its signature does not bind kind and id; sign it again with `rye sign`")]
     ContentOnly,
-    /// The trust has ended, so what the key signed is refused.
+    /// The trust has ended, so signatures of the key are refused.
     #[error("the trust in the key expired at {at}")]
     Expired {
-        /// When.
+        /// The time at which it ended.
         at: Timestamp,
     },
-    /// The key is revoked, so what it signed is refused.
+    /// The key is revoked, so its signatures are refused.
     #[error("the key was revoked at {at}")]
     Revoked {
-        /// When.
+        /// The time of the revocation.
         at: Timestamp,
     },
-    /// It is signed by a key that no document has.
+    /// The document is signed by an unknown key.
     #[error("it is signed by the unknown key `{signer}`; it counts because you put it here")]
     UnknownSigner {
-        /// The key that signed it.
+        /// The key that signed the document.
         signer: KeyId,
     },
-    /// It is not signed.
+    /// The document is not signed.
     #[error("it is unsigned; it counts because you put it here")]
     Unsigned,
 }
 
-/// That a document counts, and through which other key.
+/// The result of the check on the signer of a document.
 pub(crate) struct Vouching<'s> {
     pub(crate) by: Option<&'s TrustedKey>,
     pub(crate) notes: Vec<AdmissionNote>,
 }
 
-/// Decides whether a document counts. Signatures that fail never do; for a project, those that are missing neither.
+/// Decides whether a document is accepted. A signature that fails is always refused. A document of a project must be
+/// signed by a trusted key of the operator.
 pub(crate) fn vouch<'s>(
     document: &TrustDocument,
     text: &str,
@@ -106,14 +107,15 @@ pub(crate) fn vouch<'s>(
     Ok(Vouching { by, notes })
 }
 
-/// A signature of the key in the document shows that its holder wrote it, which is enough where the operator put it.
+/// Makes a store with only the key of the document. A signature by that key shows that its owner wrote the document,
+/// which is enough for a document that the operator put in place.
 fn of_its_own(document: &TrustDocument) -> TrustStore {
     let mut own = TrustStore::new();
     own.trust_key(document.owner(), document.key().clone());
     own
 }
 
-/// Verifies a signature as far as its key is known.
+/// Verifies the signature if its key is known. An absent signature or an unknown key is a warning.
 fn verified_notes(
     document: &TrustDocument,
     text: &str,
@@ -140,7 +142,7 @@ fn binding_note(provenance: &Provenance) -> Option<AdmissionNote> {
     (signature.binding() == Binding::ContentOnly).then_some(AdmissionNote::ContentOnly)
 }
 
-/// What the document itself says against its key.
+/// Warns if the document itself revokes its key or has expired.
 pub(crate) fn standing(document: &TrustDocument, now: Timestamp) -> Vec<AdmissionNote> {
     let revoked = document.revoked().map(|at| AdmissionNote::Revoked { at });
     let expired =

@@ -1,4 +1,4 @@
-//! A key that counts, with its limits.
+//! A trusted key with its limits.
 
 use crate::error::Error;
 use crate::key::PublicKey;
@@ -6,14 +6,14 @@ use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::store::Origin;
 
-/// A key that counts, where it comes from and how far it reaches.
+/// A trusted key with its origin and its limits.
 #[derive(Debug, Clone)]
 pub struct TrustedKey {
     document: TrustDocument,
     origin: Origin,
-    /// The patterns of each document for the key and, for a key that another one vouches for, that one's.
+    /// The patterns of each document for the key. If a trusted key signed the document, also the patterns of that key.
     grants: Vec<Vec<String>>,
-    /// The limits in time of the key that vouches.
+    /// The limits in time of the key that signed the document.
     inherited: Standing,
 }
 
@@ -24,7 +24,7 @@ struct Standing {
 }
 
 impl TrustedKey {
-    /// A key that another one vouches for reaches no further than that one does.
+    /// Makes a trusted key. If `voucher`, a trusted key, signed the document, its limits apply to the new key as well.
     pub(crate) fn new(
         document: TrustDocument,
         origin: Origin,
@@ -39,8 +39,8 @@ impl TrustedKey {
         Self { document, origin, grants, inherited: voucher.map(standing).unwrap_or_default() }
     }
 
-    /// Takes over what another document for the same key takes away: patterns, an earlier expiry, a revocation. Were
-    /// patterns left to one document, the order of file names would say how far a key reaches.
+    /// Adds the limits of another document for the same key: its patterns, an earlier expiry, a revocation. Without
+    /// this, the order of file names would decide how much the key may grant.
     pub(crate) fn tighten(&mut self, other: &Self) {
         let new = other.document.grants.clone().filter(|patterns| !self.grants.contains(patterns));
         self.grants.extend(new);
@@ -53,27 +53,28 @@ impl TrustedKey {
         &self.document.key
     }
 
-    /// Who is said to hold the key.
+    /// The owner that the trust document states, if any.
     pub fn owner(&self) -> Option<&str> {
         Some(self.document.owner.as_str()).filter(|owner| !owner.is_empty())
     }
 
-    /// Where the document was that decided.
+    /// The origin of the trust document that states the owner.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The most that items signed by the key may be granted: every list of patterns must allow. No list is no limit.
+    /// The patterns that limit the grants of items that the key signed. A capability is within the limit if every list
+    /// allows it; without a list there is no limit.
     pub fn grants(&self) -> &[Vec<String>] {
         &self.grants
     }
 
-    /// When the trust ends.
+    /// The time at which the trust ends.
     pub fn expires(&self) -> Option<Timestamp> {
         earlier(self.document.expires, self.inherited.expires)
     }
 
-    /// When the key was revoked.
+    /// The time at which the key was revoked.
     pub fn revoked(&self) -> Option<Timestamp> {
         earlier(self.document.revoked, self.inherited.revoked)
     }
