@@ -1,6 +1,6 @@
-//! What asking for a permit costs, by the number of patterns in the grant, beside others who match patterns.
+//! The cost of requesting a permit, by the number of patterns in the grant, compared with other pattern matchers.
 //!
-//! The others only match: they know neither layers nor denials, and make no permit.
+//! The other crates only match: they have no layers and no denials, and make no permits.
 
 use divan::{Bencher, black_box};
 use fnmatch_regex::{glob_to_regex, glob_to_regex_pattern};
@@ -13,13 +13,13 @@ fn main() {
     divan::main();
 }
 
-/// Many, because the fastest of them is the one that nothing else disturbed.
+/// Many samples, because the fastest one is the least disturbed.
 const SAMPLES: u32 = 200;
-/// How often one sample repeats it: one time alone would measure caches and branches that know nothing yet.
+/// Repetitions per sample. A single one would measure cold caches and branch predictors.
 const WARM: u32 = 500;
 const ELSEWHERE: &str = "rye.execute.tool.elsewhere.files.read";
 
-/// Through the layers of a root thread: operator, project, signer and directive.
+/// A request through the layers of a root thread: operator, project, signer and directive.
 #[divan::bench(args = [4, 32], sample_count = SAMPLES, sample_size = WARM)]
 fn allowed(bencher: Bencher<'_, '_>, patterns: usize) {
     permit(bencher, patterns, &last(patterns), true);
@@ -56,7 +56,7 @@ fn allowed_by_patterns_one_by_one(bencher: Bencher<'_, '_>, patterns: usize) {
     bencher.bench(|| matches(black_box(&capability)));
 }
 
-/// The most patterns that a directive may have, held against a table as long as the shipped one.
+/// The largest number of patterns that a directive may have, with a table as long as the shipped one.
 #[divan::bench(args = [100, 1_000])]
 fn assessed(bencher: Bencher<'_, '_>, patterns: usize) {
     let rows = (0..20).map(
@@ -69,7 +69,7 @@ fn assessed(bencher: Bencher<'_, '_>, patterns: usize) {
     bencher.bench(|| black_box(&table).assess(black_box(&grant), &[], &[]).len());
 }
 
-/// Each pattern compared with each other.
+/// Each pattern compared with every other.
 #[divan::bench(args = [100, 1_000])]
 fn redundant(bencher: Bencher<'_, '_>, patterns: usize) {
     let grant = grant(patterns);
@@ -95,7 +95,7 @@ fn grant(patterns: usize) -> Grant {
     texts(patterns).map(|text| text.parse::<Pattern>().expect("because it is a pattern")).collect()
 }
 
-/// Half of the patterns end in a star and half hold one.
+/// Returns patterns of which half end in a star and half contain one.
 fn texts(patterns: usize) -> impl Iterator<Item = String> {
     (0..patterns).map(|n| match n % 2 {
         0 => format!("rye.execute.tool.team{n}.*"),
@@ -103,7 +103,7 @@ fn texts(patterns: usize) -> impl Iterator<Item = String> {
     })
 }
 
-/// The capability that the last pattern alone covers, so that no search ends early.
+/// Returns the capability that only the last pattern covers, so that no search ends early.
 fn last(patterns: usize) -> String {
     format!("rye.execute.tool.team{}.files.read", patterns - 1)
 }

@@ -1,4 +1,4 @@
-//! Whether a call may be made: a stack of grants that all have to allow it.
+//! The decision on a call: a stack of grants that must all allow it.
 
 mod denied;
 
@@ -13,10 +13,10 @@ use crate::{
     pattern::{self, Pattern},
 };
 
-/// What a thread may do: a stack of [`Layer`]s, all of which must allow a capability (`SPEC 9.4`).
+/// The rights of a thread: a stack of [`Layer`]s, all of which must allow a capability (`SPEC 9.4`).
 ///
-/// There is no way to make an authority without a layer, and none to take a layer off: an authority can be
-/// [narrowed](Self::narrow) and never widened. The default one denies everything.
+/// An authority always has a layer, and a layer cannot be removed. An authority can therefore be
+/// [narrowed](Self::narrow), but not widened. The default authority denies everything.
 ///
 /// ```
 /// use rye_caps::{Authority, Grant, Layer, LayerName};
@@ -41,36 +41,37 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
-    /// Invariant: not empty. Shared, because every permit has the authority that gave it.
+    /// Invariant: not empty. Shared, because every permit contains the authority that gave it.
     layers: Arc<[Layer]>,
 }
 
 impl Authority {
-    /// The authority of a root layer alone.
+    /// Makes an authority with only a root layer.
     pub fn new(root: Layer) -> Self {
         Self { layers: Arc::new([root]) }
     }
 
-    /// The authority that denies everything.
+    /// Returns the authority that denies everything.
     pub fn denied() -> Self {
         Self::new(Layer::new(LayerName::Nobody, Grant::nothing()))
     }
 
-    /// This authority under one more layer, so that it allows what it did before and `layer` allows too.
+    /// Returns this authority with one more layer: it allows what both this authority and `layer` allow.
     #[must_use]
     pub fn narrow(&self, layer: Layer) -> Self {
         Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
     }
 
-    /// The permit for a call: every layer has to allow the item, and every layer but those of directives and threads the
-    /// functions that it stands for (`SPEC 9.6b`).
+    /// Returns the permit for a call. Every layer must allow the item. Every layer except those of directives and
+    /// threads must also allow the functions that the item stands for (`SPEC 9.6b`).
     ///
-    /// A directive grants items, so that one may be granted a wrapper and not what it wraps. The rules of the operator, of
-    /// the project and of signers are about what happens, whatever it is called.
+    /// A directive grants items, so it may grant a wrapper without the wrapped function. The rules of the operator, the
+    /// project and signers apply to the function itself, under every name.
     ///
     /// # Errors
     ///
-    /// [`Denied`] with every layer that refuses, outermost first: the item, or the first function that is refused.
+    /// [`Denied`] with every layer that refuses, outermost first. It is about the item or, if the item is allowed,
+    /// about its first refused function.
     pub fn permit(&self, invocation: &Invocation) -> Result<Permit, Denied> {
         let item = invocation.item();
         if !self.allows(item) {
@@ -86,7 +87,7 @@ impl Authority {
         }
     }
 
-    /// The refusal of `capability` by those of the layers that `judges` holds for.
+    /// Describes the refusal of `capability` by the layers for which `judges` returns `true`.
     fn denial(
         &self,
         capability: &Capability,
@@ -105,16 +106,17 @@ impl Authority {
         }
     }
 
-    /// Returns `true` if every layer allows `capability`: the same answer as [`permit`](Self::permit) gives for an item that
-    /// stands for nothing else. It is for listings, which ask often and call nothing.
+    /// Returns `true` if every layer allows `capability`, which is the answer of [`permit`](Self::permit) for an item
+    /// that stands for nothing else. Use it for listings, which check many items and call none.
     pub fn allows(&self, capability: &Capability) -> bool {
         !self.layers.is_empty() && self.layers.iter().all(|layer| layer.grant.allows(capability))
     }
 
-    /// The permit for what is done to whatever items of `kind` the authority covers, such as a search (`SPEC 9.3`): it is
-    /// for one capability that every layer allows, and whoever shows an item asks for that item's.
+    /// Returns a permit for an action on any items of `kind` that the authority covers, such as a search (`SPEC 9.3`).
+    /// The permit is for one capability that every layer allows. Before an item is shown, its own capability must be
+    /// checked.
     ///
-    /// Nothing when there is no such capability. That is found out exactly, over all that can be written.
+    /// Returns `None` if there is no such capability. This is decided exactly, over all possible capabilities.
     ///
     /// ```
     /// use rye_caps::{Authority, Grant, Kind, Layer, LayerName, Primary};
@@ -135,27 +137,27 @@ impl Authority {
         self.permit(&capability.into()).ok()
     }
 
-    /// The first layer under which `primary` is allowed on no item of `kind` at all (`SPEC 9.3`).
+    /// Returns the first layer that allows `primary` on no item of `kind` (`SPEC 9.3`).
     ///
-    /// Nothing means that each layer allows some item, though not necessarily the same one.
+    /// Returns `None` if each layer allows some item, even if no item is allowed by all of them.
     pub fn closed_by(&self, primary: Primary, kind: Kind) -> Option<&Layer> {
         self.layers.iter().find(|layer| !layer.grant.allows_some(primary, kind))
     }
 
-    /// The layers, outermost first; never empty.
+    /// The layers, outermost first. There is at least one.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 }
 
-/// Everything is denied.
+/// The authority that denies everything.
 impl Default for Authority {
     fn default() -> Self {
         Self::denied()
     }
 }
 
-/// A grant and who gave it.
+/// A grant and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     name: LayerName,
@@ -163,48 +165,48 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer that allows what `grant` allows, in the name of `name`.
+    /// Makes a layer with a grant and the name of its source.
     pub fn new(name: LayerName, grant: Grant) -> Self {
         Self { name, grant }
     }
 
-    /// Who gave the grant.
+    /// The source of the grant.
     pub fn name(&self) -> &LayerName {
         &self.name
     }
 
-    /// What is granted.
+    /// The grant.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 }
 
-/// Who gave the grant of a layer.
+/// The source of a layer's grant.
 ///
-/// `Display` gives a phrase for messages, such as ``the directive `a/b` ``.
+/// `Display` writes a phrase for messages, such as ``the directive `a/b` ``.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LayerName {
-    /// Nobody: the layer of an authority that was never given one.
+    /// No source: the layer of the default authority, which allows nothing.
     Nobody,
-    /// The policy of who runs `rye`.
+    /// The policy of the operator.
     Operator,
-    /// The policy of the project that is worked on, which can only take away from the operator's.
+    /// The policy of the current project, which can only restrict the operator's policy.
     Project,
-    /// The trust document of the key of this id, which says what items signed by it may be granted.
+    /// The trust document of the key with this id, which limits the grants of items that the key signed.
     Signer(String),
-    /// The declaration of the directive of this id.
+    /// The declaration of the directive with this id.
     Directive(String),
-    /// The ancestor thread of this id.
+    /// The ancestor thread with this id.
     Thread(String),
-    /// What the operator lets the clients of a server do.
+    /// The rights that the operator gives the clients of a server.
     Client,
 }
 
 impl LayerName {
-    /// Returns `true` if the layer has to allow the functions behind an item, too, and not the item alone (`SPEC 9.6b`).
+    /// Returns `true` if the layer must allow the functions behind an item as well as the item (`SPEC 9.6b`).
     ///
-    /// The declarations of directives, be it of an ancestor thread's, grant items by their ids.
+    /// The declarations of directives, including those of ancestor threads, grant items by their ids only.
     pub fn judges_functions(&self) -> bool {
         !matches!(self, Self::Directive(_) | Self::Thread(_))
     }
@@ -226,8 +228,8 @@ impl fmt::Display for LayerName {
 
 /// The proof that an authority allowed one capability.
 ///
-/// Only [`Authority::permit`] makes one, and it can be neither copied nor put together from parts, so a function that
-/// takes a `Permit` cannot be called without having asked:
+/// Only the methods of [`Authority`] make permits. A `Permit` can be neither cloned nor constructed from its fields, so
+/// a function that takes one cannot be called without a check:
 ///
 /// ```compile_fail,E0451
 /// # let capability: rye_caps::Capability = "rye.execute.tool.x".parse().unwrap();
@@ -248,12 +250,12 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// What was allowed.
+    /// The allowed capability.
     pub fn capability(&self) -> &Capability {
         &self.capability
     }
 
-    /// The authority that gave the permit, as it was then: it bounds whatever else is done within the call.
+    /// The authority that gave the permit, as it was at that time. It also bounds everything that the call does.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }

@@ -1,4 +1,4 @@
-//! Globs as automata: which positions of a glob a text may have reached.
+//! Globs as automata.
 
 use crate::{
     letters,
@@ -17,7 +17,7 @@ impl<'a> Automaton<'a> {
         let tokens = glob.tokens();
         let mut accepting = Positions::one(tokens.len());
         if glob.covers_stem() {
-            // Neither the `.` nor the `*` need be there.
+            // Both the final `.` and the final `*` are optional.
             accepting.insert(tokens.len() - 2);
         }
         Self { tokens, accepting }
@@ -46,7 +46,7 @@ impl<'a> Automaton<'a> {
     /// The states after `text`.
     pub(crate) fn after(&self, text: &str) -> Positions {
         let mut states = self.start();
-        // Nothing leads back from nowhere, and most heads of capabilities are left at their fifth byte.
+        // No byte leads out of the empty set. The heads of most capabilities reach it at their fifth byte.
         for byte in text.bytes() {
             if states.is_empty() {
                 break;
@@ -56,7 +56,7 @@ impl<'a> Automaton<'a> {
         states
     }
 
-    /// The tokens that may still be met behind `states`.
+    /// The tokens that can still be reached from `states`.
     pub(crate) fn ahead(&self, states: Positions) -> &'a [Token] {
         if states.is_empty() { &[] } else { self.tokens.get(states.first()..).unwrap_or_default() }
     }
@@ -65,7 +65,7 @@ impl<'a> Automaton<'a> {
         states.meets(self.accepting)
     }
 
-    /// The fewest states that mean the same as the closed set `states`.
+    /// The smallest sets of states that together mean the same as the closed set `states`.
     pub(crate) fn generators(&self, states: Positions) -> impl Iterator<Item = Positions> {
         let after_star = move |position: &usize| {
             position.checked_sub(1).is_some_and(|before| states.has(before) && self.is_star(before))
@@ -76,10 +76,10 @@ impl<'a> Automaton<'a> {
             .map(|position| self.closed(Positions::one(position)))
     }
 
-    /// Adds what is reached without a byte, and drops what makes no difference.
+    /// Adds the states that are reached without a byte, and drops redundant states.
     ///
-    /// A text that is accepted from a state before a `*` is accepted from that `*` too, because it has to pass it and
-    /// the `*` takes what comes before. So nothing before the last `*` reached matters.
+    /// A text that is accepted from a state before a `*` is also accepted from that `*`: the text must pass it, and the
+    /// `*` matches what comes before. States before the last reached `*` are therefore redundant.
     fn closed(&self, mut states: Positions) -> Positions {
         let last_star = states.iter().filter(|&position| self.is_star(position)).last();
         if let Some(star) = last_star {
@@ -105,7 +105,7 @@ impl Positions {
         positions
     }
 
-    /// Invariant: `position` is at most the number of tokens of the longest glob, which is below 64 × [`WORDS`].
+    /// Invariant: `position` is at most the number of tokens of the longest glob, which is less than 64 × [`WORDS`].
     fn insert(&mut self, position: usize) {
         if let Some(word) = self.0.get_mut(position / 64) {
             *word |= 1 << (position % 64);
@@ -127,7 +127,7 @@ impl Positions {
         self.0.iter().zip(other.0).all(|(word, other)| word & !other == 0)
     }
 
-    /// The lowest position; 0 when there is none.
+    /// The lowest position, or 0 if the set is empty.
     pub(crate) fn first(self) -> usize {
         self.iter().next().unwrap_or(0)
     }
@@ -159,5 +159,5 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The longest pattern is `rye.execute.knowledge.` and 256 further bytes: 278 tokens, 279 positions.
+/// The longest pattern is `rye.execute.knowledge.` and 256 more bytes: 278 tokens and 279 positions.
 const WORDS: usize = 5;

@@ -1,4 +1,4 @@
-//! What is asked for: one action on one item.
+//! One action on one item.
 
 use std::{cmp::Ordering, fmt, str::FromStr, sync::Arc};
 
@@ -11,10 +11,10 @@ pub(crate) const MAX_ID_BYTES: usize = 256;
 
 /// One action on one item, such as `rye.execute.tool.rye.file-system.read` (`SPEC 9.1`).
 ///
-/// A capability is what is *asked*; what is *granted* is a [`Pattern`](crate::Pattern). The two look alike and are two
-/// types so that neither can stand in for the other: a capability never holds a wildcard.
+/// A capability is *requested*; a [`Pattern`](crate::Pattern) is *granted*. The two are different types, although their
+/// texts look alike, so that neither can be used as the other: a capability never contains a wildcard.
 ///
-/// Cloning is cheap; the text is shared.
+/// Clones share the text.
 ///
 /// ```
 /// use rye_caps::{Capability, Kind, Primary};
@@ -27,21 +27,20 @@ pub(crate) const MAX_ID_BYTES: usize = 256;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Capability {
-    /// The text and one more `.`, so that a name and what is below it start alike.
+    /// The text with a final `.`, so that a name and the names below it have the same beginning.
     dotted: Arc<str>,
     primary: Primary,
     kind: Kind,
 }
 
 impl Capability {
-    /// Names the action `primary` on the item `id` of `kind`; `id` may be written with `/` or, as in a capability's
-    /// text, with `.`.
+    /// Makes the capability of the action `primary` on the item `id` of `kind`. The id is written with `/`, or with `.`
+    /// as in the text of a capability.
     ///
     /// # Errors
     ///
-    /// [`CapabilityError::Id`] when `id` breaks the grammar of item ids (`SPEC 1.3`): it is empty or longer than 256
-    /// bytes, a segment is empty or starts with something else than an ASCII letter, a digit or `_`, or it holds a
-    /// character that is none of these, nor `-` or `.`.
+    /// [`CapabilityError::Id`] if `id` breaks the grammar of item ids (`SPEC 1.3`). An id has 1 to 256 bytes. Each
+    /// segment starts with an ASCII letter, a digit or `_`, and contains only these, `-` and `.`.
     pub fn new(primary: Primary, kind: Kind, id: &str) -> Result<Self, CapabilityError> {
         if let Some(reason) = id_problem(id) {
             return Err(CapabilityError::Id { id: shown(id), reason });
@@ -55,24 +54,24 @@ impl Capability {
         self.primary
     }
 
-    /// The kind of the item that is acted on.
+    /// The kind of the item.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The whole text, `rye.<primary>.<kind>.<id>`, with the id dotted.
+    /// The whole text, `rye.<primary>.<kind>.<id>`, with dots in the id.
     pub fn as_str(&self) -> &str {
         self.dotted.strip_suffix('.').unwrap_or_default()
     }
 
-    /// The item's id, dotted: what follows `rye.<primary>.<kind>.`.
+    /// The id of the item with dots: the text after `rye.<primary>.<kind>.`.
     ///
-    /// It cannot be turned back into the id with slashes, because segments may hold dots themselves.
+    /// The id with slashes cannot be recovered from it, because segments may also contain dots.
     pub fn dotted_id(&self) -> &str {
         self.id_and_dot().strip_suffix('.').unwrap_or_default()
     }
 
-    /// The dotted id and one more `.`: it starts with `a.` when the id is `a` as well as when it is below `a`.
+    /// The dotted id with a final `.`. It starts with `a.` both if the id is `a` and if the id is below `a`.
     pub(crate) fn id_and_dot(&self) -> &str {
         let head = "rye...".len() + self.primary.as_str().len() + self.kind.as_str().len();
         self.dotted.get(head..).unwrap_or_default()
@@ -120,10 +119,10 @@ impl fmt::Debug for Capability {
     }
 }
 
-/// The four things that can be done with an item (`SPEC D4`).
+/// The four actions on an item (`SPEC D4`).
 ///
-/// `fetch` is not among them: it is another name for [`Search`](Self::Search) and [`Load`](Self::Load) together, and
-/// occurs only in what is granted.
+/// `fetch` is not an action. It stands for [`Search`](Self::Search) and [`Load`](Self::Load) together and occurs only
+/// in grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the primary actions are complete by definition")]
 pub enum Primary {
@@ -138,10 +137,10 @@ pub enum Primary {
 }
 
 impl Primary {
-    /// All of them, in the order of their declaration.
+    /// All actions, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Execute, Self::Search, Self::Load, Self::Sign];
 
-    /// The name that occurs in capabilities, in lower case.
+    /// The name of the action in capabilities, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Execute => "execute",
@@ -169,7 +168,7 @@ impl fmt::Display for Primary {
     }
 }
 
-/// The kinds of item that can be acted on.
+/// The kinds of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the kinds of item are complete by definition")]
 pub enum Kind {
@@ -182,10 +181,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of their declaration.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::Tool, Self::Directive, Self::Knowledge];
 
-    /// The name that occurs in capabilities, in lower case.
+    /// The name of the kind in capabilities, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -212,40 +211,40 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A text that names no capability.
+/// A text that is not a capability.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CapabilityError {
     /// The text does not have the four parts of a capability.
     #[error("`{text}` is not a capability; write `rye.<primary>.<kind>.<id>`")]
     Shape {
-        /// The text, shortened when it is long.
+        /// The text, shortened if it is long.
         text: String,
     },
-    /// The action is `fetch`, which means two actions and can only be granted.
+    /// The action is `fetch`, which stands for two actions and can only be granted.
     #[error("`{text}` names two actions; ask for `rye.search.…` or for `rye.load.…`")]
     Fetch {
-        /// The text, shortened when it is long.
+        /// The text, shortened if it is long.
         text: String,
     },
-    /// The action has an unknown name.
+    /// The name of the action is unknown.
     #[error("unknown primary action `{found}`; valid are `execute`, `search`, `load`, `sign`")]
     UnknownPrimary {
-        /// The name, shortened when it is long.
+        /// The name, shortened if it is long.
         found: String,
     },
-    /// The kind of item has an unknown name.
+    /// The name of the kind is unknown.
     #[error("unknown item kind `{found}`; valid are `tool`, `directive`, `knowledge`")]
     UnknownKind {
-        /// The name, shortened when it is long.
+        /// The name, shortened if it is long.
         found: String,
     },
     /// The id breaks the grammar of item ids.
     #[error("`{id}` is not an item id: {reason}")]
     Id {
-        /// The id, shortened when it is long.
+        /// The id, shortened if it is long.
         id: String,
-        /// Which rule it breaks.
+        /// The rule that the id breaks.
         reason: &'static str,
     },
 }

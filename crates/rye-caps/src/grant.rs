@@ -1,4 +1,4 @@
-//! A set of patterns: what somebody is granted.
+//! A set of granted patterns.
 
 mod index;
 
@@ -14,9 +14,10 @@ use crate::{
     pattern::{self, Pattern, PatternError},
 };
 
-/// A set of patterns; it allows what any of them covers, and an empty one allows nothing (`SPEC 9.2`).
+/// A set of patterns. It allows the capabilities that at least one of them covers; an empty grant allows nothing
+/// (`SPEC 9.2`).
 ///
-/// The patterns are kept sorted and once each, so grants that list the same patterns are equal. Cloning is cheap.
+/// The patterns are sorted and deduplicated, so grants with the same patterns are equal. Clones share the patterns.
 ///
 /// ```
 /// use rye_caps::Grant;
@@ -32,74 +33,75 @@ pub struct Grant(Arc<Inner>);
 
 struct Inner {
     patterns: Vec<Pattern>,
-    /// One for each action and kind, made when it is first asked, because grants are often only put together, listed
-    /// or compared.
+    /// One index for each action and kind. It is built when it is first needed, because many grants are only combined,
+    /// listed or compared.
     indexes: [OnceLock<Index>; Primary::ALL.len() * Kind::ALL.len()],
 }
 
 impl Grant {
-    /// The grant that allows nothing.
+    /// Returns the grant that allows nothing.
     pub fn nothing() -> Self {
         Self::from_iter([])
     }
 
-    /// The grant of everything, `rye.*`: what `<permissions>*</permissions>` declares.
+    /// Returns the grant `rye.*`, which allows everything and is declared by `<permissions>*</permissions>`.
     pub fn everything() -> Self {
         static EVERYTHING: LazyLock<Grant> =
             LazyLock::new(|| "rye.*".parse::<Pattern>().into_iter().collect());
         EVERYTHING.clone()
     }
 
-    /// The grant of a whole action: what `<execute>*</execute>` declares.
+    /// Returns the grant of a whole action, which is declared by `<execute>*</execute>`.
     ///
-    /// `primary` is the name of the element: `execute`, `search`, `load`, `sign`, or `fetch`, which is `search` and
-    /// `load` together (`SPEC D4`).
+    /// `primary` is the name of the element: `execute`, `search`, `load`, `sign`, or `fetch` for both `search` and
+    /// `load` (`SPEC D4`).
     ///
     /// # Errors
     ///
-    /// [`PatternError`] when `primary` is none of these.
+    /// [`PatternError`] if `primary` is none of these names.
     pub fn of_primary(primary: &str) -> Result<Self, PatternError> {
         Ok(Self::from_iter([pattern::of_primary(primary)?]))
     }
 
-    /// The grant of an action on the items of a kind: what `<execute><tool>rye.bash.*</tool></execute>` declares.
+    /// Returns the grant of an action on the items of a kind, which is declared by
+    /// `<execute><tool>rye.bash.*</tool></execute>`.
     ///
     /// `items` is a pattern over item ids, in the same [syntax](crate#syntax).
     ///
     /// # Errors
     ///
-    /// [`PatternError`] with everything that is wrong with the three; the spans are bytes of `items`, and empty for
-    /// a problem with `primary` or `kind`.
+    /// [`PatternError`] with every problem of the three arguments. Spans are byte ranges of `items`, and empty for a
+    /// problem with `primary` or `kind`.
     pub fn of_items(primary: &str, kind: &str, items: &str) -> Result<Self, PatternError> {
         Ok(Self::from_iter([pattern::of_items(primary, kind, items)?]))
     }
 
-    /// This grant with one more pattern.
+    /// Returns this grant with one more pattern.
     #[must_use]
     pub fn with(&self, pattern: Pattern) -> Self {
         self.patterns().iter().cloned().chain([pattern]).collect()
     }
 
-    /// What this grant allows or `other` allows.
+    /// Returns the grant that allows what this grant or `other` allows.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.patterns().iter().chain(other.patterns()).cloned().collect()
     }
 
-    /// The patterns, sorted by their text, each once.
+    /// The patterns, sorted by their text and without duplicates.
     pub fn patterns(&self) -> &[Pattern] {
         &self.0.patterns
     }
 
-    /// Whether no pattern is granted.
+    /// Returns `true` if the grant has no pattern.
     pub fn is_empty(&self) -> bool {
         self.0.patterns.is_empty()
     }
 
-    /// Whether a pattern covers `capability`.
+    /// Returns `true` if a pattern covers `capability`.
     ///
-    /// The first call for an action and a kind compiles the patterns into an index; after it, a call costs some tens
-    /// of nanoseconds, whatever the number of patterns.
+    /// The first call for an action and a kind compiles the patterns into an index. Later calls take some tens of
+    /// nanoseconds, independent of the number of patterns.
     pub fn allows(&self, capability: &Capability) -> bool {
         let (primary, kind) = (capability.primary(), capability.kind());
         let slot = primary as usize * Kind::ALL.len() + kind as usize;
@@ -109,12 +111,12 @@ impl Grant {
         })
     }
 
-    /// The first pattern that covers `capability`, for explaining why it is allowed.
+    /// Returns the first pattern that covers `capability`, to explain why it is allowed.
     pub fn granting(&self, capability: &Capability) -> Option<&Pattern> {
         self.patterns().iter().find(|pattern| pattern.matches(capability))
     }
 
-    /// Whether there is any item of `kind` that `primary` is allowed on; a search of a kind needs this, and then
+    /// Returns `true` if the grant allows `primary` on any item of `kind`. A search of a kind needs this, and then
     /// [`allows`](Self::allows) for each item that it shows (`SPEC 9.3`).
     pub fn allows_some(&self, primary: Primary, kind: Kind) -> bool {
         let items = pattern::all_items(primary, kind);
@@ -124,11 +126,11 @@ impl Grant {
             .any(|glob| self.patterns().iter().any(|pattern| inclusion::may_meet(glob, pattern)))
     }
 
-    /// The patterns that another one of the grant covers, each with that one: without the first of each pair, the grant
-    /// allows the same. Of patterns that mean the same, the first stays.
+    /// Returns the redundant patterns, each with a pattern that covers it. Without the redundant ones, the grant allows
+    /// the same. Of patterns with the same meaning, the first is kept.
     ///
-    /// All pairs are decided within a fixed amount of work; a grant of many hundred patterns, or of patterns that are made
-    /// to be hard, may have more than are found.
+    /// The work for all pairs is bounded. In a grant of many hundred patterns, or of contrived ones, some redundant
+    /// patterns may be missed.
     ///
     /// ```
     /// use rye_caps::Grant;
@@ -144,13 +146,14 @@ impl Grant {
         inclusion::redundant(self.patterns())
     }
 
-    /// Whether this grant allows everything that `other` allows, decided over all capabilities that can be written.
+    /// Checks that this grant allows everything that `other` allows, over all possible capabilities.
     ///
-    /// The patterns count together: `rye.load.*` and `rye.search.*` cover `rye.fetch.*`, though neither does alone.
+    /// The patterns count together: `rye.load.*` and `rye.search.*` cover `rye.fetch.*`, although neither covers it
+    /// alone.
     ///
     /// # Errors
     ///
-    /// A [`CounterExample`] as for [`Pattern::covers`], for the first pattern of `other` that is not covered.
+    /// A [`CounterExample`] like that of [`Pattern::covers`], for the first pattern of `other` that is not covered.
     pub fn covers(&self, other: &Self) -> Result<(), CounterExample> {
         other.patterns().iter().try_for_each(|pattern| inclusion::covers(self.patterns(), pattern))
     }
@@ -165,7 +168,7 @@ impl FromIterator<Pattern> for Grant {
     }
 }
 
-/// Nothing is granted.
+/// The grant that allows nothing.
 impl Default for Grant {
     fn default() -> Self {
         Self::nothing()

@@ -1,4 +1,4 @@
-//! Whether patterns cover, or meet, one another: decided exactly, by walking their automata side by side.
+//! Exact decisions on whether patterns cover or meet one another, by a parallel walk through their automata.
 
 mod walk;
 
@@ -10,7 +10,7 @@ use crate::{
     pattern::{Glob, Pattern, Shape},
 };
 
-/// Why one grant does not cover another.
+/// The reason why one grant does not cover another.
 ///
 /// Its `Display` is a sentence for a message; [`capability`](Self::capability) is the evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub struct CounterExample {
 }
 
 impl CounterExample {
-    /// A capability that is covered by the one and not by the other; nothing when the question took more work than
-    /// is allowed, so that the answer is not known.
+    /// A capability that one grant covers and the other does not. `None` if the decision exceeded its budget of work,
+    /// so that the answer is not known.
     pub fn capability(&self) -> Option<&Capability> {
         self.capability.as_ref()
     }
 
-    /// `the covering patterns`, as they occur in the messages.
+    /// The covering patterns as written in messages.
     fn outer(&self) -> String {
         let quoted: Vec<_> = self.outer.iter().map(|text| format!("`{text}`")).collect();
         quoted.join(", ")
@@ -58,7 +58,7 @@ impl fmt::Display for CounterExample {
 
 impl error::Error for CounterExample {}
 
-/// Whether every capability that `inner` covers is covered by one of `outer`.
+/// Checks that `outer` covers every capability that `inner` covers.
 pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterExample> {
     if outer.contains(inner) {
         return Ok(());
@@ -95,23 +95,24 @@ fn counter_example(
     CounterExample { capability, inner: inner.to_string(), outer }
 }
 
-/// Whether every capability that `inner` covers is certain to be covered by one of `outer`.
+/// Returns `true` if `outer` certainly covers every capability that `inner` covers.
 pub(crate) fn covers_glob<'a>(outer: impl IntoIterator<Item = &'a Pattern>, inner: &Glob) -> bool {
     let globs = beside(outer, inner);
     globs.iter().any(|outer| outer.covers_head_of(inner))
         || Walk::new(inner, &globs, Goal::Outside).find() == Ok(None)
 }
 
-/// The globs of `patterns` that may have something in common with `glob`, as far as their heads tell: most questions end
-/// with that, and no automaton is made for them.
+/// Returns the globs of `patterns` whose heads allow a common capability with `glob`. For most questions there is none,
+/// and no automaton is built.
 fn beside<'a>(patterns: impl IntoIterator<Item = &'a Pattern>, glob: &Glob) -> Vec<&'a Glob> {
     let globs = patterns.into_iter().flat_map(Pattern::globs);
     globs.filter(|other| !other.is_apart_from(glob)).collect()
 }
 
-/// Of `patterns`, those that another one covers, each with that one. Of several that mean the same, the first stays.
+/// Returns the patterns that another one covers, each with that one. Of several with the same meaning, the first is
+/// kept.
 ///
-/// All questions share one budget of work; what is not decided within it is not among them.
+/// All decisions share one budget of work. A pair that is not decided within it is left out.
 pub(crate) fn redundant(patterns: &[Pattern]) -> Vec<(Pattern, Pattern)> {
     let mut budget = PAIRS_BUDGET;
     let mut covers = |outer: &Pattern, inner: &Pattern| covers_within(outer, inner, &mut budget);
@@ -125,11 +126,11 @@ pub(crate) fn redundant(patterns: &[Pattern]) -> Vec<(Pattern, Pattern)> {
     redundant
 }
 
-/// Whether `outer` is certain to cover `inner`, as far as `budget` goes, which is used up by the question.
+/// Returns `true` if `outer` certainly covers `inner`. Takes the work for the decision from `budget`.
 fn covers_within(outer: &Pattern, inner: &Pattern, budget: &mut usize) -> bool {
     inner.globs().iter().all(|glob| {
         if outer.globs().iter().all(|outer| outer.is_apart_from(glob)) {
-            // Only what covers nothing is covered by what is apart from it, and that is said elsewhere.
+            // A pattern that is apart from `glob` covers it only if `glob` covers nothing, which is reported elsewhere.
             return false;
         }
         if let Shape::Exact(text) = glob.shape() {
@@ -145,14 +146,15 @@ fn covers_within(outer: &Pattern, inner: &Pattern, budget: &mut usize) -> bool {
     })
 }
 
-/// The most work for finding all pairs of patterns of which one covers the other: some tens of milliseconds, which is
+/// The most work for finding all pairs of patterns of which one covers the other: some tens of milliseconds. This is
 /// enough for each pair of a hundred patterns.
 const PAIRS_BUDGET: usize = 1_000_000;
 
-/// What a walk costs that goes nowhere.
+/// The cost of a walk that ends at once.
 const WALK: usize = 50;
 
-/// Whether some capability may be covered by `glob` and `pattern` both. A question that takes too long counts as yes.
+/// Returns `true` if both `glob` and `pattern` may cover a common capability. A decision that exceeds its budget counts
+/// as yes.
 pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
     let others = beside([pattern], glob);
     if let Shape::Exact(text) = glob.shape() {
@@ -171,15 +173,15 @@ fn is_capability(text: &str) -> bool {
     text.parse::<Capability>().is_ok()
 }
 
-/// A capability that `glob` and a pattern of each side cover; nothing when none is found within the work that is allowed.
+/// Returns a capability that `glob` and a pattern of each side cover, or `None` if none is found within the budget.
 pub(crate) fn meeting(glob: &Glob, sides: &[&[Pattern]]) -> Option<Capability> {
     let sides: Vec<Vec<_>> = sides.iter().map(|side| beside(*side, glob)).collect();
     Walk::between(glob, &sides, Goal::Inside).find().ok().flatten()
 }
 
-/// A capability that one of `globs` covers.
+/// Returns a capability that one of `globs` covers.
 pub(crate) fn example(globs: &[Glob]) -> Option<Capability> {
-    // Nothing is refused by an empty outer side, so such a walk visits few states and never exhausts its budget.
+    // An empty outer side excludes nothing, so such a walk visits few states and stays within its budget.
     globs.iter().find_map(|glob| Walk::new(glob, &[], Goal::Outside).find().ok().flatten())
 }
 

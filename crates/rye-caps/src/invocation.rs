@@ -1,4 +1,4 @@
-//! The capabilities that one call uses.
+//! The capabilities that one call needs.
 
 use std::{iter, str::FromStr};
 
@@ -7,10 +7,10 @@ use crate::{
     grant::Grant,
 };
 
-/// An item that is called, together with the functions that it stands for (`SPEC 9.6b`).
+/// A called item with the functions that it stands for (`SPEC 9.6b`).
 ///
-/// A tool may be another name for something else: for a function of the program, a command, a request or a tool of a server.
-/// An [`Authority`](crate::Authority) is asked for both at once, so that no second name escapes a rule about the first.
+/// A tool may be another name for a function of the program, a command, a request or a tool of a server. An
+/// [`Authority`](crate::Authority) checks both, so that a second name does not evade a rule about the first.
 ///
 /// ```
 /// use rye_caps::{Authority, Capability, Grant, Invocation, Layer, LayerName};
@@ -19,7 +19,7 @@ use crate::{
 /// let shell: Capability = "rye.execute.tool.rye.bash.bash".parse()?;
 /// let deploy = Invocation::new(wrapper.clone(), [shell]);
 ///
-/// // A directive grants the wrapper by its id. The operator's rules see what is behind it.
+/// // A directive grants the wrapper by its id. The operator's rules apply to the shell behind it.
 /// let everything = Layer::new(LayerName::Operator, Grant::everything());
 /// let wrappers = || Grant::of_items("execute", "tool", "ops.*");
 /// let directive = Layer::new(LayerName::Directive("release".to_owned()), wrappers()?);
@@ -33,12 +33,12 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     item: Capability,
-    /// Invariant: each once, and none is the item's own.
+    /// Invariant: no duplicates, and not the item's own capability.
     functions: Vec<Capability>,
 }
 
 impl Invocation {
-    /// A call of `item`, which stands for `functions`.
+    /// Makes a call of `item`, which stands for `functions`.
     pub fn new(item: Capability, functions: impl IntoIterator<Item = Capability>) -> Self {
         let mut invocation = Self::from(item);
         for function in functions {
@@ -64,7 +64,7 @@ impl Invocation {
         iter::once(&self.item).chain(&self.functions)
     }
 
-    /// Returns `true` if `grant` covers the item or a function behind it: the test for rules that restrict.
+    /// Returns `true` if `grant` covers the item or a function behind it. Use it for rules that restrict.
     pub fn meets(&self, grant: &Grant) -> bool {
         self.capabilities().any(|capability| grant.allows(capability))
     }

@@ -1,21 +1,21 @@
-//! Sets of the bytes that capabilities are written with, as bit masks.
+//! Sets of the bytes that occur in capabilities, as bit masks.
 
 /// A set of ASCII bytes: bit `n` stands for the byte `n`.
 pub(crate) type Letters = u128;
 
-/// What an item id, a segment of it and a name may start with.
+/// The bytes that may begin an item id, a segment of it, or a name.
 pub(crate) const WORD: Letters =
     range(b'a', b'z') | range(b'A', b'Z') | range(b'0', b'9') | one(b'_');
 
-/// Every byte that occurs in a capability. `/` is not among them, because it is written `.`.
+/// The bytes that occur in a capability. `/` is not one of them, because it is written `.`.
 pub(crate) const SUBJECT: Letters = WORD | one(b'-') | one(b'.');
 
-/// The set of one byte; empty for a byte that is not ASCII.
+/// The set of one byte; empty if the byte is not ASCII.
 pub(crate) const fn one(byte: u8) -> Letters {
     if byte < 128 { 1 << byte } else { 0 }
 }
 
-/// The set of the ASCII bytes from `first` to `last`; empty when they are reversed.
+/// The set of the ASCII bytes from `first` to `last`; empty if the range is reversed.
 pub(crate) const fn range(first: u8, last: u8) -> Letters {
     let mut letters = 0;
     let mut byte = first;
@@ -26,7 +26,7 @@ pub(crate) const fn range(first: u8, last: u8) -> Letters {
     letters
 }
 
-/// Whether all of `bytes` are in `letters`.
+/// Returns `true` if all of `bytes` are in `letters`.
 pub(crate) fn holds(letters: Letters, bytes: impl IntoIterator<Item = u8>) -> bool {
     bytes.into_iter().all(|byte| letters & one(byte) != 0)
 }

@@ -1,8 +1,8 @@
 //! Decides whether a grant covers a capability.
 //!
 //! A *capability* is one action on one item: `rye.execute.tool.rye.bash.bash` is running the tool `rye/bash/bash`. A
-//! *grant* is a set of wildcard patterns over capabilities, and nothing is allowed that no pattern covers. An
-//! *authority* is a stack of grants, each from somebody with a say, and all of them have to allow a call.
+//! *grant* is a set of wildcard patterns over capabilities; what no pattern covers is not allowed. An *authority* is a
+//! stack of grants from the operator, the directive and other sources. All of them must allow a call.
 //!
 //! The crate is pure: strings and sets, no I/O, no clock, no environment.
 //!
@@ -22,9 +22,9 @@
 //!
 //! # Example: an authority, and a permit from it
 //!
-//! The operator, the directive itself and every thread above it are layers. A [`Permit`] is the proof that
-//! all of them said yes; code that takes one cannot be reached without asking. What is asked for is an [`Invocation`]: an
-//! item with the functions that it stands for.
+//! The operator, the directive itself and every ancestor thread are layers. A [`Permit`] proves that all of them allow
+//! the call, so code that takes one cannot run without this check. A permit is requested for an [`Invocation`]: an item
+//! with the functions that it stands for.
 //!
 //! ```
 //! use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
@@ -50,9 +50,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Example: does this grant cover that one?
+//! # Example: inclusion of one grant in another
 //!
-//! Inclusion is decided exactly, over all capabilities that can be written, and a no comes with evidence.
+//! Inclusion is decided exactly, over all possible capabilities. A negative answer comes with a counter-example.
 //!
 //! ```
 //! use rye_caps::{Grant, Pattern};
@@ -72,7 +72,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Example: a mistake, and what to write instead
+//! # Example: an invalid pattern
 //!
 //! ```
 //! use rye_caps::Pattern;
@@ -96,43 +96,44 @@
 //!
 //! # Syntax
 //!
-//! A pattern is matched against the whole text of a capability, as `fnmatch` does it. Case matters.
+//! A pattern is matched against the whole text of a capability, as in `fnmatch`. Case matters.
 //!
 //! | syntax | meaning |
 //! | --- | --- |
 //! | letter, digit, `_`, `-`, `.` | itself |
 //! | `/` | `.` |
-//! | `*` | any run of characters, none too, dots included; `**` is the same |
+//! | `*` | any run of characters, also an empty one, dots included; `**` means the same |
 //! | `?` | any one character, a dot included |
-//! | `[ab-]` | one of these characters; `-` stands first or last |
+//! | `[ab-]` | one of these characters; `-` must be the first or the last |
 //! | `[a-z0-9]` | one character of these ranges, each of lower-case letters, of upper-case letters or of digits |
-//! | `[!ab]` | any one character but these |
+//! | `[!ab]` | any one character except these |
 //! | `.*` at the end | the name before it, or anything below it: `rye.load.tool.a.*` covers `a`, `a.b` and `a.b.c`, not `ab` |
-//! | `rye.fetch.` at the start | `rye.search.` and `rye.load.` both |
+//! | `rye.fetch.` at the start | both `rye.search.` and `rye.load.` |
 //!
-//! Everything else is an error that says what to write instead: backslashes, braces, `[^`, white space, an empty, an
-//! unclosed or an unopened class, a reversed or mixed range, control characters and all that is not ASCII. The grammar
-//! is closed because the dialects of `fnmatch` agree on no more than this, and a grant has to mean one thing.
+//! Everything else is an error that says what to write instead. This includes backslashes, braces, `[^`, white space,
+//! control characters and characters outside ASCII. It also includes empty, unclosed and unopened classes, and reversed
+//! and mixed ranges. The grammar has no more, because the dialects of `fnmatch` agree on no more, and a grant must have
+//! one meaning.
 //!
-//! There is no way to exclude: grants are added up, and what shall not be allowed is not granted.
+//! Patterns cannot exclude. The patterns of a grant add up; leave out what must not be allowed.
 //!
-//! What may surprise:
+//! Common surprises:
 //!
-//! - `*` does not stop at dots, so `rye.*.directive.*` covers the tool `my/directive/x` as well.
-//! - Only a pattern that is spelled `rye.fetch.…` means the two actions; `rye.f*` covers nothing.
-//! - A pattern may cover nothing at all, as `rye.run.*` and `bash` do. That is no error here;
-//!   [`Pattern::example`] tells.
+//! - `*` also matches dots, so `rye.*.directive.*` covers the tool `my/directive/x` as well.
+//! - Only a pattern that begins with `rye.fetch.` means both actions; `rye.f*` covers nothing.
+//! - A pattern may cover nothing at all, such as `rye.run.*` and `bash`. This is not an error here;
+//!   [`Pattern::example`] returns `None` for such a pattern.
 //!
 //! # Limits
 //!
-//! A pattern has at most 8 `*` and at most 256 bytes, not counting a leading `rye.<primary>.<kind>.`, so that every
-//! item can be granted by its id. Matching takes time in proportion to the capability, whatever the pattern. Deciding
-//! inclusion stops after a fixed amount of work, some milliseconds; only patterns that are made for it get
-//! there, and then the answer is no, without evidence.
+//! A pattern has at most 8 `*`. It has at most 256 bytes, not counting a leading `rye.<primary>.<kind>.`, so that every
+//! item can be granted by its id. The time to match a pattern is linear in the length of the capability. The decision
+//! on inclusion stops after a fixed amount of work (a few milliseconds), which only contrived patterns reach. The
+//! answer is then no, without a counter-example.
 //!
 //! # Risk
 //!
-//! The module [`risk`] says how dangerous a grant is, and what has to be acknowledged.
+//! The module [`risk`] classifies grants by risk and decides which of them need an acknowledgement.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 

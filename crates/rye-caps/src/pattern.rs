@@ -1,4 +1,4 @@
-//! What is granted: wildcard patterns over capabilities.
+//! Wildcard patterns over capabilities.
 
 #[cfg(test)]
 mod bounds;
@@ -22,12 +22,12 @@ use crate::{
     shown::shown,
 };
 
-/// A wildcard pattern over capabilities: the unit of what is granted (`SPEC 9.1`).
+/// A wildcard pattern over capabilities, the unit of grants (`SPEC 9.1`).
 ///
-/// The crate's documentation has the whole [syntax](crate#syntax). Parsing writes `/` as `.` and a run of `*` as one,
-/// and `Display` gives the text in that form; patterns compare by it.
+/// The crate's documentation has the whole [syntax](crate#syntax). Parsing turns `/` into `.` and a run of `*` into one
+/// `*`. `Display` writes this normal form, and comparisons use it.
 ///
-/// The first match compiles the pattern, which costs some microseconds; cloning is cheap, and keeps what was compiled.
+/// The first match compiles the pattern, which takes some microseconds. Clones share the compiled form.
 ///
 /// ```
 /// use rye_caps::{Capability, Pattern};
@@ -44,36 +44,34 @@ pub struct Pattern(Arc<Inner>);
 
 struct Inner {
     text: String,
-    /// What the pattern means: one glob, or two when it is spelled with `fetch`.
+    /// The globs that the pattern means: one, or two if it begins with `rye.fetch.`.
     globs: Vec<Glob>,
 }
 
 impl Pattern {
-    /// The pattern that matches `capability` and nothing else.
+    /// Returns the pattern that matches only `capability`.
     pub fn exactly(capability: &Capability) -> Self {
         let text = capability.as_str().to_owned();
         let tokens = literal(&text);
         Self::from_scanned(syntax::Scanned { text, tokens })
     }
 
-    /// The pattern in its normal form: as it was written, with `/` written `.` and a run of `*` written once.
+    /// The pattern in its normal form, with `.` for `/` and one `*` for a run of `*`.
     pub fn as_str(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether the pattern covers `capability`.
+    /// Returns `true` if the pattern covers `capability`.
     pub fn matches(&self, capability: &Capability) -> bool {
         self.0.globs.iter().any(|glob| glob.matches(capability.as_str()))
     }
 
-    /// Whether this pattern covers every capability that `other` covers, decided over all capabilities that can be
-    /// written.
+    /// Checks that this pattern covers every capability that `other` covers, over all possible capabilities.
     ///
     /// # Errors
     ///
-    /// A [`CounterExample`]: a short capability that `other` covers and this pattern does not. Patterns
-    /// made to be hard exhaust a fixed budget of work instead; then there is none to show, and the answer has to be
-    /// taken for a no.
+    /// A [`CounterExample`] with a short capability that `other` covers and this pattern does not. Contrived patterns
+    /// can exceed the fixed budget of work. The error then has no capability, and the answer counts as no.
     ///
     /// ```
     /// use rye_caps::Pattern;
@@ -90,9 +88,9 @@ impl Pattern {
         inclusion::covers(std::slice::from_ref(self), other)
     }
 
-    /// Whether there is a capability that both patterns cover, decided over all capabilities that can be written.
+    /// Returns `true` if there is a capability that both patterns cover, over all possible capabilities.
     ///
-    /// A question that takes more than a fixed amount of work counts as a yes, which only patterns get that are made for it.
+    /// Also returns `true` if the decision exceeds a fixed budget of work, which only contrived patterns do.
     ///
     /// ```
     /// use rye_caps::Pattern;
@@ -107,8 +105,8 @@ impl Pattern {
         self.globs().iter().any(|glob| inclusion::may_meet(glob, other))
     }
 
-    /// A short capability that the pattern covers, or nothing when it can cover none, as `rye.run.*`
-    /// and `tool.x` do.
+    /// Returns a short capability that the pattern covers, or `None` if it covers none, such as `rye.run.*` and
+    /// `tool.x`.
     ///
     /// ```
     /// use rye_caps::Pattern;
@@ -185,7 +183,7 @@ impl hash::Hash for Pattern {
     }
 }
 
-/// The pattern of an entry in a `<permissions>` block: the items of `kind` that `items` names.
+/// Makes the pattern of an entry in a `<permissions>` block: the items of `kind` that `items` names.
 pub(crate) fn of_items(primary: &str, kind: &str, items: &str) -> Result<Pattern, PatternError> {
     let mut problems = primary_problems(primary);
     if Kind::from_str(kind).is_err() {
@@ -202,7 +200,7 @@ pub(crate) fn of_items(primary: &str, kind: &str, items: &str) -> Result<Pattern
     }
 }
 
-/// The pattern of a whole action.
+/// Makes the pattern of a whole action.
 pub(crate) fn of_primary(primary: &str) -> Result<Pattern, PatternError> {
     let problems = primary_problems(primary);
     if problems.is_empty() {
@@ -212,7 +210,7 @@ pub(crate) fn of_primary(primary: &str) -> Result<Pattern, PatternError> {
     }
 }
 
-/// The pattern of an action on every item of a kind.
+/// Makes the pattern of an action on every item of a kind.
 pub(crate) fn all_items(primary: Primary, kind: Kind) -> Pattern {
     let mut tokens = literal(&format!("rye.{primary}.{kind}."));
     tokens.push(Token::Star);
@@ -231,7 +229,7 @@ fn primary_problems(primary: &str) -> Vec<PatternProblem> {
     vec![PatternProblem { kind, span: 0..0 }]
 }
 
-/// The glob of a pattern spelled with `fetch`, spelled with one of the two actions that it means (`SPEC D4`).
+/// Makes the glob of a `rye.fetch.` pattern for one of the two actions (`SPEC D4`).
 fn respelled(scanned: &syntax::Scanned, primary: Primary) -> Glob {
     let head = format!("rye.{primary}.");
     let text = scanned.text.replacen(FETCH, &head, 1);
@@ -240,7 +238,7 @@ fn respelled(scanned: &syntax::Scanned, primary: Primary) -> Glob {
     Glob::new(syntax::Scanned { text, tokens })
 }
 
-/// How a pattern starts that grants searching and loading at once.
+/// The start of a pattern that grants both searching and loading.
 const FETCH: &str = "rye.fetch.";
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! How dangerous a grant is, and whether somebody has said that they know (`SPEC 9.6`).
+//! The risk of a grant, and its acknowledgement by the author of a directive (`SPEC 9.6`).
 //!
-//! A [`RiskTable`] classifies patterns into four [`Risk`]s and says for each what has to happen. [`assess`] holds a
-//! grant against it and gives one [`Finding`] for each granted pattern, together, so that a directive's author sees
-//! all of them at once.
+//! A [`RiskTable`] classifies patterns into four [`Risk`]s and has a policy for each. [`assess`] compares a grant with
+//! the table and returns one [`Finding`] for each granted pattern, so that the author sees all of them at once.
 //!
 //! [`assess`]: RiskTable::assess
 //!
@@ -16,7 +15,7 @@
 //!     ],
 //! }))?;
 //!
-//! // A wildcard is at least as risky as what it covers.
+//! // A wildcard is at least as risky as everything that it covers.
 //! let findings = table.assess(&Grant::of_primary("execute")?, &[], &[]);
 //! assert_eq!((findings[0].risk, findings[0].verdict), (Risk::Elevated, Verdict::Warn));
 //!
@@ -26,15 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # How a pattern is classified
+//! # Classification of a pattern
 //!
 //! A *capability* has the risk of the most specific pattern of the table that covers it: the one with the most dots
-//! outside of classes, then the longest, then the riskier. One that no pattern covers is
-//! [`Unrestricted`](Risk::Unrestricted): what nobody has thought about is not safe.
+//! outside classes, then the longest, then the riskiest. A capability that no pattern covers is
+//! [`Unrestricted`](Risk::Unrestricted), because an unknown risk is not safe.
 //!
-//! A granted *pattern* has the risk of the most specific pattern of the table that covers the whole of it, or of
-//! anything more specific that it meets, if that is riskier. So it is at least as risky as every capability that it
-//! covers, and a wider grant is never milder than a narrower one.
+//! A granted *pattern* has the risk of the most specific pattern of the table that covers all of it. If it meets a more
+//! specific pattern that is riskier, it has that risk. It is therefore at least as risky as every capability that it
+//! covers, and a wider grant is never less risky than a narrower one.
 //!
 //! # The table
 //!

@@ -1,6 +1,6 @@
-//! Foreign text inside messages.
+//! Untrusted text in messages.
 
-/// `text` for use in a message: whole when it is short, and never with control characters.
+/// Makes `text` safe for a message: shortens it if it is long, and escapes control characters.
 pub(crate) fn shown(text: &str) -> String {
     const MAX_CHARACTERS: usize = 120;
     let mut shown: String = text.chars().take(MAX_CHARACTERS).flat_map(visible).collect();
@@ -10,7 +10,7 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// A character as it is, or escaped when a terminal might act on it.
+/// Returns the character, escaped if a terminal might act on it.
 fn visible(character: char) -> Vec<char> {
     if character.is_control() { character.escape_default().collect() } else { vec![character] }
 }

@@ -1,30 +1,30 @@
-//! Why a call may not be made.
+//! The refusal of a call.
 
 use std::{error, fmt};
 
 use super::LayerName;
 use crate::{capability::Capability, pattern::Pattern};
 
-/// A capability that was asked for and is not allowed.
+/// A capability that is not allowed.
 ///
-/// Its `Display` says for each layer that refuses what has to be added there.
+/// Its `Display` says, for each layer that refuses, how to allow the capability there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denied {
-    /// What is refused.
+    /// The refused capability.
     pub capability: Capability,
-    /// The item that was asked for, where what is refused is a function that it stands for.
+    /// The requested item, if the refused capability is a function that the item stands for.
     pub item: Option<Capability>,
-    /// The outermost layer that refuses it.
+    /// The outermost layer that refuses.
     pub layer: LayerName,
-    /// The further layers that refuse it, outermost first.
+    /// The further layers that refuse, outermost first.
     pub others: Vec<LayerName>,
-    /// The smallest pattern that would allow it, where it is added to each of these layers.
+    /// The smallest pattern that allows the capability, if it is added to each of these layers.
     pub smallest: Pattern,
 }
 
 impl Denied {
-    /// What the one who is behind `layer` can do.
+    /// Returns advice on how to allow the capability in `layer`.
     fn advice(&self, layer: &LayerName) -> String {
         let Self { capability, smallest, .. } = self;
         match layer {

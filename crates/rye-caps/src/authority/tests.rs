@@ -1,4 +1,4 @@
-//! What layers say together, and how a refusal is told.
+//! The combination of layers, and the messages of refusals.
 
 use super::*;
 use crate::pattern::PatternError;
@@ -17,7 +17,7 @@ fn everything(name: LayerName) -> Layer {
     Layer::new(name, Grant::everything())
 }
 
-/// Checks what an authority of these layers says to a capability: nothing when it allows it, else the message.
+/// Checks the answer of an authority with these layers: `None` if it allows the capability, else the message.
 #[track_caller]
 fn check(layers: &[Layer], capability: &str, expected: Option<&str>) {
     let (root, others) = layers.split_first().unwrap();
@@ -104,7 +104,7 @@ fn nothing_denies_everything() {
     let capability: Capability = "rye.load.tool.x".parse().unwrap();
     for authority in [Authority::denied(), Authority::default()] {
         assert_eq!(authority.permit(&capability.clone().into()).unwrap_err().to_string(), message);
-        // Narrowing by everything does not open it.
+        // Narrowing by everything does not widen it.
         let narrowed = authority.narrow(everything(LayerName::Operator));
         assert_eq!(
             narrowed.permit(&capability.clone().into()).unwrap_err().layer,
@@ -151,7 +151,7 @@ fn a_kind_is_closed_by_the_first_layer_that_allows_no_item_of_it() {
     assert!(Authority::denied().closed_by(Primary::Load, Kind::Tool).is_some());
 }
 
-/// A search is permitted where one capability is allowed by all layers, which is more than that each allows some.
+/// A search is permitted if all layers allow one common capability. It is not enough that each layer allows some.
 #[test]
 fn some_item_has_to_be_allowed_by_every_layer() {
     for (layers, expected) in [
@@ -182,8 +182,8 @@ fn some_item_has_to_be_allowed_by_every_layer() {
     }
 }
 
-/// The rules of the operator, the project, signers and clients are about what happens; a directive and an ancestor thread grant
-/// items by their ids (SPEC 9.6b).
+/// The rules of the operator, the project, signers and clients apply to functions. A directive and an ancestor thread
+/// grant items by their ids (SPEC 9.6b).
 #[test]
 fn a_function_behind_an_item_needs_every_layer_that_is_no_directive() {
     let invocation = Invocation::new(

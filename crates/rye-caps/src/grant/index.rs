@@ -1,4 +1,4 @@
-//! Many patterns compiled into one question.
+//! Many patterns, compiled for fast matching.
 
 use regex::Regex;
 
@@ -8,17 +8,17 @@ use crate::{
     pattern::{Glob, Pattern, Shape},
 };
 
-/// What the patterns of a grant say to one action on one kind of item, sorted by how it can be matched fast.
+/// The patterns of a grant for one action on one kind of item, grouped by the fastest way to match them.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// Whether a pattern covers all ids.
+    /// `true` if a pattern covers all ids.
     all: bool,
-    /// Whole ids, sorted.
+    /// Exact ids, sorted.
     ids: Vec<Box<str>>,
-    /// What an id with one more `.` may start with, sorted; invariant: none is a prefix of another, so only the one
-    /// that sorts last before an id can be a prefix of it.
+    /// Prefixes of ids with a final `.`, sorted. Invariant: none is a prefix of another, so only the last one that
+    /// sorts before an id can be a prefix of it.
     ///
-    /// The further `.` is what lets `a.*` cover `a`. No other prefix is met by it, because it would have to end in it.
+    /// The final `.` lets `a.*` cover `a`. It matches no other prefix, because such a prefix would have to end in it.
     prefixes: Vec<Box<str>>,
     others: Others,
 }
@@ -26,11 +26,11 @@ pub(super) struct Index {
 /// The globs that need an automaton.
 #[derive(Debug)]
 enum Others {
-    /// There are none.
+    /// No glob needs an automaton.
     None,
-    /// They fit into one automaton, which takes the time of a single one.
+    /// All globs fit into one automaton, which takes the time of a single glob.
     One(Regex),
-    /// They are too many or too large for that.
+    /// The globs are too many or too large for one automaton.
     Each(Vec<Glob>),
 }
 
@@ -52,7 +52,7 @@ impl Index {
         Self { all, ids, prefixes: prefix_free(prefixes), others: Others::new(&others) }
     }
 
-    /// Whether `capability`, which is of the action and the kind of the index, is covered.
+    /// Returns `true` if a pattern covers `capability`, which has the action and the kind of the index.
     pub(super) fn matches(&self, capability: &Capability) -> bool {
         self.all
             || self.has_prefix_of(capability.id_and_dot())
@@ -92,10 +92,11 @@ impl Others {
     }
 }
 
-/// `prefixes` sorted, without those that have another of them as a prefix.
+/// Sorts the prefixes and removes those that have another one as a prefix.
 fn prefix_free(mut prefixes: Vec<Box<str>>) -> Vec<Box<str>> {
     prefixes.sort_unstable();
-    // A prefix sorts before what it is a prefix of, and right before it once the others in between are gone.
+    // A prefix sorts before the texts that it is a prefix of, and directly before them once the texts in between are
+    // removed.
     prefixes.dedup_by(|prefix, kept| prefix.starts_with(&**kept));
     prefixes
 }
@@ -109,7 +110,7 @@ mod tests {
         Index::new(&patterns, Primary::Load, Kind::Tool)
     }
 
-    /// An index of `count` patterns that each need an automaton of some size.
+    /// Makes an index of `count` patterns that each need a large automaton.
     fn heavy(count: usize) -> Index {
         let pattern = |index| format!("rye.load.tool.*a{index}{}", "[!x]".repeat(58));
         index(&(0..count).map(pattern).collect::<Vec<_>>())

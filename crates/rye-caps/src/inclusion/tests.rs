@@ -1,4 +1,4 @@
-//! Which patterns cover which patterns, and the evidence when they do not.
+//! Inclusion between patterns, and the counter-examples.
 
 use super::*;
 use crate::grant::Grant;
@@ -7,7 +7,7 @@ fn grant(patterns: &[&str]) -> Grant {
     patterns.iter().map(|pattern| pattern.parse::<Pattern>().unwrap()).collect()
 }
 
-/// Checks whether `outer` covers `inner`, against the expected capability that it does not cover.
+/// Checks whether `outer` covers `inner`, or that `expected` is the capability that it does not cover.
 #[track_caller]
 fn check(outer: &[&str], inner: &str, expected: Option<&str>) {
     let found = grant(outer).covers(&grant(&[inner])).err();
@@ -58,7 +58,7 @@ fn wildcards_that_look_different_and_mean_the_same() {
 
 #[test]
 fn only_capabilities_that_can_be_written_count() {
-    // All over plain texts these would not hold.
+    // Over all plain texts these would be false.
     check(&["rye.?*.?*.?*"], "rye.*", None);
     check(&["rye.*.tool.*", "rye.*.directive.*", "rye.*.knowledge.*"], "rye.*", None);
     check(&["rye.load.tool.[a-zA-Z0-9_]*"], "rye.load.tool.*", None);
@@ -124,7 +124,8 @@ fn messages_name_the_evidence_and_both_sides() {
 
 #[test]
 fn a_question_made_to_be_hard_is_given_up_and_counts_as_a_no() {
-    // Together these cover what has more than thirty letters, but to see it one has to remember which were an `a`.
+    // Together these cover every text of more than thirty letters, but the decision must remember which letters were an
+    // `a`.
     let any = "?".repeat(30);
     let [a, other] = [format!("rye.load.tool.*[!a]{any}"), format!("rye.load.tool.*a{any}")];
     let inner = format!("rye.load.tool.?*{any}");

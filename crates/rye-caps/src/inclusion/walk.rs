@@ -1,4 +1,4 @@
-//! The search for a capability that one glob covers and others do, or do not.
+//! The search for a capability that one glob covers and other globs cover, or do not cover.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,51 +9,51 @@ use crate::{
     pattern::{Glob, Token},
 };
 
-/// The most steps of an automaton and comparisons of states that one walk may take: some milliseconds.
+/// The most steps of automata and comparisons of states in one walk: some milliseconds.
 const BUDGET: usize = 1_000_000;
 
 /// A breadth-first walk over the capabilities that the inner glob covers.
 ///
-/// The inner automaton is followed along one state at a time, the outer ones in all their states at once. A node is
-/// followed only if no earlier one has the same inner state and outer states that suit the goal at least as well.
+/// The walk follows one state of the inner automaton at a time, together with all states of the outer automata. It
+/// skips a node if an earlier one has the same inner state and outer states that suit the goal at least as well.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     inner: Automaton<'a>,
     outer: Vec<Automaton<'a>>,
-    /// Whose each outer automaton is.
+    /// The side to which each outer automaton belongs.
     sides: Vec<usize>,
     n_sides: usize,
     goal: Goal,
-    /// The bytes that are told apart behind the head that is walked on from.
+    /// One byte for each set of bytes that the globs do not distinguish after the current head.
     alphabet: Vec<u8>,
     work: usize,
     budget: usize,
 }
 
-/// What is looked for among the capabilities that the inner glob covers.
+/// The capability to find among those that the inner glob covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// One that no outer glob covers.
+    /// A capability that no outer glob covers.
     Outside,
-    /// One that an outer glob of each side covers.
+    /// A capability that an outer glob of each side covers.
     Inside,
 }
 
-/// The walk took more work than is allowed.
+/// The walk exceeded its budget of work.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
 #[derive(Debug, Clone)]
 struct Node {
-    /// One state, and what is reached from it without a byte.
+    /// One state and the states that it reaches without a byte.
     inner: Positions,
     outer: Vec<Positions>,
-    /// Where the node came from, and by which byte.
+    /// The index of the previous node, and the byte that leads from it to this one.
     from: Option<(usize, u8)>,
     depth: usize,
 }
 
-/// The outer states of the nodes that were followed, by their inner state.
+/// The outer states of the visited nodes, by their inner state.
 type Seen = BTreeMap<usize, Vec<Vec<Positions>>>;
 
 impl<'a> Walk<'a> {
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
         Self::between(inner, &[outer.to_vec()], goal)
     }
 
-    /// A walk beside several sides, each with globs of its own.
+    /// Makes a walk with several sides, each with its own globs.
     pub(super) fn between(inner: &'a Glob, outer: &[Vec<&'a Glob>], goal: Goal) -> Self {
         let sides =
             outer.iter().enumerate().flat_map(|(side, globs)| globs.iter().map(move |_| side));
@@ -71,17 +71,17 @@ impl<'a> Walk<'a> {
         Self { inner, outer, sides, n_sides, goal, alphabet, work, budget }
     }
 
-    /// The same walk with less patience.
+    /// Returns the same walk with another budget of work.
     pub(super) fn within(self, budget: usize) -> Self {
         Self { budget, ..self }
     }
 
-    /// How much was done so far.
+    /// The work done so far.
     pub(super) fn work(&self) -> usize {
         self.work
     }
 
-    /// What is looked for, as short as there is one for the first action and kind that have any.
+    /// Finds the shortest capability that meets the goal, for the first action and kind that have one.
     pub(super) fn find(&mut self) -> Result<Option<Capability>, Exhausted> {
         for primary in Primary::ALL {
             for kind in Kind::ALL {
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// The nodes behind `head`, before the first byte of the id.
+    /// The nodes after `head`, before the first byte of the id.
     fn starts(&mut self, head: &str) -> Vec<Node> {
         let inner = self.inner.after(head);
         if inner.is_empty() {
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
         states.map(|inner| Node { inner, outer: outer.clone(), from: None, depth: 0 }).collect()
     }
 
-    /// The nodes one byte further than `node`, which is the one at `index`.
+    /// The nodes one byte after `node`, whose index is `index`.
     fn following(&mut self, index: usize, node: &Node) -> Result<Vec<Node>, Exhausted> {
         let mut following = Vec::new();
         for &byte in &self.alphabet {
@@ -160,7 +160,8 @@ impl<'a> Walk<'a> {
         self.inner.accepts(node.inner) && inside == (self.goal == Goal::Inside)
     }
 
-    /// Whether each side has an automaton that `holds` is said of, by its place and its states.
+    /// Returns `true` if on each side `holds` returns `true` for at least one automaton, given its index and its
+    /// states.
     fn on_each_side(&self, node: &Node, holds: impl Fn(usize, &Positions) -> bool) -> bool {
         (0..self.n_sides).all(|side| {
             let mut states = node.outer.iter().enumerate().zip(&self.sides);
@@ -168,7 +169,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Whether `node` may lead to something that no node before it leads to, at least as shortly.
+    /// Returns `true` if `node` may lead to a capability that no earlier node reaches in as few bytes.
     fn admit(&mut self, seen: &mut Seen, node: &Node) -> Result<bool, Exhausted> {
         let may_be_met = |_: usize, states: &Positions| !states.is_empty();
         if self.goal == Goal::Inside && !self.on_each_side(node, may_be_met) {
@@ -185,7 +186,7 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// Whether what reaches the goal from the outer states `worse` reaches it from `better` too.
+    /// Returns `true` if every text that reaches the goal from the outer states `worse` also reaches it from `better`.
     fn suits(&self, better: &[Positions], worse: &[Positions]) -> bool {
         better.iter().zip(worse).all(|(better, worse)| match self.goal {
             Goal::Outside => better.is_subset(*worse),
@@ -198,12 +199,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether `byte` may stand behind the first `depth` bytes of an id.
+/// Returns `true` if an id may have `byte` after its first `depth` bytes.
 fn may_stand(byte: u8, depth: usize) -> bool {
     depth < MAX_ID_BYTES && (depth > 0 || letters::holds(letters::WORD, [byte]))
 }
 
-/// The bytes that lead to the last of `nodes`.
+/// Returns the bytes that lead to the last of `nodes`.
 fn spelled(nodes: &[Node]) -> String {
     let mut bytes = Vec::new();
     let mut node = nodes.last();
@@ -214,7 +215,7 @@ fn spelled(nodes: &[Node]) -> String {
     bytes.into_iter().rev().collect()
 }
 
-/// One byte for each set of bytes that no token, and no rule of ids, tells apart.
+/// Returns one byte for each set of bytes that neither a token nor a rule of ids distinguishes.
 fn representatives<'a>(tokens: impl Iterator<Item = &'a Token>) -> Vec<u8> {
     let mut sets: Vec<Letters> = vec![letters::WORD, letters::SUBJECT & !letters::WORD];
     let mut split = BTreeSet::new();
@@ -238,7 +239,7 @@ fn first(set: Letters) -> Option<u8> {
     BY_LEGIBILITY.iter().copied().find(|&byte| letters::holds(set, [byte]))
 }
 
-/// The bytes of capabilities, those first that read best in a message.
+/// The bytes of capabilities, the most readable in messages first.
 const BY_LEGIBILITY: &[u8; 65] =
     b"xyzabcdefghijklmnopqrstuvw0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_.-";
 

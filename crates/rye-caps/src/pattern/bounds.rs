@@ -1,13 +1,14 @@
-//! What patterns made to be hard cost: counted in the size of what they compile to, not in time.
+//! The cost of contrived patterns, measured by the size of their compiled form and not by time.
 //!
-//! The regular expressions visit each state of their program at most once for each byte (the promise of `regex`), so the
-//! size of the program is the factor in front of the length of a capability, and it has to be in proportion to the pattern.
+//! The regular expressions visit each state of their program at most once for each byte, as `regex` guarantees. The
+//! matching time is therefore the program size times the length of the capability, and the program size must be
+//! proportional to the pattern.
 
 use regex::RegexBuilder;
 
 use super::Pattern;
 
-/// The fewest bytes that the program of `pattern` fits into.
+/// Returns the smallest size limit in bytes that the program of `pattern` fits into.
 fn size(pattern: &str) -> usize {
     let pattern: Pattern = pattern.parse().unwrap();
     let sources: Vec<String> =
@@ -24,7 +25,7 @@ fn size(pattern: &str) -> usize {
     high
 }
 
-/// The most that any one pattern may take: 256 times what is read of it.
+/// The largest program of one pattern.
 const MOST: usize = 1 << 20;
 
 #[test]

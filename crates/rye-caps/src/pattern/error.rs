@@ -1,4 +1,4 @@
-//! What is wrong with a pattern, and what to write instead.
+//! The problems of a pattern, with what to write instead.
 
 use std::{error, fmt, ops::Range};
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::shown::shown;
 
-/// A text that is no pattern, with every problem in it.
+/// A text that is not a pattern, with all its problems.
 ///
 /// ```
 /// let error = "rye.{load,sign}.tool.*".parse::<rye_caps::Pattern>().unwrap_err();
@@ -29,12 +29,12 @@ impl PatternError {
         Self { pattern: shown(pattern), problems }
     }
 
-    /// The refused text, shortened when it is long, with control characters escaped.
+    /// The refused text, shortened if it is long, with control characters escaped.
     pub fn pattern(&self) -> &str {
         &self.pattern
     }
 
-    /// Every problem, in the order of the text; never empty.
+    /// The problems in the order of the text. There is at least one.
     pub fn problems(&self) -> &[PatternProblem] {
         &self.problems
     }
@@ -53,13 +53,13 @@ impl fmt::Display for PatternError {
 
 impl error::Error for PatternError {}
 
-/// One thing that is wrong with a pattern; its `Display` is the whole message.
+/// One problem of a pattern. Its `Display` is the whole message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PatternProblem {
-    /// What is wrong.
+    /// The problem.
     pub kind: PatternProblemKind,
-    /// Where, as bytes of the text that was parsed.
+    /// The place, in bytes of the parsed text.
     pub span: Range<usize>,
 }
 
@@ -73,28 +73,28 @@ impl fmt::Display for PatternProblem {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PatternProblemKind {
-    /// There is no text.
+    /// The text is empty.
     #[error("it is empty; write `*` to mean everything, or leave the grant out")]
     Empty,
-    /// The text is longer than matching is bounded to.
+    /// The text is longer than the limit that bounds matching.
     #[error(
         "it has {bytes} bytes; at most {limit} are allowed, not counting a leading `rye.<primary>.<kind>.`"
     )]
     TooLong {
-        /// How many bytes it has.
+        /// The number of bytes.
         bytes: usize,
-        /// How many it may have.
+        /// The largest number of bytes.
         limit: usize,
     },
-    /// There are more `*` than matching is bounded to.
+    /// The text has more `*` than the limit that bounds matching.
     #[error("it has {found} `*`; at most {limit} are allowed, so write several patterns")]
     TooManyStars {
-        /// How many runs of `*` it has.
+        /// The number of runs of `*`.
         found: usize,
-        /// How many it may have.
+        /// The largest number of runs.
         limit: usize,
     },
-    /// A character that occurs in no pattern.
+    /// A character that is not allowed in patterns.
     #[error("`{}` is not allowed; {}", shown(&.0.to_string()), hint(*.0))]
     Forbidden(char),
     /// A `]` without its `[`.
@@ -109,10 +109,10 @@ pub enum PatternProblemKind {
     /// A class that starts with `[^`, which other matchers read in different ways.
     #[error("`[^` is not allowed; write `[!` for every character but these")]
     CaretNegation,
-    /// A character that occurs in no class.
+    /// A character that is not allowed in a class.
     #[error("`{}` is not allowed in a class; {}", shown(&.0.to_string()), class_hint(*.0))]
     ForbiddenInClass(char),
-    /// A range whose ends are in the wrong order.
+    /// A range with its ends in the wrong order.
     #[error("the range `{first}-{last}` is reversed; write `{last}-{first}`")]
     ReversedRange {
         /// The end that is written first.
@@ -120,7 +120,7 @@ pub enum PatternProblemKind {
         /// The end that is written last.
         last: char,
     },
-    /// A range whose ends are not of one sort, so that what lies between them depends on the alphabet's order.
+    /// A range whose ends are of different sorts, so that its content depends on the order of the alphabet.
     #[error(
         "the range `{first}-{last}` is ambiguous; write ranges of lower-case letters, of upper-case letters or of \
          digits, such as `a-zA-Z0-9`"
@@ -134,15 +134,15 @@ pub enum PatternProblemKind {
     /// A `-` in a class that is neither in a range nor at the class's start or end.
     #[error("`-` joins nothing here; write it as the last character of the class")]
     MisplacedDash,
-    /// The name of the action is none that can be granted.
+    /// The name of the action is not one that can be granted.
     #[error("unknown primary action `{0}`; valid are `execute`, `search`, `load`, `sign`, `fetch`")]
     UnknownPrimary(String),
-    /// The name of the kind of item is none that there is.
+    /// The name of the kind is unknown.
     #[error("unknown item kind `{0}`; valid are `tool`, `directive`, `knowledge`")]
     UnknownKind(String),
 }
 
-/// What to write instead of a character outside of a class.
+/// Says what to write instead of a character outside a class.
 fn hint(character: char) -> &'static str {
     match character {
         '\\' => "nothing needs escaping, so remove it",
@@ -156,7 +156,7 @@ fn hint(character: char) -> &'static str {
     }
 }
 
-/// What to write instead of a character in a class.
+/// Says what to write instead of a character in a class.
 fn class_hint(character: char) -> &'static str {
     match character {
         '/' => "write `.`, which is how a capability spells it",

@@ -1,9 +1,9 @@
-//! One wildcard text, ready to match.
+//! One wildcard text that can be matched.
 //!
-//! Matching is the work of `fnmatch-regex`, behind the closed grammar: it is a part that others keep, and the regular
-//! expressions that it gives match in linear time and join into one for a whole grant. The crate's own automaton decides
-//! inclusion and meeting, which regular expressions do not answer. A matcher of our own would be a third meaning to keep;
-//! that these two are one is held by the rows in `tests.rs`, by CPython's answers, by properties and by a fuzzer.
+//! `fnmatch-regex` does the matching, restricted to the closed grammar. It is maintained elsewhere, and its regular
+//! expressions match in linear time and can be joined for a whole grant. The crate's own automaton decides inclusion
+//! and meeting, which regular expressions cannot do. An own matcher would be a third implementation of the same
+//! meaning. The rows in `tests.rs`, CPython's answers, properties and a fuzzer check that the existing two agree.
 
 use std::{iter, sync::OnceLock};
 
@@ -12,8 +12,7 @@ use regex::Regex;
 
 use super::syntax::{Scanned, Token};
 
-/// A wildcard text that keeps to the grammar, with its meaning in two forms: a matcher that is fast, and the tokens
-/// that inclusion is decided on.
+/// A wildcard text of the grammar in two forms: a fast matcher, and the tokens on which inclusion is decided.
 #[derive(Debug, Clone)]
 pub(crate) struct Glob {
     text: String,
@@ -21,25 +20,27 @@ pub(crate) struct Glob {
     matcher: Matcher,
 }
 
-/// How a glob is matched. The first two are common and need no automaton; a property test holds all to one meaning.
+/// The way to match a glob. The first two are common and need no automaton. A property test checks that all have the
+/// same meaning.
 #[derive(Debug, Clone)]
 enum Matcher {
-    /// No wildcard.
+    /// The glob has no wildcard.
     Exact,
-    /// A single wildcard, the `*` at the end: the length of what stands before it.
+    /// The only wildcard is a `*` at the end. The number is the length of the text before it.
     Prefix(usize),
-    /// All else: any of these, made when the glob is first asked alone; a grant compiles its globs together.
+    /// Any other glob: any of these expressions must match. They are compiled when the glob is first matched alone; a
+    /// grant compiles its globs together.
     Any(OnceLock<Vec<Regex>>),
 }
 
-/// What a glob asks of a text, for an index over many of them.
+/// The condition of a glob on a text, for an index over many globs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape<'a> {
-    /// The text is this one.
+    /// The text is equal to this one.
     Exact(&'a str),
-    /// The text starts with this one, or, when this ends in `.`, is this without the `.`.
+    /// The text starts with this one. If this one ends in `.`, the text may also be equal to it without the `.`.
     Prefix(&'a str),
-    /// It takes an automaton.
+    /// The condition needs an automaton.
     Other,
 }
 
@@ -58,12 +59,12 @@ impl Glob {
         &self.tokens
     }
 
-    /// Whether the glob ends in `.*`, and so also covers the name before it.
+    /// Returns `true` if the glob ends in `.*`, and so also covers the name before it.
     pub(crate) fn covers_stem(&self) -> bool {
         self.text.ends_with(".*")
     }
 
-    /// Whether `subject`, which is the text of a capability, is matched.
+    /// Returns `true` if the glob matches `subject`, the text of a capability.
     pub(crate) fn matches(&self, subject: &str) -> bool {
         match (&self.matcher, self.shape()) {
             (Matcher::Any(regexes), _) => {
@@ -76,7 +77,7 @@ impl Glob {
         }
     }
 
-    /// What every text that is matched starts with.
+    /// The text with which every matched text starts.
     pub(crate) fn head(&self) -> &str {
         match self.shape() {
             Shape::Exact(text) => text,
@@ -85,13 +86,13 @@ impl Glob {
         }
     }
 
-    /// Returns `true` if no text is matched by both, as far as their heads tell.
+    /// Returns `true` if the heads show that no text matches both globs.
     pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
         let (own, others) = (self.head(), other.head());
         !own.starts_with(others) && !others.starts_with(own)
     }
 
-    /// Returns `true` if everything that `other` matches is matched, as far as the head of `other` tells.
+    /// Returns `true` if the head of `other` shows that this glob matches everything that `other` matches.
     pub(crate) fn covers_head_of(&self, other: &Self) -> bool {
         matches!(self.shape(), Shape::Prefix(prefix) if other.head().starts_with(prefix))
     }
@@ -113,12 +114,12 @@ impl Glob {
     }
 }
 
-/// Whether `subject` starts with `prefix`, or is the name before the `.` that `prefix` ends in.
+/// Returns `true` if `subject` starts with `prefix`, or is the name before the `.` in which `prefix` ends.
 fn starts_below(subject: &str, prefix: &str) -> bool {
     subject.starts_with(prefix) || prefix.strip_suffix('.') == Some(subject)
 }
 
-/// The plain wildcard texts that a text with the rule for a final `.*` stands for.
+/// The plain wildcard texts for a text in which a final `.*` also covers the name before it.
 fn alternatives(text: &str) -> impl Iterator<Item = &str> {
     iter::once(text).chain(text.strip_suffix(".*"))
 }

@@ -1,20 +1,20 @@
-//! The meaning of patterns once more, as plainly as it can be written, to hold the fast ways against.
+//! A simple second implementation of patterns, to test the fast ones.
 
-/// Whether `pattern`, which keeps to the grammar, covers the capability of this text.
+/// Returns `true` if `pattern`, which follows the grammar, covers the capability with this text.
 pub(crate) fn matches(pattern: &str, subject: &str) -> bool {
     let pattern = pattern.replace('/', ".");
     let Some(rest) = pattern.strip_prefix("rye.fetch.") else { return covers(&pattern, subject) };
     ["search", "load"].iter().any(|primary| covers(&format!("rye.{primary}.{rest}"), subject))
 }
 
-/// The rule that a final `.*` also covers the name before it.
+/// Applies the rule that a final `.*` also covers the name before it.
 fn covers(pattern: &str, subject: &str) -> bool {
     let stem = pattern.trim_end_matches('*').strip_suffix('.').filter(|_| pattern.ends_with('*'));
     wildcard(pattern.as_bytes(), subject.as_bytes())
         || stem.is_some_and(|stem| wildcard(stem.as_bytes(), subject.as_bytes()))
 }
 
-/// `fnmatch`, by backtracking.
+/// Matches like `fnmatch`, by backtracking.
 fn wildcard(pattern: &[u8], subject: &[u8]) -> bool {
     match (pattern, subject) {
         ([], _) => subject.is_empty(),

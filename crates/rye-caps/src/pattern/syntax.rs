@@ -1,4 +1,4 @@
-//! The closed grammar of patterns: text in, tokens or every problem out.
+//! The closed grammar of patterns, which turns text into tokens or reports every problem.
 
 use std::{ops::Range, str::FromStr};
 
@@ -10,7 +10,7 @@ use crate::{
 
 /// The longest pattern in bytes, not counting a leading `rye.<primary>.<kind>.`.
 ///
-/// The head is not counted so that every item id, however long, can be granted by its own name.
+/// The head is not counted, so that every item id, however long, can be granted by its own name.
 const MAX_BYTES: usize = 256;
 
 /// The most `*` in one pattern.
@@ -19,16 +19,16 @@ const MAX_STARS: usize = 8;
 /// One step of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// One byte out of a set, which is empty when the pattern can match nothing.
+    /// One byte of a set. If the set is empty, the pattern matches nothing.
     One(Letters),
-    /// Any run of bytes. No two stand next to each other.
+    /// Any run of bytes. Two of these are never adjacent.
     Star,
 }
 
-/// A pattern that keeps to the grammar.
+/// A pattern that follows the grammar.
 #[derive(Debug)]
 pub(super) struct Scanned {
-    /// The text with `/` written `.` and each run of `*` written once.
+    /// The text with `.` for each `/` and one `*` for each run of `*`.
     pub(super) text: String,
     pub(super) tokens: Vec<Token>,
 }
@@ -52,7 +52,7 @@ fn size_problem(pattern: &str) -> Option<PatternProblemKind> {
     (bytes > MAX_BYTES).then_some(PatternProblemKind::TooLong { bytes, limit: MAX_BYTES })
 }
 
-/// The length of a leading `rye.<primary>.<kind>.`, or 0 when the pattern does not start with one.
+/// Returns the length of a leading `rye.<primary>.<kind>.`, or 0 if the pattern does not start with one.
 fn head_len(pattern: &str) -> usize {
     let mut parts = pattern.splitn(4, ['.', '/']);
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -65,7 +65,7 @@ fn head_len(pattern: &str) -> usize {
     }
 }
 
-/// Whether `primary` names an action, or the two that `fetch` stands for.
+/// Returns `true` if `primary` is the name of an action, or `fetch`.
 pub(super) fn is_grantable(primary: &str) -> bool {
     primary == "fetch" || Primary::from_str(primary).is_ok()
 }
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes one ASCII character, which is written `as_text` from now on.
+    /// Consumes one ASCII character, which the normal form writes as `as_text`.
     fn one(&mut self, as_text: char, letters: Letters) {
         self.position += 1;
         self.scanned.text.push(as_text);
@@ -165,7 +165,7 @@ impl<'a> Scanner<'a> {
         self.position += whole.len();
     }
 
-    /// The letters of `whole`, which starts with `[` and ends with the only `]`.
+    /// Reads the letters of `whole`, which starts with `[` and ends with its only `]`.
     fn class_letters(&mut self, whole: &str) -> Letters {
         let inside =
             whole.strip_prefix('[').and_then(|whole| whole.strip_suffix(']')).unwrap_or_default();
@@ -181,7 +181,7 @@ impl<'a> Scanner<'a> {
         letters::SUBJECT & if negated { !included } else { included }
     }
 
-    /// The letters between the brackets, where `items` starts at the byte `start` of the pattern.
+    /// Reads the letters between the brackets. `items` starts at the byte `start` of the pattern.
     fn items(&mut self, items: &str, start: usize) -> Letters {
         let mut letters = 0;
         let mut rest = items;
@@ -203,7 +203,7 @@ impl<'a> Scanner<'a> {
         letters
     }
 
-    /// The letters of `first-last`, which starts at the byte `at` of the pattern.
+    /// Reads the letters of `first-last`, which starts at the byte `at` of the pattern.
     fn range(&mut self, first: char, last: char, at: usize) -> Letters {
         let span = at..at + first.len_utf8() + 1 + last.len_utf8();
         let sort = [char::is_ascii_lowercase, char::is_ascii_uppercase, char::is_ascii_digit]
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         letters::range(low, high)
     }
 
-    /// Reports the ends of a range that may stand in no class, or else that they do not belong together.
+    /// Reports the ends of a range that are not allowed in a class or, if both are, that they do not form a range.
     fn broken_range(&mut self, first: char, last: char, span: Range<usize>) -> Letters {
         let before = self.problems.len();
         self.item(first, span.start, true);
@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
         0
     }
 
-    /// The letters of a single character in a class; `at_edge` says whether a `-` may stand there.
+    /// Reads the letter of a single character in a class. `at_edge` is `true` if a `-` is allowed there.
     fn item(&mut self, character: char, at: usize, at_edge: bool) -> Letters {
         let kind = match u8::try_from(character) {
             Ok(b'-') if !at_edge => PatternProblemKind::MisplacedDash,
@@ -249,7 +249,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What follows the first `count` characters of `text`.
+/// Returns the text after the first `count` characters of `text`.
 fn after(text: &str, count: usize) -> &str {
     let mut characters = text.chars();
     characters.by_ref().take(count).for_each(drop);

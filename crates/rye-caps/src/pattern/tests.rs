@@ -1,4 +1,4 @@
-//! Which patterns cover which capabilities, each row through every way in which the crate can answer.
+//! The coverage of patterns. Each row is checked in every way that the crate has.
 
 use super::{Pattern, naive};
 use crate::{automaton::Automaton, capability::Capability, grant::Grant};

@@ -1,4 +1,4 @@
-//! A grant held against a risk table.
+//! The assessment of a grant by a risk table.
 
 use std::{cmp::Reverse, fmt};
 
@@ -11,12 +11,12 @@ use super::{
 use crate::{capability::Capability, grant::Grant, invocation::Invocation, pattern::Pattern};
 
 impl RiskTable {
-    /// One finding for each pattern of `grant`, the riskiest first.
+    /// Returns one finding for each pattern of `grant`, the riskiest first.
     ///
-    /// `invocations` are the calls that there are: a pattern that covers an item is at least as risky as the functions that
+    /// `invocations` are the calls that exist: a pattern that covers an item is at least as risky as the functions that
     /// the item stands for (`SPEC 9.6b`).
     ///
-    /// Nothing may be run when any [`verdict`](Finding::verdict) is [`Block`](Verdict::Block).
+    /// If any [`verdict`](Finding::verdict) is [`Block`](Verdict::Block), the caller must run nothing.
     pub fn assess(
         &self,
         grant: &Grant,
@@ -31,7 +31,7 @@ impl RiskTable {
         findings
     }
 
-    /// The riskiest function that an item stands for, where it stands for any.
+    /// Returns the riskiest function that an item stands for, if there is one.
     fn riskiest<'a>(&self, invocation: &'a Invocation) -> Option<Standing<'a>> {
         let functions = invocation.functions().iter();
         let classified = functions.map(|function| (function, self.classify_capability(function)));
@@ -78,30 +78,31 @@ struct Standing<'a> {
     classification: Classification,
 }
 
-/// How risky one granted pattern is, and what follows from it.
+/// The risk of one granted pattern, and the verdict on it.
 ///
-/// Its `Display` is a message that says what to write when the verdict is not to allow.
+/// Unless the verdict is to allow, its `Display` says what to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What is granted.
+    /// The granted pattern.
     pub pattern: Pattern,
-    /// Which pattern of the table decided, and why.
+    /// The pattern of the table that decided, and its description.
     pub classification: Classification,
-    /// The item that the pattern covers, and the function behind it, where that is riskier than the pattern by itself.
+    /// The item that the pattern covers and the function behind it, if that function is riskier than the pattern
+    /// itself.
     pub stands_for: Option<(Capability, Capability)>,
-    /// How risky it is.
+    /// The risk.
     pub risk: Risk,
-    /// What the table wants to happen to that risk.
+    /// The policy of the table for this risk.
     pub policy: RiskPolicy,
-    /// The reason of the acknowledgement of that risk, when there is one.
+    /// The reason of the acknowledgement of this risk, if there is one.
     pub acknowledged: Option<String>,
-    /// What happens.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Finding {
-    /// How risky the grant is and why, without what to do about it.
+    /// Returns the risk of the grant and its reason, without advice.
     pub fn statement(&self) -> String {
         let Self { pattern, classification, stands_for, .. } = self;
         match stands_for {
@@ -135,21 +136,21 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What happens to a grant.
+/// The outcome of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a caller has to decide on each of them")]
 pub enum Verdict {
-    /// It is given.
+    /// The grant is given.
     Allow,
-    /// It is given, and the operator is told.
+    /// The grant is given, and the operator is warned.
     Warn,
-    /// It is refused, and with it the run.
+    /// The grant is refused, and so is the run.
     Block,
 }
 
-/// The statement of a directive's author that a risk is known, and why it is taken.
+/// A statement of a directive's author that a risk is known, with the reason for taking it.
 ///
-/// It holds for this risk alone: who acknowledges `unrestricted` has not acknowledged `elevated`.
+/// It applies to this risk only: an acknowledgement of `unrestricted` does not acknowledge `elevated`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledgement {
     risk: Risk,
@@ -157,11 +158,12 @@ pub struct Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// The content of `<acknowledge risk="RISK">REASON</acknowledge>`; white space around the reason is dropped.
+    /// Makes an acknowledgement from `<acknowledge risk="RISK">REASON</acknowledge>`. White space around the reason is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// [`AcknowledgementError`] when there is no such risk, or the reason has no letter or digit that is shown.
+    /// [`AcknowledgementError`] if the risk is unknown, or the reason has no visible letter or digit.
     pub fn new(risk: &str, reason: &str) -> Result<Self, AcknowledgementError> {
         let risk: Risk = risk.parse().map_err(AcknowledgementError::UnknownRisk)?;
         if !reason.chars().any(is_written) {
@@ -170,36 +172,37 @@ impl Acknowledgement {
         Ok(Self { risk, reason: reason.trim().to_owned() })
     }
 
-    /// The risk that is taken.
+    /// The acknowledged risk.
     pub fn risk(&self) -> Risk {
         self.risk
     }
 
-    /// Why it is taken.
+    /// The reason for taking the risk.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 }
 
-/// Returns `true` for a letter or a digit of any script. The fillers of Hangul count as letters and are shown as nothing.
+/// Returns `true` for a letter or a digit of any script. The fillers of Hangul count as letters, but are invisible.
 fn is_written(character: char) -> bool {
     let is_filler = matches!(character, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     character.is_alphanumeric() && !is_filler
 }
 
-/// An acknowledgement that acknowledges nothing.
+/// An acknowledgement that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcknowledgementError {
-    /// The risk has none of the four names.
+    /// The name is not one of the four risks.
     #[error("an acknowledgement names an {0}")]
     UnknownRisk(UnknownName),
-    /// There is no reason, or nothing of it can be read: white space, control characters, characters of no width, marks.
+    /// The reason is empty or has nothing readable: only white space, control characters, characters without width, or
+    /// marks.
     #[error(
         "the acknowledgement of `{risk}` gives no reason; write between its tags why the risk is taken"
     )]
     NoReason {
-        /// The risk that would be taken.
+        /// The risk in the acknowledgement.
         risk: Risk,
     },
 }

@@ -1,4 +1,4 @@
-//! The four risks, and what may be done about them.
+//! The four risks and the policies for them.
 
 use std::{fmt, str::FromStr};
 
@@ -6,28 +6,28 @@ use thiserror::Error;
 
 use crate::shown::shown;
 
-/// How much harm a grant can do, from the least to the most.
+/// The harm that a grant can do, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the risks are complete by definition: tables and files name them"
 )]
 pub enum Risk {
-    /// Reads, and changes nothing.
+    /// Reads and changes nothing.
     Safe,
     /// Changes files of the project.
     Write,
-    /// Runs commands, or reaches other systems.
+    /// Runs commands or reaches other systems.
     Elevated,
-    /// Anything that the user could do.
+    /// Does anything that the user could do.
     Unrestricted,
 }
 
 impl Risk {
-    /// All of them, the least first.
+    /// All risks, the least first.
     pub const ALL: [Self; 4] = [Self::Safe, Self::Write, Self::Elevated, Self::Unrestricted];
 
-    /// The name that occurs in tables and in `<acknowledge risk="…">`, in lower case.
+    /// The name in tables and in `<acknowledge risk="…">`, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Safe => "safe",
@@ -37,7 +37,7 @@ impl Risk {
         }
     }
 
-    /// What happens to a grant of this risk when the table does not say.
+    /// The policy for this risk if the table has none.
     pub(super) fn default_policy(self) -> RiskPolicy {
         match self {
             Self::Safe | Self::Write => RiskPolicy::Allow,
@@ -65,26 +65,26 @@ impl fmt::Display for Risk {
     }
 }
 
-/// What happens to a grant of some risk.
+/// The policy for grants of one risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the policies are complete by definition: tables name them"
 )]
 pub enum RiskPolicy {
-    /// It is given.
+    /// The grant is given.
     Allow,
-    /// It is given, with a warning unless it is acknowledged.
+    /// The grant is given, with a warning unless the risk is acknowledged.
     AcknowledgeRequired,
-    /// It is refused unless it is acknowledged.
+    /// The grant is refused unless the risk is acknowledged.
     Block,
 }
 
 impl RiskPolicy {
-    /// All of them, the mildest first.
+    /// All policies, the mildest first.
     pub const ALL: [Self; 3] = [Self::Allow, Self::AcknowledgeRequired, Self::Block];
 
-    /// The name that occurs in tables, in snake case.
+    /// The name in tables, in snake case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -112,7 +112,7 @@ impl fmt::Display for RiskPolicy {
     }
 }
 
-/// A name that is not one of a fixed few.
+/// A name that is not in a fixed list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown {what} `{found}`; valid are {valid}")]
 pub struct UnknownName {

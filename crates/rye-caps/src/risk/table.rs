@@ -1,4 +1,4 @@
-//! Which patterns are how risky.
+//! The classification of patterns by risk.
 
 mod read;
 
@@ -12,13 +12,13 @@ use crate::{
     pattern::{Glob, Pattern, Shape},
 };
 
-/// Classifies patterns by how risky it is to grant them.
+/// A table that classifies patterns by the risk of granting them.
 ///
-/// The default table classifies nothing, so that everything is [`Unrestricted`](Risk::Unrestricted) under it.
+/// The default table classifies nothing, so that everything is [`Unrestricted`](Risk::Unrestricted).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RiskTable {
     policies: BTreeMap<Risk, RiskPolicy>,
-    /// Invariant: the most specific first, and of equally specific ones the riskier.
+    /// Invariant: sorted, the most specific first and, of equally specific ones, the riskiest first.
     rules: Vec<Rule>,
 }
 
@@ -36,12 +36,12 @@ impl RiskTable {
         Self { policies, rules }
     }
 
-    /// What happens to a grant of this risk.
+    /// Returns the policy for grants of this risk.
     pub fn policy(&self, risk: Risk) -> RiskPolicy {
         self.policies.get(&risk).copied().unwrap_or(risk.default_policy())
     }
 
-    /// How risky `capability` is: as the most specific pattern that covers it.
+    /// Returns the risk of `capability`: that of the most specific pattern that covers it.
     pub fn classify_capability(&self, capability: &Capability) -> Classification {
         match self.rules.iter().find(|rule| rule.pattern.matches(capability)) {
             Some(rule) => Classification::by(rule),
@@ -49,7 +49,8 @@ impl RiskTable {
         }
     }
 
-    /// How risky it is to grant `pattern`: at least as risky as every capability that it covers.
+    /// Returns the risk of granting `pattern`. It is at least as high as that of every capability that the pattern
+    /// covers.
     pub fn classify(&self, pattern: &Pattern) -> Classification {
         let of_globs = pattern.globs().iter().filter_map(|glob| self.classify_glob(glob));
         let worst =
@@ -57,7 +58,7 @@ impl RiskTable {
         worst.unwrap_or_else(Classification::nothing)
     }
 
-    /// Nothing when `glob` covers no capability.
+    /// Returns `None` if `glob` covers no capability.
     fn classify_glob(&self, glob: &Glob) -> Option<Classification> {
         if let Shape::Exact(text) = glob.shape() {
             let capability: Capability = text.parse().ok()?;
@@ -74,7 +75,7 @@ impl RiskTable {
                 worst = Some(rule);
             }
             if is_covered || inclusion::covers_glob([&rule.pattern], glob) {
-                // What is less specific decides about nothing that `glob` covers.
+                // Less specific rules decide on nothing that `glob` covers.
                 return worst.map(Classification::by);
             }
         }
@@ -84,15 +85,15 @@ impl RiskTable {
     }
 }
 
-/// How risky something is, and which pattern of the table says so.
+/// A risk, with the pattern of the table that assigns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Classification {
-    /// How risky it is.
+    /// The risk.
     pub risk: Risk,
-    /// The pattern of the table that decided; nothing when none covers it all.
+    /// The pattern of the table that decided; `None` if no pattern covers everything.
     pub by: Option<Pattern>,
-    /// What the table says about that pattern.
+    /// The description of that pattern in the table.
     pub description: Option<String>,
 }
 
@@ -109,7 +110,7 @@ impl Classification {
         Self { risk: Risk::Unrestricted, by: None, description: None }
     }
 
-    /// What covers no capability does no harm.
+    /// The classification of a pattern that covers no capability, and therefore does no harm.
     fn nothing() -> Self {
         Self { risk: Risk::Safe, by: None, description: None }
     }
@@ -127,7 +128,7 @@ impl fmt::Display for Classification {
     }
 }
 
-/// The number of dots, then the length. Dots in a class join no segments and do not count.
+/// Returns the number of dots, and the length. Dots in a class join no segments and do not count.
 fn specificity(pattern: &Pattern) -> (usize, usize) {
     let text = pattern.as_str();
     let outside_of_classes =

@@ -1,11 +1,11 @@
-//! How grants are classified, and what tables and acknowledgements are refused.
+//! The classification of grants, and the refusal of invalid tables and acknowledgements.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{grant::Grant, invocation::Invocation, pattern::Pattern};
 
-/// A table like the one that is shipped: broad rules, and narrower ones in either direction.
+/// Returns a table like the shipped one: broad rules, and narrower ones with both higher and lower risks.
 fn table() -> RiskTable {
     let classification = |risk: &str, patterns: Value, description: &str| json!({ "risk": risk, "patterns": patterns, "description": description });
     RiskTable::from_value(&json!({
@@ -61,7 +61,7 @@ fn a_wildcard_is_as_risky_as_the_riskiest_that_it_covers_or_meets() {
     check("*", Risk::Unrestricted, Some("rye.execute.tool.rye.bash.root"));
 }
 
-/// Classes and single characters are decided exactly: one letter more or less is another risk.
+/// Classes and single characters are decided exactly: one letter more or less changes the risk.
 #[test]
 fn classes_and_single_characters_meet_what_they_spell_and_nothing_else() {
     let elevated = Some("rye.execute.tool.rye.bash.*");
@@ -96,7 +96,7 @@ fn what_covers_nothing_is_safe_and_what_nobody_classified_is_not() {
     let risk = |pattern: &str| narrow.classify(&pattern.parse().unwrap()).risk;
     assert_eq!(risk("rye.load.tool.x"), Risk::Safe);
     assert_eq!(risk("rye.fetch.*"), Risk::Write);
-    // The two cover this together, though neither does alone.
+    // The two rules cover this together, although neither does alone.
     assert_eq!(risk("rye.[ls][oe]*"), Risk::Write);
     assert_eq!(risk("rye.[ls]*"), Risk::Unrestricted);
     assert_eq!(risk("rye.sign.tool.x"), Risk::Unrestricted);
@@ -118,7 +118,7 @@ fn equally_specific_patterns_are_as_risky_as_the_riskier() {
     .unwrap();
     let risk = |capability: &str| table.classify_capability(&capability.parse().unwrap());
     assert_eq!(risk("rye.load.tool.ac").risk, Risk::Elevated);
-    // The longest decides, and the dot in its class does not count.
+    // The longest rule decides, and the dot in its class does not count.
     assert_eq!(risk("rye.load.tool.ab").by.unwrap().as_str(), "rye.load.tool.[a.]b");
     assert_eq!(risk("rye.load.tool.abc").risk, Risk::Safe);
 }
@@ -313,7 +313,7 @@ fn a_table_reports_every_problem() {
     check_problems(&json!({ "classifications": "rye.*" }), &["`classifications` is not a list"]);
 }
 
-/// A second name for a function is as risky as the function, whatever the table says of the name (SPEC 9.6b).
+/// A second name for a function is as risky as the function, whatever the table says about the name (SPEC 9.6b).
 #[test]
 fn a_grant_is_as_risky_as_the_functions_behind_what_it_covers() {
     let invocation = |item: &str, function: &str| {

@@ -1,8 +1,8 @@
-//! What patterns cover, held against CPython's `fnmatch.fnmatchcase` (`SPEC 9.1`).
+//! The coverage of patterns, compared with CPython's `fnmatch.fnmatchcase` (`SPEC 9.1`).
 //!
-//! `cpython/answers.tsv` is what `cpython/answers.py table` printed; where there is a Python, it is asked again, and about
-//! random pairs too. Two differences are meant, and no other is there: a pattern that ends in `.*` also covers the name
-//! before it, and what the closed grammar leaves out is refused, whatever CPython makes of it.
+//! `cpython/answers.tsv` is the output of `cpython/answers.py table`. If Python is installed, the tests compare with
+//! its current answers as well, also for random pairs. Exactly two differences are intended: a pattern that ends in
+//! `.*` also covers the name before it, and text outside the closed grammar is refused whatever CPython matches.
 
 mod python;
 
@@ -23,15 +23,15 @@ struct Row {
     pattern: &'static str,
     subject: &'static str,
     answer: Answer,
-    /// Whether the pattern is of the closed grammar.
+    /// `true` if the pattern belongs to the closed grammar.
     is_closed: bool,
 }
 
-/// What CPython says about a pattern.
+/// CPython's answer about a pattern.
 #[derive(Clone, Copy)]
 struct Answer {
     matches: bool,
-    /// Whether the pattern without its final `.*` matches; not, where it does not end so.
+    /// `true` if the pattern without its final `.*` matches; `false` if it has no final `.*`.
     stem_matches: bool,
 }
 
@@ -40,7 +40,7 @@ impl Answer {
         Self { matches: is(matches), stem_matches: stem != "-" && is(stem) }
     }
 
-    /// What a pattern has to say: CPython's answer, and the one meant difference.
+    /// Returns the expected answer of a pattern: CPython's answer with the intended difference.
     fn expected(self) -> bool {
         self.matches || self.stem_matches
     }
@@ -68,7 +68,7 @@ fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// Checks that every way of asking gives the expected answer.
+/// Checks that every way of matching gives the expected answer.
 #[track_caller]
 fn check(pattern: &str, subject: &str, expected: bool) {
     let (compiled, capability): (Pattern, Capability) = (parsed(pattern), parsed(subject));
@@ -110,7 +110,7 @@ fn every_other_row_is_refused() {
     }
 }
 
-/// The matcher that patterns are compiled with, without the grammar in front of it.
+/// Matches with the matcher behind patterns, without the grammar in front of it.
 fn bare(pattern: &str, subject: &str) -> Option<bool> {
     glob_to_regex(&pattern.replace('/', ".")).ok().map(|regex| regex.is_match(subject))
 }
@@ -123,7 +123,7 @@ fn within_the_grammar_the_matcher_and_cpython_agree() {
     }
 }
 
-/// Why the grammar is closed: on these the two differ, and some would grant what nobody wrote.
+/// The grammar is closed because the two differ on these patterns, and some would grant more than was written.
 #[test]
 fn beyond_the_grammar_they_do_not() {
     let differs = |row: &Row| bare(row.pattern, row.subject) != Some(row.answer.matches);
@@ -135,7 +135,7 @@ fn beyond_the_grammar_they_do_not() {
     for expected in ["[a^]", "[^a]", "{a,b}", "[", "[c-a]", "[a-c-e]", "[[:alpha:]]"] {
         assert!(patterns.contains(&expected), "`{expected}` is not among {patterns:?}");
     }
-    // The class of `a` and `^` would have been granted as everything but `a`.
+    // The class of `a` and `^` would have granted everything except `a`.
     assert_eq!(bare("rye.load.tool.[a^]", "rye.load.tool.b"), Some(true));
 }
 

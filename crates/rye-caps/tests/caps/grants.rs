@@ -1,4 +1,4 @@
-//! Grants as `<permissions>` blocks make them.
+//! Grants of `<permissions>` blocks.
 
 use rye_caps::{Grant, Kind, Primary};
 
@@ -82,7 +82,7 @@ fn a_grant_is_a_set() {
     );
 }
 
-/// Checks which patterns are not needed, and because of which.
+/// Checks the redundant patterns, each with the pattern that covers it.
 #[track_caller]
 fn check_redundant(patterns: &[&str], expected: &[(&str, &str)]) {
     let grant: Grant = patterns.iter().map(|text| parsed::<rye_caps::Pattern>(text)).collect();
@@ -108,12 +108,12 @@ fn what_another_pattern_covers_is_not_needed() {
         &[("rye.load.tool.a", "rye.load.tool.a.*")],
     );
     check_redundant(&["rye.fetch.*", "rye.load.tool.x"], &[("rye.load.tool.x", "rye.fetch.*")]);
-    // What only covers it together with others is not told apart here.
+    // A pattern that only several others cover together is not reported.
     check_redundant(
         &["rye.fetch.*", "rye.load.*", "rye.search.*"],
         &[("rye.load.*", "rye.fetch.*"), ("rye.search.*", "rye.fetch.*")],
     );
-    // Of two that mean the same, one stays.
+    // Of two with the same meaning, one is kept.
     check_redundant(
         &["rye.load.tool.?*", "rye.load.tool.*?"],
         &[("rye.load.tool.?*", "rye.load.tool.*?")],
@@ -137,7 +137,7 @@ fn a_great_many_patterns_do_not_take_forever() {
     assert!(grant.redundant().is_empty());
 }
 
-/// Patterns whose heads differ cost no work, so that many of them do not hide a pair that is one.
+/// Patterns with different heads cost no work, so many of them do not hide a redundant pair.
 #[test]
 fn a_pair_is_found_among_as_many_patterns_as_a_directive_may_have() {
     let many = (0..1_000).map(|index| format!("rye.load.tool.team{index}.*.read"));

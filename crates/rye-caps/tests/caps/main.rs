@@ -1,4 +1,4 @@
-//! What the crate promises, for any input.
+//! Properties that hold for every input.
 
 mod cpython;
 mod grants;

@@ -1,8 +1,8 @@
-//! The promises that authority rests on, ten thousand cases each (`SPEC 9.4`, `9.7`).
+//! The guarantees of authorities, in ten thousand cases each (`SPEC 9.4`, `9.7`).
 //!
-//! Grants are drawn from a pool, because compiling one takes longer than asking it a hundred times; how they are stacked,
-//! and what they are asked, is new in each case. Half of the questions are made from a granted pattern, or nearly all
-//! would be denied and the promises hold of nothing.
+//! Grants are drawn from a pool, because compiling one takes longer than a hundred checks. Their stacking and the
+//! requested capabilities are new in each case. Half of the capabilities are made from a granted pattern; otherwise
+//! nearly all would be denied, and the tests would show nothing.
 
 use std::{cell::Cell, sync::LazyLock};
 
@@ -22,14 +22,14 @@ use crate::{
 
 const CASES: u32 = 10_000;
 
-/// How many grants there are to draw from.
+/// The number of grants in the pool.
 const POOL: usize = 96;
 
 fn runner() -> TestRunner {
     TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() })
 }
 
-/// Grants of every shape; half of them wide, so that stacks of several allow something.
+/// Grants of every shape. Half of them are wide, so that stacks of several allow something.
 static GRANTS: LazyLock<Vec<Grant>> = LazyLock::new(|| {
     let wide = |pattern: &'static str| Just(Grant::from_iter([parsed::<Pattern>(pattern)]));
     let any = prop_oneof![
@@ -47,7 +47,7 @@ fn pool() -> Vec<Grant> {
     GRANTS.clone()
 }
 
-/// What is asked: a capability made from a pattern that `index` picks out of the grants, or else `other`.
+/// Returns the requested capability: one made from a pattern of the grants that `index` selects, or else `other`.
 fn asked(grants: &[Grant], index: Index, choices: &[u8], other: Capability) -> Capability {
     let patterns: Vec<&Pattern> = grants.iter().flat_map(Grant::patterns).collect();
     let picked = (!patterns.is_empty()).then(|| index.get(&patterns));
@@ -62,7 +62,7 @@ fn layer(depth: usize, grant: &Grant) -> Layer {
     Layer::new(LayerName::Thread(depth.to_string()), grant.clone())
 }
 
-/// The authorities of a root thread, of its child, of that one's child and so on.
+/// Returns the authorities of a root thread, of its child, of the child's child, and so on.
 fn lineage(grants: &[Grant]) -> Vec<Authority> {
     let mut lineage: Vec<Authority> = Vec::new();
     for (depth, grant) in grants.iter().enumerate() {
@@ -79,7 +79,7 @@ fn naively_allowed(grant: &Grant, capability: &Capability) -> bool {
     grant.patterns().iter().any(|pattern| naive::matches(pattern.as_str(), capability.as_str()))
 }
 
-/// A tenth of the cases at the least has to be of the sort that a promise is about.
+/// Checks that at least a tenth of the cases are relevant for a guarantee.
 #[track_caller]
 fn check_share(count: &Cell<u32>) {
     assert!(count.get() > CASES / 10, "only {} of {CASES} cases say anything", count.get());
@@ -96,7 +96,7 @@ fn a_child_never_exceeds_any_ancestor() {
             .iter()
             .map(|authority| authority.permit(&capability.clone().into()).is_ok())
             .collect();
-        // Once an ancestor is denied, so is everything below it.
+        // If an ancestor is denied, all its descendants are denied.
         prop_assert!(answers.is_sorted_by(|above, below| above >= below), "{answers:?}");
         let naive: Vec<bool> =
             grants.iter().map(|grant| naively_allowed(grant, &capability)).collect();
@@ -133,7 +133,7 @@ fn a_denial_names_the_outermost_layer_and_a_pattern_that_opens_just_this() {
     check_share(&denied);
 }
 
-/// Grants in pairs, of which the first is a part of the second.
+/// Returns pairs of grants of which the first is a part of the second.
 fn pairs() -> Vec<(Grant, Grant)> {
     let pool = pool();
     let (less, more) = pool.split_at(POOL / 2);
@@ -151,7 +151,7 @@ fn narrowing_is_monotone() {
         let narrowest = |grants: &[Grant]| lineage(grants).pop().unwrap_or_default();
         let [less, more] = [narrowest(&less), narrowest(&more)];
         check_monotone(&less, &more, &capability)?;
-        // The same layer below both keeps the order, and allows no more than either did.
+        // The same layer on both keeps their order, and allows no more than before.
         let below = |authority: &Authority| authority.narrow(layer(9, &layer_grant));
         let [narrow_less, narrow_more] = [below(&less), below(&more)];
         check_monotone(&narrow_less, &narrow_more, &capability)?;
@@ -169,11 +169,11 @@ fn check_monotone(less: &Authority, more: &Authority, capability: &Capability) -
     Ok(())
 }
 
-/// A pattern that is likely to cover `pattern`: one of its characters is made a wildcard.
+/// Returns a pattern that is likely to cover `pattern`: one of its characters is replaced by a wildcard.
 fn widened(pattern: &str, at: Index, with: &str) -> Option<String> {
     let places: Vec<usize> =
         pattern.match_indices(['a', 'b', '_', '-', '?']).map(|(place, _)| place).collect();
-    // In front of the id, and in a class, it would be another pattern altogether.
+    // Before the id, and in a class, the result would be a different pattern altogether.
     let places: Vec<usize> = places
         .into_iter()
         .filter(|&place| place > "rye.execute.tool.".len() && !pattern.contains('['))

@@ -15,7 +15,7 @@ fn layer(grant: &Grant) -> Layer {
     Layer::new(LayerName::Operator, grant.clone())
 }
 
-/// An authority of one layer for each grant.
+/// Makes an authority with one layer for each grant.
 fn authority(grants: &[Grant]) -> Authority {
     let (root, others) = grants.split_first().expect("because there is a grant");
     others

@@ -1,4 +1,4 @@
-//! Random capabilities and patterns: few letters, so that they meet often.
+//! Random capabilities and patterns, of few letters so that they often match.
 
 use proptest::{collection::vec, prelude::*};
 use rye_caps::{Capability, Grant, Pattern};
@@ -31,13 +31,14 @@ pub(crate) fn grant() -> impl Strategy<Value = Grant> {
         .prop_map(|patterns| patterns.iter().map(|pattern| parsed::<Pattern>(pattern)).collect())
 }
 
-/// Parses what has to be valid.
+/// Parses a text that must be valid.
 #[track_caller]
 pub(crate) fn parsed<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
     text.parse().expect("because the test writes valid texts")
 }
 
-/// A capability that `pattern` covers, its wildcards filled in as `choices` say; nothing where that is no capability.
+/// Returns a capability that `pattern` covers, with its wildcards filled in by `choices`; `None` if the text is not a
+/// capability.
 pub(crate) fn filled(pattern: &str, choices: &[u8]) -> Option<Capability> {
     let mut choices = choices.iter().cycle().map(|&choice| usize::from(choice));
     let pattern = pattern.replace('/', ".").replacen("rye.fetch.", "rye.load.", 1);
@@ -66,7 +67,7 @@ const RUNS: [&str; 8] =
 
 const LETTERS: [char; 5] = ['a', 'b', '.', '_', '-'];
 
-/// Every id of up to three bytes over the alphabet of [`capability`], for each action on tools.
+/// Returns every id of up to three bytes over the alphabet of [`capability`], for each action on tools.
 pub(crate) fn all_small() -> Vec<Capability> {
     let mut ids: Vec<String> = ["a", "b", "_"].map(str::to_owned).into();
     for length in 1..3 {

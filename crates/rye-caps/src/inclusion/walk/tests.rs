@@ -1,9 +1,9 @@
-//! How much work a question takes, counted in steps, which are the same on every machine.
+//! The work of a decision, counted in steps, which are the same on every machine.
 
 use super::*;
 use crate::pattern::Pattern;
 
-/// The work of deciding whether `outer` covers `inner`, and whether it came to an end.
+/// Returns the work of deciding whether `outer` covers `inner`, and `true` if the decision was completed.
 fn work(outer: &[&str], inner: &str) -> (usize, bool) {
     let outer: Vec<Pattern> = outer.iter().map(|text| text.parse().unwrap()).collect();
     let inner: Pattern = inner.parse().unwrap();
@@ -59,7 +59,7 @@ fn a_question_made_to_be_hard_is_given_up_at_the_budget() {
     let [a, other] = [format!("rye.load.tool.*[!a]{any}"), format!("rye.load.tool.*a{any}")];
     let (work, ended) = work(&[&a, &other], &format!("rye.load.tool.?*{any}"));
     assert!(!ended);
-    // The last node is finished: as many steps as there are letters, each through both automata, and one look back.
+    // The last node is completed: one step for each letter in both automata, and one comparison.
     assert!((BUDGET..BUDGET * 11 / 10).contains(&work), "{work}");
 }
 

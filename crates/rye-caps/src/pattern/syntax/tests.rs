@@ -1,8 +1,8 @@
-//! What is refused, and what the message says to write instead.
+//! Refused patterns, and the advice in their messages.
 
 use super::*;
 
-/// Checks each problem in `pattern`: the text it points at, and its message.
+/// Checks each problem in `pattern`: the text at its span, and its message.
 #[track_caller]
 fn check(pattern: &str, expected: &[(&str, &str)]) {
     let error = scan(pattern).unwrap_err();

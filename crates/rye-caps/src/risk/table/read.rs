@@ -1,4 +1,4 @@
-//! A risk table out of a configuration value, or every problem in it.
+//! Reading of risk tables, which reports every problem.
 
 use std::{collections::BTreeMap, error, fmt, str::FromStr};
 
@@ -15,13 +15,13 @@ use crate::{
 impl RiskTable {
     /// Reads a table from the value of `config/agent/capability_risk.yaml`; the [module](crate::risk) shows its form.
     ///
-    /// Beside `risk_levels` and `classifications`, the keys that any configuration file may have are accepted:
+    /// Besides `risk_levels` and `classifications`, the keys that every configuration file may have are accepted:
     /// `version`, `schema_version`, `category`, `tool_type` and `description`.
     ///
     /// # Errors
     ///
-    /// [`RiskTableError`] with every problem: a value of the wrong type, an unknown key, risk or policy, a missing
-    /// `classifications`, `risk` or `patterns`, a text that is no pattern, and a pattern that covers no capability.
+    /// [`RiskTableError`] with every problem: a value of the wrong type, an unknown key, risk or policy, or a missing
+    /// `classifications`, `risk` or `patterns`. An invalid pattern, and one that covers no capability, are problems too.
     pub fn from_value(value: &Value) -> Result<Self, RiskTableError> {
         let mut reader = Reader { problems: Vec::new() };
         let table = reader.table(value);
@@ -33,14 +33,14 @@ impl RiskTable {
     }
 }
 
-/// A value that is no risk table, with every problem in it.
+/// A value that is not a risk table, with all its problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RiskTableError {
     problems: Vec<RiskTableProblem>,
 }
 
 impl RiskTableError {
-    /// Every problem, in the order of the value; never empty.
+    /// The problems in the order of the value. There is at least one.
     pub fn problems(&self) -> &[RiskTableProblem] {
         &self.problems
     }
@@ -58,13 +58,13 @@ impl fmt::Display for RiskTableError {
 
 impl error::Error for RiskTableError {}
 
-/// One thing that is wrong with a risk table; its `Display` is the whole message.
+/// One problem of a risk table. Its `Display` is the whole message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RiskTableProblem {
-    /// Where, such as `classifications[0].risk`; empty for the table itself.
+    /// The place, such as `classifications[0].risk`; empty for the table itself.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub kind: RiskTableProblemKind,
 }
 
@@ -77,32 +77,32 @@ impl fmt::Display for RiskTableProblem {
     }
 }
 
-/// The ways in which a value is no risk table. `Display` reads behind the name of the place.
+/// The ways in which a value is not a risk table. `Display` writes the part of the message after the place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RiskTableProblemKind {
-    /// The value has another type than is needed.
+    /// The value has the wrong type.
     #[error("is not {expected}")]
     WrongType {
-        /// The type that is needed, with its article.
+        /// The correct type, with its article.
         expected: &'static str,
     },
-    /// A key that the table gives no meaning to.
+    /// A key that the table does not have.
     #[error("is not known; valid are {valid}")]
     UnknownKey {
         /// The valid keys, in backticks.
         valid: String,
     },
-    /// A key that is needed and not there.
+    /// A required key is missing.
     #[error("is missing")]
     Missing,
-    /// A list that has to have an element.
+    /// A list is empty.
     #[error("is empty; write at least one pattern")]
     Empty,
-    /// A name that is none of the risks or policies.
+    /// A name that is not a risk or a policy.
     #[error("names an {0}")]
     UnknownName(UnknownName),
-    /// A text that is no pattern.
+    /// A text that is not a pattern.
     #[error("cannot be read: {0}")]
     Pattern(PatternError),
     /// A pattern that covers no capability, so that it would silently classify nothing.
@@ -228,7 +228,7 @@ impl Reader {
         list
     }
 
-    /// The text of an optional key.
+    /// Reads the text of an optional key.
     fn text<'v>(
         &mut self,
         mapping: &'v Map<String, Value>,

@@ -142,7 +142,7 @@ def serve():
 
 
 if __name__ == "__main__":
-    # The bytes do not depend on the language of who runs it.
+    # The bytes do not depend on the language settings of the machine.
     sys.stdin.reconfigure(encoding="utf-8", newline="\n")
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     {"table": table, "serve": serve}[sys.argv[1] if len(sys.argv) == 2 else "table"]()

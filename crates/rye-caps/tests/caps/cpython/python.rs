@@ -1,4 +1,4 @@
-//! The Python of this machine, where there is one.
+//! The Python of this machine, if there is one.
 
 use std::{
     cell::RefCell,
@@ -15,7 +15,7 @@ pub(super) struct Python {
 }
 
 impl Python {
-    /// Nothing where there is no Python.
+    /// Starts the script; `None` if there is no Python.
     pub(super) fn start() -> Option<Self> {
         let spawned = command("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|error| skipped(&error)).ok()?;
@@ -36,13 +36,13 @@ impl Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // It ends with its input as well; a test that failed must not wait for it.
+        // It also ends with its input, but a failed test must not wait for this.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// What the script prints as the table; nothing where there is no Python.
+/// Returns the table that the script prints; `None` if there is no Python.
 pub(super) fn table() -> Option<String> {
     let output = command("table").output().map_err(|error| skipped(&error)).ok()?;
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -53,12 +53,12 @@ pub(super) fn table() -> Option<String> {
 #[expect(clippy::disallowed_methods, reason = "the other implementation is a program")]
 fn command(mode: &str) -> Command {
     let mut command = Command::new("python3");
-    // `-I` and `-B`: whose machine it is makes no difference, and nothing is left in the sources.
+    // `-I` and `-B`: the user's settings have no effect, and the source folder stays clean.
     command.args(["-I", "-B", SCRIPT, mode]);
     command
 }
 
-/// Says it past the test harness, which would keep it to itself.
+/// Prints a note past the test harness, which would otherwise capture it.
 fn skipped(error: &io::Error) {
     let note =
         format!("SKIPPED: nothing was held against CPython: cannot start `python3`: {error}\n");
