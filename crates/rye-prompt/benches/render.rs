@@ -1,4 +1,4 @@
-//! What rendering a prompt costs, in a program that has just rendered others.
+//! The cost of rendering a prompt in a program that has already rendered others.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ fn main() {
     divan::main();
 }
 
-/// Many, because the fastest of them is the one that nothing else disturbed.
+/// Many samples, because the fastest one is the least disturbed.
 const SAMPLES: u32 = 200;
-/// How often one sample repeats it: one time alone would measure caches and branches that know nothing yet.
+/// Repetitions per sample. A single one would measure cold caches and branch predictors.
 const WARM: u32 = 50;
 
-/// The directive that reading is measured with.
+/// The directive of the parsing benchmark.
 const DIRECTIVE: &str = include_str!("../../rye-parse/benches/directive.md");
 
 #[divan::bench(sample_count = SAMPLES, sample_size = WARM)]
@@ -31,7 +31,7 @@ fn directive(bencher: Bencher<'_, '_>) {
     let prompt = render(link, permissions, &inputs, ReturnStyle::Call).expect("because it renders");
     bencher
         .counter(BytesCount::of_str(&prompt))
-        // The prompt is dropped at once and not kept for the end of the sample.
+        // The prompt is dropped at once, not at the end of the sample.
         .bench(|| {
             let rendered = render(black_box(link), permissions, &inputs, ReturnStyle::Call);
             black_box(rendered).is_ok()

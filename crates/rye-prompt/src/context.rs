@@ -1,4 +1,4 @@
-//! Context composed over an `extends` chain (SPEC 7.2).
+//! The context of an `extends` chain (SPEC 7.2).
 
 mod compose;
 mod wanted;
@@ -10,8 +10,7 @@ use rye_parse::ContextPosition;
 pub use self::compose::{ComposeError, compose};
 pub use self::wanted::{Wanted, wanted};
 
-/// Everything that a chain puts around the directive prompt, in the order in which the model reads
-/// it.
+/// Everything that a chain puts around the directive prompt, in the order in which the model reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Context {
@@ -21,16 +20,15 @@ pub struct Context {
     pub before: Vec<Piece>,
     /// Entries after the directive prompt.
     pub after: Vec<Piece>,
-    /// What the chain suppresses, wherever it is declared; hook context of these ids is left out
-    /// too.
+    /// The knowledge ids that any directive of the chain suppresses. Hook context with these ids is left out, too.
     pub suppressed: Vec<Suppression>,
-    /// Optional references that were not found. They are to be recorded, not hidden.
+    /// Optional references that were not found. Callers should record them.
     pub skipped: Vec<Wanted>,
     pub(crate) hooks: HookLayers,
 }
 
-/// What hooks put around the chain's context: outside of it, but in the system message before it
-/// (SPEC 8.4 and 8.5).
+/// The context that hooks add outside the chain's context, except that in the system message all of it comes before the
+/// chain's (SPEC 8.4 and 8.5).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HookLayers {
     pub(crate) system: Vec<String>,
@@ -39,45 +37,45 @@ pub(crate) struct HookLayers {
 }
 
 impl Context {
-    /// Whether the chain suppresses this knowledge id. Base names do not match (SPEC 7.2).
+    /// Returns `true` if the chain suppresses this knowledge id. Base names do not match (SPEC 7.2).
     pub fn suppresses(&self, id: &str) -> bool {
         self.suppressed.iter().any(|suppression| suppression.id == id)
     }
 }
 
-/// One entry of the context: its text, and who put it there.
+/// One entry of the context: its text and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Piece {
     /// The text as the model reads it.
     pub text: String,
-    /// Where the text was written.
+    /// The source of the text.
     pub origin: Origin,
-    /// The id of the directive that asked for it.
+    /// The id of the directive that refers to the text.
     pub asked_by: String,
 }
 
-/// Where the text of a [`Piece`] was written.
+/// The source of the text of a [`Piece`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// In the directive itself.
+    /// The directive itself.
     Inline,
-    /// In the knowledge item of this id.
+    /// The knowledge item with this id.
     Knowledge(String),
 }
 
-/// A knowledge id that the chain keeps out.
+/// A knowledge id that the chain leaves out of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Suppression {
     /// The full id.
     pub id: String,
-    /// The id of the directive that first declares it, from the root on.
+    /// The id of the first directive that suppresses it, from the root on.
     pub declared_by: String,
 }
 
-/// Where context stands. `<suppress>` is no place, hence not one of these.
+/// The position of context. `<suppress>` is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_enums, reason = "the positions of SPEC 8.4 and 8.5")]
 pub enum Slot {
@@ -90,7 +88,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// The element's name in `<context>`.
+    /// The name of the element in `<context>`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",

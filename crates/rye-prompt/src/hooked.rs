@@ -6,30 +6,30 @@ use crate::context::{Context, Slot};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "built by callers, and all of SPEC 8.6")]
 pub struct HookEntry {
-    /// Where it is to stand.
+    /// The position of the entry.
     pub position: Slot,
     /// The knowledge id.
     pub id: String,
-    /// The knowledge item's `name`, in any case.
+    /// The `name` of the knowledge item, in any case.
     pub name: String,
-    /// The knowledge item's body.
+    /// The body of the knowledge item.
     pub content: String,
-    /// Whether the content is named for the model.
+    /// The form of the content.
     pub wrap: Wrap,
 }
 
-/// Whether hook context stands in an element of its own.
+/// The form of hook context in the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the two values of a hook's `wrap`")]
 pub enum Wrap {
-    /// In `<Name id="…" type="knowledge">`, which is what a hook that says nothing gets.
+    /// In `<Name id="…" type="knowledge">`, which is the default.
     Element,
-    /// As bare text: `wrap: false`.
+    /// Only the text: `wrap: false`.
     Bare,
 }
 
 impl Context {
-    /// Adds what hooks contribute, in the order given, without what the chain suppresses.
+    /// Adds the entries of hooks in the given order, except those that the chain suppresses.
     #[must_use]
     pub fn hooked(mut self, entries: &[HookEntry]) -> Self {
         for entry in entries
@@ -48,7 +48,7 @@ impl Context {
 }
 
 impl HookEntry {
-    /// The content as a model reads it, in its element or bare.
+    /// The content as the model reads it, in its element or bare.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { id, content, .. } = self;
@@ -61,7 +61,7 @@ impl HookEntry {
         }
     }
 
-    /// The item's name; an item without one goes by the last segment of its id.
+    /// Returns the name of the item or, if it has none, the last segment of its id.
     fn element_name(&self) -> String {
         let last = self.id.rsplit('/').next().unwrap_or_default();
         Some(pascal_case(&self.name))
@@ -70,8 +70,7 @@ impl HookEntry {
     }
 }
 
-/// `coding-standards` and `coding standards` become `CodingStandards`; `DirectiveInstruction`
-/// stays.
+/// Turns `coding-standards` and `coding standards` into `CodingStandards`, and keeps `DirectiveInstruction`.
 fn pascal_case(name: &str) -> String {
     let mut pascal = String::with_capacity(name.len());
     for word in name.split(|c: char| !c.is_alphanumeric()) {

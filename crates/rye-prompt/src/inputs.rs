@@ -1,4 +1,4 @@
-//! Given values checked against declared inputs (SPEC 6.1).
+//! The check of given values against declared inputs (SPEC 6.1).
 
 mod coerce;
 mod error;
@@ -12,30 +12,27 @@ pub(crate) use self::coerce::coerce;
 use self::coerce::{chosen, described};
 pub use self::error::{BindError, BindProblem, ValueOrigin};
 
-/// Values that fit a directive's declared inputs, each of its declared type.
+/// Values for a directive's declared inputs, each of its declared type.
 ///
-/// An optional input that was neither given nor has a default is absent. The default of this type
-/// has no value at all, which is right for a directive that declares no inputs.
+/// An optional input without a given value and without a default is absent. The default of this type has no values,
+/// which fits a directive without inputs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
-    // Invariant: every value has the type that its input declares, and is one of its choices where
-    // it declares some.
+    // Invariant: every value has the type that its input declares and, if the input declares choices, is one of them.
     values: BTreeMap<String, Value>,
 }
 
 impl Inputs {
-    /// Checks `given` against `declared`, fills in defaults, and turns text into the declared
-    /// types.
+    /// Checks `given` against `declared`, adds defaults, and converts text to the declared types.
     ///
-    /// Text becomes what is declared (`"3"` an integer, `"[1]"` an array), and numbers and booleans
-    /// become text. Nothing else is converted, except that a whole number such as `3.0` is an integer. A directive that declares
-    /// no inputs accepts none.
+    /// Text is converted to the declared type (`"3"` to an integer, `"[1]"` to an array), and numbers and booleans to
+    /// text. A whole number such as `3.0` is accepted as an integer. Other conversions do not exist. A directive
+    /// without declared inputs accepts none.
     ///
     /// # Errors
     ///
-    /// All problems at once: unknown names, missing required values, values of the wrong type,
-    /// values that are not among the choices, and declared defaults that do not fit where they
-    /// would be used.
+    /// Reports all problems at once: unknown names, missing required values, values of the wrong type, and values that
+    /// are not one of the choices. A declared default that would be used, but does not fit, is a problem as well.
     pub fn bind(
         declared: &[Spanned<Input>],
         given: &BTreeMap<String, Value>,
@@ -56,12 +53,12 @@ impl Inputs {
         }
     }
 
-    /// The value of one input; `None` when it is absent or not declared.
+    /// Returns the value of one input; `None` if the input is absent or not declared.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
     }
 
-    /// Every present value by input name, in the order of the names.
+    /// All present values by input name, sorted by name.
     pub fn values(&self) -> &BTreeMap<String, Value> {
         &self.values
     }

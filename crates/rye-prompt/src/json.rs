@@ -1,21 +1,20 @@
-//! The two ways in which JSON is written into text.
+//! The two forms of JSON in prompts.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// No spaces, mappings in the order in which they were given (SPEC 6.2).
+/// Writes JSON without spaces, with the keys in their given order (SPEC 6.2).
 pub(crate) fn compact(value: &Value) -> String {
     value.to_string()
 }
 
-/// No spaces, keys sorted at every depth, so that equal values are equal bytes however they were
-/// written.
+/// Writes JSON without spaces, with the keys sorted at every depth, so that equal values give equal bytes.
 pub(crate) fn canonical(value: &Value) -> String {
     sorted(value).to_string()
 }
 
-/// A string as a JSON literal, quotes included.
+/// Writes a string as a JSON literal with its quotes.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("because text is always JSON")
 }

@@ -1,15 +1,13 @@
 //! Renders the exact text that a model is sent.
 //!
-//! Every function here is pure: equal items, inputs and options give equal bytes. There is no
-//! template engine, and nothing reads a file, a clock or the environment, so a prompt can be
-//! printed, compared and pinned without being run. The steps are separate, and each has its own
-//! error:
+//! Every function here is pure: equal items, inputs and options give equal bytes. There is no template engine, and no
+//! function reads a file, a clock or the environment. A prompt can therefore be printed, compared and pinned without a
+//! run. The steps are separate, and each has its own error:
 //!
 //! 1. [`Inputs::bind`] checks the given values against the declared inputs;
-//! 2. [`wanted`] lists the knowledge that an `extends` chain asks for, and [`compose`] puts it in
-//!    order;
+//! 2. [`wanted`] lists the knowledge to which an `extends` chain refers, and [`compose`] puts it in order;
 //! 3. [`render`] makes the directive prompt, with the inputs placed;
-//! 4. [`opening`] joins prompt and context into the messages that a thread begins with.
+//! 4. [`opening`] joins prompt and context into the first messages of a thread.
 //!
 //! # Example
 //!
@@ -23,16 +21,16 @@
 //! ```xml
 //! <directive name="greet" version="1.0.0">
 //!   <metadata><description>Greets someone</description></metadata>
-//!   <inputs><input name="who" type="string" required="true">Whom to greet</input></inputs>
+//!   <inputs><input name="person" type="string" required="true">The person to greet</input></inputs>
 //!   <outputs><output name="greeting" required="true">What was said</output></outputs>
 //! </directive>
 //! ```
 //!
-//! Say hello to {input:who}.
+//! Say hello to {input:person}.
 //! "#)?;
 //!
 //! let leaf = Link::new("greet", &directive);
-//! let given = BTreeMap::from([("who".to_owned(), "Ada".into())]);
+//! let given = BTreeMap::from([("person".to_owned(), "Ada".into())]);
 //! let inputs = Inputs::bind(&directive.inputs, &given)?;
 //! let prompt = render(leaf, None, &inputs, ReturnStyle::Call)?;
 //! assert_eq!(
@@ -52,14 +50,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ````
 //!
-//! # What will bite
+//! # Pitfalls
 //!
-//! - A value is placed once and never scanned again: a value that looks like a placeholder stays as
-//!   it is.
-//! - A value cannot close the frame that it sits in, but it is otherwise verbatim. It can still
-//!   *say* anything to the model; what the model may *do* is decided by the thread's authority,
-//!   never by its prompt.
-//! - This crate does not know whether a directive is verified. The caller hands over only what is.
+//! - A value is placed once and never scanned again: a value that looks like a placeholder stays as it is.
+//! - A value cannot close the frame around it, but is otherwise verbatim. It can still *say* anything to the model. The
+//!   actions of the model are limited by the thread's authority, never by its prompt.
+//! - This crate does not know whether a directive is verified. Callers must pass only verified ones.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 

@@ -1,12 +1,12 @@
-//! The messages that a thread begins with (SPEC 8.4, 8.5, D13).
+//! The first messages of a thread (SPEC 8.4, 8.5, D13).
 
 use crate::context::{Context, Piece};
 
-/// What is sent before the model has said anything.
+/// The messages that are sent before the first reply of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opening {
-    /// The system message; `None` when there is nothing to say in it.
+    /// The system message; `None` if it would be empty.
     pub system: Option<String>,
     /// The first user message.
     pub first_user_message: String,
@@ -14,11 +14,11 @@ pub struct Opening {
 
 /// Joins context and directive prompt.
 ///
-/// `system_template` is a provider's template as filled by [`system`](crate::system()). The system
-/// message is the template, then the hooks' layers, then the chain's, joined with a newline. The
-/// first user message is hook context, the chain's `<before>`, the prompt, the chain's `<after>`
-/// and hook context again: entries joined with a newline, and these sections with an empty line.
-/// What is empty is left out, and leaves no gap.
+/// `system_template` is a provider's template as filled by [`system`](crate::system()). The system message is the
+/// template, then the entries of the hooks, then those of the chain, joined with newlines. The first user message has
+/// five sections: hook context, the chain's `<before>`, the prompt, the chain's `<after>`, and hook context again.
+/// Entries in a section are joined with a newline, and sections with an empty line. Blank entries and sections are left
+/// out.
 pub fn opening(
     context: &Context,
     directive_prompt: &str,

@@ -1,4 +1,4 @@
-//! Values placed into text, once (SPEC 6.2 and 6.3).
+//! Placement of values in text, once (SPEC 6.2 and 6.3).
 
 mod error;
 mod frame;
@@ -15,21 +15,20 @@ pub(crate) use self::frame::Placed;
 use crate::inputs::{Inputs, coerce};
 use crate::json::compact;
 
-/// How many problems are told one by one; a prompt may have as many as it has bytes.
+/// The number of problems that are reported one by one, because a prompt can have nearly as many as it has bytes.
 const TOLD: usize = 200;
 
-/// Places one directive's bound values, and gathers what is wrong with its placeholders.
+/// Places the bound values of one directive, and collects problems with its placeholders.
 #[derive(Debug)]
 pub(crate) struct Placer<'a> {
     declared: BTreeMap<&'a str, &'a Input>,
     inputs: &'a Inputs,
     problems: Vec<RenderProblem>,
-    /// What the problems are about: one text in one part is one problem, however often it is
-    /// written.
+    /// The parts and texts with problems. One text in one part is one problem, however often it occurs.
     blamed: BTreeSet<(Part, String)>,
 }
 
-/// What stands where a placeholder stood.
+/// The replacement of a placeholder.
 enum Filling<'a> {
     Value(&'a Value),
     Default(String, ValueType),
@@ -46,8 +45,7 @@ impl<'a> Placer<'a> {
         Self { declared, inputs, problems: Vec::new(), blamed: BTreeSet::new() }
     }
 
-    /// One pass over `text`. Placeholders of earlier steps' results stay for whoever has the
-    /// results.
+    /// Replaces the placeholders of `text` in one pass. Placeholders of the results of earlier steps stay as written.
     pub(crate) fn place(&mut self, text: &str, part: &Part) -> Placed {
         let mut placed = Placed::with_capacity(text.len());
         let slice =
@@ -68,8 +66,8 @@ impl<'a> Placer<'a> {
         placed
     }
 
-    /// Places into every text of a JSON value, keys excepted. A text that is one placeholder and
-    /// nothing else becomes the value itself, of its own type.
+    /// Replaces the placeholders in every text of a JSON value, but not in its keys. A text that consists of one
+    /// placeholder becomes the value itself, with its own type.
     pub(crate) fn place_json(&mut self, value: &Value, part: &Part) -> Value {
         match value {
             Value::String(text) => self
@@ -101,8 +99,8 @@ impl<'a> Placer<'a> {
         }
         Some(match self.fill(&placeholder, text, part) {
             Filling::Value(value) => value.clone(),
-            // A default that does not read as the declared type is the author's text: the tool's
-            // schema will judge it.
+            // A default that does not fit the declared type stays the author's text. The schema of the tool will check
+            // it.
             Filling::Default(default, declared) => {
                 coerce(&Value::from(default.as_str()), declared).unwrap_or(default.into())
             }
@@ -138,7 +136,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Whether a problem with `text` in `part` is new, and to be told by itself.
+    /// Returns `true` if a problem with `text` in `part` is new and must be reported on its own.
     fn blames(&mut self, part: &Part, text: &str) -> bool {
         self.blamed.insert((part.clone(), text.to_owned())) && self.problems.len() < TOLD
     }

@@ -11,21 +11,21 @@ use thiserror::Error;
 use crate::place::{Part, Placed, Placer};
 use crate::{Inputs, Link, RenderError};
 
-/// How a directive tells the model to hand back its outputs (SPEC D1).
+/// The form in which a directive asks the model for its outputs (SPEC D1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReturnStyle {
-    /// A sentence, and the `rye_execute` call of `directive_return` to make.
+    /// A sentence and the `rye_execute` call of `directive_return`.
     #[default]
     Call,
     /// A `<returns>` block of the declared outputs.
     Block,
-    /// One sentence that names the `directive_return` tool as the palette does (SPEC 5.4).
+    /// One sentence with the palette's name of the `directive_return` tool (SPEC 5.4).
     Tool,
 }
 
 impl ReturnStyle {
-    /// Every style, in the order in which help lists them.
+    /// All styles, in the order of the help text.
     pub const ALL: [Self; 3] = [Self::Call, Self::Block, Self::Tool];
 
     /// The name in config and on the command line.
@@ -55,25 +55,23 @@ impl FromStr for ReturnStyle {
     }
 }
 
-/// A name that is no [`ReturnStyle`].
+/// A name that is not a [`ReturnStyle`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown return style `{name}`; valid: `call`, `block`, `tool`")]
 #[non_exhaustive]
 pub struct UnknownReturnStyle {
-    /// The name as given.
+    /// The given name.
     pub name: String,
 }
 
-/// The directive prompt, with the inputs placed.
+/// Returns the directive prompt with the inputs placed.
 ///
-/// `leaf` is the directive that runs. `permissions` is the raw `<permissions>…</permissions>` slice
-/// of the directive that declares them, which may be an ancestor (SPEC D3, D5); its placeholders
-/// are the leaf's inputs.
+/// `leaf` is the directive that runs. `permissions` is the raw `<permissions>…</permissions>` slice of the directive
+/// that declares them, which may be an ancestor (SPEC D3, D5). Its placeholders refer to the inputs of the leaf.
 ///
 /// # Errors
 ///
-/// All problems at once: placeholders of undeclared inputs, and of required inputs that have no
-/// value.
+/// Reports all problems at once: placeholders of undeclared inputs, and of required inputs without a value.
 pub fn render(
     leaf: Link<'_>,
     permissions: Option<&str>,
@@ -86,24 +84,23 @@ pub fn render(
     placer.finish().map(|()| prompt)
 }
 
-/// The directive prompt with its placeholders left as written: what a reader of the file would
-/// expect, and no inputs are needed.
+/// Returns the directive prompt with its placeholders as written, which needs no inputs.
 pub fn template(leaf: Link<'_>, permissions: Option<&str>, style: ReturnStyle) -> String {
     assemble(leaf.directive, permissions, style, &mut |text, _| Placed::literal(text))
 }
 
-/// The body alone, with the inputs placed: what somebody follows who has the rest as data (SPEC D12).
+/// Returns only the body, with the inputs placed, for callers that have the rest as data (SPEC D12).
 ///
 /// # Errors
 ///
-/// Those of [`render`] that the body gives.
+/// The ones of [`render`] that concern the body.
 pub fn body(directive: &Directive, inputs: &Inputs) -> Result<String, RenderError> {
     let mut placer = Placer::new(directive, inputs);
     let body = placer.place(directive.body.value.trim(), &Part::Body).in_frame();
     placer.finish().map(|()| body)
 }
 
-/// The parts of SPEC 8.2, absent ones left out, joined with a newline.
+/// Joins the parts of SPEC 8.2 with newlines. Absent parts are left out.
 fn assemble(
     directive: &Directive,
     permissions: Option<&str>,
@@ -121,7 +118,7 @@ fn assemble(
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The opening tag and the description; `None` when there is neither a name nor a description.
+/// Returns the opening tag and the description; `None` if there is neither a name nor a description.
 fn heading(directive: &Directive) -> Option<String> {
     let name = Some(directive.name.value.as_str()).filter(|name| !name.is_empty());
     let description = directive.description.as_ref().map(|description| description.value.as_str());

@@ -1,21 +1,20 @@
-//! Structured steps with the inputs placed (SPEC 3.9, 6.2, 10.13).
+//! Structured steps with inputs placed (SPEC 3.9, 6.2, 10.13).
 
 use rye_parse::{Action, Directive, Step};
 
 use crate::place::{Part, Placer};
 use crate::{Inputs, RenderError};
 
-/// The steps of a directive as they are to be carried out.
+/// Returns the steps of a directive with the inputs placed.
 ///
-/// Inputs are placed into descriptions and into every text of an action, parameters at any depth
-/// included. A parameter that is one placeholder and nothing else becomes the value itself:
-/// `{input:count}` is the number 3, not the text `3`. `${steps.…}` stays as written, for whoever
-/// has the results. Nothing is escaped: a parameter is data, and sits in no frame.
+/// Inputs are placed into descriptions and into every text of an action, including parameters at any depth. A parameter
+/// that consists of one placeholder becomes the value itself: `{input:count}` becomes the number 3, not the text `3`.
+/// `${steps.…}` stays as written, to be replaced when the results exist. Nothing is escaped, because a parameter is
+/// data and not inside a frame.
 ///
 /// # Errors
 ///
-/// All problems at once: placeholders of undeclared inputs, and of required inputs that have no
-/// value.
+/// Reports all problems at once: placeholders of undeclared inputs, and of required inputs without a value.
 pub fn steps(directive: &Directive, inputs: &Inputs) -> Result<Vec<Step>, RenderError> {
     let mut placer = Placer::new(directive, inputs);
     let steps = directive.steps.iter().map(|step| step.value.clone()).enumerate();

@@ -1,4 +1,4 @@
-//! A provider's system template (SPEC 8.4).
+//! The system template of a provider (SPEC 8.4).
 
 use rye_parse::{Action, Step, quoted};
 use serde_json::{Map, Value, json};
@@ -7,30 +7,28 @@ use thiserror::Error;
 use crate::json::{canonical, compact};
 use crate::{Inputs, Link, RenderError, steps};
 
-/// What a system template can be filled with.
+/// The facts that a system template can contain.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "the facts behind the five placeholders of SPEC 8.4")]
 pub struct SystemFacts<'a> {
     /// The directive that runs.
     pub leaf: Link<'a>,
-    /// Its bound inputs.
+    /// The bound inputs of the directive.
     pub inputs: &'a Inputs,
-    /// The names of the palette, in its order.
+    /// The tool names of the palette, in its order.
     pub tool_names: &'a [String],
 }
 
-/// Fills a provider's `prompts.system_template`, for [`opening`](crate::opening) to put first.
+/// Fills a provider's `prompts.system_template`, which [`opening`](crate::opening) puts first.
 ///
-/// The placeholders are `{directive_name}`, `{directive_description}`, `{directive_steps}`
-/// (numbered, each action as a tool call in canonical JSON), `{directive_inputs}` (a JSON object)
-/// and `{tool_names}` (separated by commas). It is one pass: what is put in is not scanned. Other
-/// braces are text.
+/// The placeholders are `{directive_name}`, `{directive_description}`, `{directive_steps}` (numbered, each action as a
+/// tool call in canonical JSON), `{directive_inputs}` (a JSON object) and `{tool_names}` (separated by commas).
+/// Inserted text is not scanned for placeholders. Other braces are text.
 ///
 /// # Errors
 ///
-/// [`TemplateError::Unknown`] for names that begin like ours and are not, so that a slip does not
-/// reach a model as text; [`TemplateError::Steps`] when the steps are shown and their placeholders
-/// cannot be filled.
+/// [`TemplateError::Unknown`] for unknown names that begin like a valid one, so that a typing error does not reach a
+/// model as text. [`TemplateError::Steps`] if the template shows the steps and their placeholders cannot be filled.
 pub fn system(template: &str, facts: &SystemFacts<'_>) -> Result<String, TemplateError> {
     let mut filled = String::with_capacity(template.len());
     let mut unknown = Vec::new();
@@ -55,20 +53,20 @@ pub fn system(template: &str, facts: &SystemFacts<'_>) -> Result<String, Templat
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// Placeholders that begin with `{directive_` or `{tool_` and mean nothing.
+    /// Unknown placeholders that begin with `{directive_` or `{tool_`.
     #[error(
         "the system template has unknown placeholders: {}; valid: {}",
         quoted(unknown.iter().map(String::as_str)),
         quoted(PLACEHOLDERS)
     )]
     Unknown {
-        /// The placeholders as written, each once. Never empty.
+        /// The placeholders as written, without duplicates. There is at least one.
         unknown: Vec<String>,
     },
-    /// The directive's steps cannot be shown.
+    /// The steps of the directive cannot be shown.
     #[error("the system template shows steps that cannot be filled in")]
     Steps {
-        /// What is wrong with their placeholders.
+        /// The problems of their placeholders.
         #[from]
         source: RenderError,
     },
@@ -82,12 +80,12 @@ const PLACEHOLDERS: [&str; 5] = [
     "{tool_names}",
 ];
 
-/// Splits what begins with a brace into `{a_name}`, or the brace alone, and what follows.
+/// Splits a text that begins with a brace into `{a_name}`, or only the brace, and the rest.
 fn token(from_brace: &str) -> (&str, &str) {
     let after_brace = from_brace.get(1..).unwrap_or_default();
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
     let after_name = after_brace.trim_start_matches(is_name);
-    // The brace and the name with its closing brace, else the brace alone.
+    // The text after the closing brace of a name, or else the text after the opening brace.
     let rest = after_name.strip_prefix('}').unwrap_or(after_brace);
     from_brace.split_at_checked(from_brace.len() - rest.len()).unwrap_or((from_brace, ""))
 }
@@ -111,7 +109,7 @@ fn is_slip(written: &str) -> bool {
         && ["{directive_", "{tool_"].iter().any(|start| written.starts_with(start))
 }
 
-/// The steps as a numbered list, each followed by its calls.
+/// Writes the steps as a numbered list, each followed by its calls.
 fn listing(steps: &[Step]) -> String {
     steps
         .iter()
@@ -130,7 +128,7 @@ fn entry(number: usize, step: &Step) -> String {
     lines.join("\n")
 }
 
-/// An action as the call of the primary tool that carries it out.
+/// Writes an action as the call of the primary tool that performs it.
 fn call(action: &Action) -> Value {
     let texts = [
         ("item_type", &action.item_type),

@@ -1,4 +1,4 @@
-//! Putting what was found in order.
+//! Composition of the context from the found knowledge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,14 @@ use super::wanted::{entries, suppressions};
 use super::{Context, Origin, Piece, Slot, Wanted, wanted};
 use crate::Link;
 
-/// Composes the context of a chain: root first, per position, in document order (SPEC 7.2, D7,
-/// D14).
+/// Composes the context of a chain: root first and, for each position, in document order (SPEC 7.2, D7, D14).
 ///
-/// `knowledge` holds the content of every item of [`wanted`] that was found, by id. An item that
-/// was found and failed verification must not get here: that ends the run, optional or not.
+/// `knowledge` contains the content of every item of [`wanted`] that was found, by id. If an item was found but failed
+/// verification, the caller must end the run instead, even if the item is optional.
 ///
 /// # Errors
 ///
-/// [`ComposeError::Missing`], with every item that is needed and not in `knowledge`.
+/// [`ComposeError::Missing`] with every required item that is not in `knowledge`.
 pub fn compose(
     chain_root_first: &[Link<'_>],
     knowledge: &BTreeMap<String, String>,
@@ -35,7 +34,7 @@ pub fn compose(
         let Some(position) = Slot::of(entry.position) else { continue };
         let (text, origin) = match &entry.content {
             ContextContent::Inline(text) => (text, Origin::Inline),
-            // Taking the id out of the set is what makes the first occurrence the only one.
+            // The id is removed from the set, so that only its first occurrence is used.
             ContextContent::Knowledge(id) if awaited.remove(&(position, id)) => {
                 match knowledge.get(id) {
                     Some(text) => (text, Origin::Knowledge(id.clone())),
@@ -57,13 +56,13 @@ pub fn compose(
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ComposeError {
-    /// Knowledge that the chain needs was not found.
+    /// Required knowledge was not found.
     #[error(
         "{}; create what is missing, or write `optional=\"true\"` on an element that can do without",
         missing.iter().map(complaint).collect::<Vec<_>>().join("; ")
     )]
     Missing {
-        /// What was not found, in the order of [`wanted`]. Never empty.
+        /// The missing items, in the order of [`wanted`]. There is at least one.
         missing: Vec<Wanted>,
     },
 }
@@ -78,7 +77,7 @@ impl Context {
     }
 }
 
-/// What was not found: the part that may be skipped, and the part that may not.
+/// Returns the items that were not found: first the optional ones, then the required ones.
 fn absent(wanted: &[Wanted], knowledge: &BTreeMap<String, String>) -> (Vec<Wanted>, Vec<Wanted>) {
     wanted
         .iter()

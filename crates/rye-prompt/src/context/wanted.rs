@@ -1,4 +1,4 @@
-//! What a chain asks for.
+//! The knowledge to which a chain refers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,26 +7,25 @@ use rye_parse::{ContextContent, ContextEntry};
 use super::{Slot, Suppression};
 use crate::Link;
 
-/// A knowledge item that a chain asks for at one position.
+/// A knowledge item to which a chain refers at one position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wanted {
     /// The knowledge id.
     pub id: String,
-    /// Where it is to stand.
+    /// The position of the item.
     pub position: Slot,
-    /// Whether it may be missing. One link that needs it is enough to make it needed.
+    /// `true` if the item may be missing. One directive of the chain that requires it makes it required.
     pub optional: bool,
-    /// The id of the directive that asks: the first that needs the item, else the first that would
-    /// like it.
+    /// The id of the first directive that requires the item. If none does, the id of the first that refers to it.
     pub asked_by: String,
 }
 
-/// The references of a chain, root first and in document order, each once per position, without the
-/// suppressed ones (SPEC 7.2).
+/// Returns the references of a chain, root first and in document order, each once per position. Suppressed ones are
+/// left out (SPEC 7.2).
 ///
-/// An id that is wanted at two positions is listed twice; it needs to be loaded once.
-/// [`compose`](crate::compose) takes what was found.
+/// An id at two positions is listed twice, but needs to be loaded only once. Pass the found items to
+/// [`compose`](crate::compose).
 pub fn wanted(chain_root_first: &[Link<'_>]) -> Vec<Wanted> {
     let suppressed = suppressions(chain_root_first);
     let suppressed: BTreeSet<&str> =
@@ -56,14 +55,14 @@ pub fn wanted(chain_root_first: &[Link<'_>]) -> Vec<Wanted> {
     wanted
 }
 
-/// Every entry of the chain, root first, with the link that declares it.
+/// Returns every entry of the chain, root first, with the link that declares it.
 pub(super) fn entries<'a>(
     chain: &[Link<'a>],
 ) -> impl Iterator<Item = (Link<'a>, &'a ContextEntry)> {
     chain.iter().flat_map(|link| link.directive.context.iter().map(|entry| (*link, &entry.value)))
 }
 
-/// The suppressions of the whole chain, each once, with the first link that declares it.
+/// Returns the suppressions of the whole chain without duplicates, each with the first link that declares it.
 pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
     let mut suppressed: Vec<Suppression> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -77,7 +76,7 @@ pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
     suppressed
 }
 
-/// The position and id of an entry that refers to knowledge.
+/// Returns the position and id of an entry that refers to knowledge.
 fn reference(entry: &ContextEntry) -> Option<(Slot, &str)> {
     match (&entry.content, Slot::of(entry.position)) {
         (ContextContent::Knowledge(id), Some(position)) => Some((position, id)),

@@ -1,11 +1,11 @@
-//! Turning what was given into what was declared.
+//! Conversion of given values to declared types.
 
 use rye_parse::ValueType;
 use serde_json::Value;
 
 use crate::json::compact;
 
-/// The value as the declared type, or `None` when it cannot be read as one.
+/// Converts the value to the declared type. Returns `None` if that is not possible.
 pub(crate) fn coerce(value: &Value, to: ValueType) -> Option<Value> {
     match (to, value) {
         (ValueType::String, Value::String(_))
@@ -22,18 +22,18 @@ pub(crate) fn coerce(value: &Value, to: ValueType) -> Option<Value> {
     }
 }
 
-/// Whether the value is among the choices, which are written as text and read as the declared type.
-/// No choices: anything goes.
+/// Returns `true` if the value is one of the choices, which are texts and are converted to the declared type. If there
+/// are no choices, every value is allowed.
 pub(super) fn chosen(value: &Value, choices: &[String], declared: ValueType) -> bool {
     let is = |choice: &String| match coerce(&Value::from(choice.as_str()), declared) {
-        // `1` and `1.0` are one number, and two JSON values.
+        // `1` and `1.0` are the same number, but two JSON values.
         Some(Value::Number(choice)) => value.as_f64() == choice.as_f64(),
         choice => choice.as_ref() == Some(value),
     };
     choices.is_empty() || choices.iter().any(is)
 }
 
-/// A value as an error calls it, shortened.
+/// Describes a value for an error message, shortened.
 pub(super) fn described(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn described(value: &Value) -> String {
 }
 
 fn whole(number: &serde_json::Number) -> Option<Value> {
-    // Past 2^53 a float no longer tells neighbouring integers apart.
+    // Above 2^53, a float cannot distinguish neighbouring integers.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.is_i64() || number.is_u64() {
         return Some(Value::Number(number.clone()));
@@ -75,7 +75,7 @@ fn integer(text: &str) -> Option<Value> {
 }
 
 fn float(text: &str) -> Option<Value> {
-    // `inf` and `nan` parse as floats, and are no JSON numbers.
+    // `inf` and `nan` are valid floats, but not JSON numbers.
     text.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
 }
 

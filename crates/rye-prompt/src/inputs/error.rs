@@ -1,11 +1,11 @@
-//! What can be wrong with given values.
+//! The problems of given values.
 
 use std::fmt;
 
 use rye_parse::{Input, Spanned, ValueType, did_you_mean, quoted};
 use thiserror::Error;
 
-/// Every reason for which values were not accepted, with the names that would be.
+/// All reasons why values were not accepted, with the valid names.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct BindError {
     problems: Vec<BindProblem>,
@@ -18,7 +18,7 @@ impl BindError {
         Self { problems, valid }
     }
 
-    /// The problems: unknown names first, in their order, then by declared input. Never empty.
+    /// The problems: unknown names in their order, then the others by declared input. There is at least one.
     pub fn problems(&self) -> &[BindProblem] {
         &self.problems
     }
@@ -41,52 +41,52 @@ impl fmt::Display for BindError {
     }
 }
 
-/// One reason for which values were not accepted.
+/// One reason why values were not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BindProblem {
     /// A value was given for a name that the directive does not declare.
     #[error("unknown input `{name}`{}", did_you_mean(suggestion.as_deref()))]
     Unknown {
-        /// The name as given.
+        /// The given name.
         name: String,
-        /// The declared name that it resembles.
+        /// The declared name that is similar to it.
         suggestion: Option<String>,
     },
-    /// A required input was not given, and has no default.
+    /// A required input has no given value and no default.
     #[error("missing required input `{name}`")]
     Missing {
         /// The declared name.
         name: String,
     },
-    /// A value is not of the declared type, and cannot be read as it.
+    /// A value does not have the declared type and cannot be converted to it.
     #[error("{origin}`{name}` must be of type {}{}, not {found}", expected.as_str(), example(*expected))]
     WrongType {
         /// The declared name.
         name: String,
-        /// Who is to blame.
+        /// The source of the value.
         origin: ValueOrigin,
         /// The declared type.
         expected: ValueType,
-        /// The value's type and its beginning.
+        /// The type and the beginning of the value.
         found: String,
     },
-    /// A value is not in the declared `enum`.
+    /// A value is not one of the declared `enum`.
     #[error("{origin}`{name}` must be one of {}, not {found}", quoted(choices.iter().map(String::as_str)))]
     NotAChoice {
         /// The declared name.
         name: String,
-        /// Who is to blame.
+        /// The source of the value.
         origin: ValueOrigin,
         /// The declared choices, as written.
         choices: Vec<String>,
-        /// The value's type and its beginning.
+        /// The type and the beginning of the value.
         found: String,
     },
 }
 
-/// Where a value comes from that does not fit: the caller can mend one, the directive's author the
-/// other.
+/// The source of a value that does not fit. It decides whether the caller or the directive's author must correct the
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a value is given or it is the default")]
 pub enum ValueOrigin {
@@ -105,7 +105,7 @@ impl fmt::Display for ValueOrigin {
     }
 }
 
-/// A value of the type, as a part of a sentence.
+/// Returns an example of the type, as a part of a sentence.
 fn example(expected: ValueType) -> &'static str {
     match expected {
         ValueType::Integer => ", such as `3`",

@@ -1,11 +1,11 @@
-//! What can be wrong with placeholders.
+//! The problems of placeholders.
 
 use std::fmt;
 
 use rye_parse::{did_you_mean, quoted};
 use thiserror::Error;
 
-/// Every reason for which a prompt could not be made, with the names that placeholders may use.
+/// All reasons why a prompt could not be made, with the valid names of placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct RenderError {
     problems: Vec<RenderProblem>,
@@ -20,7 +20,7 @@ impl RenderError {
         Self { problems, valid: valid.into_iter().map(str::to_owned).collect() }
     }
 
-    /// The problems in the order of the prompt. Never empty.
+    /// The problems in the order of the prompt. There is at least one.
     pub fn problems(&self) -> &[RenderProblem] {
         &self.problems
     }
@@ -43,37 +43,37 @@ impl fmt::Display for RenderError {
     }
 }
 
-/// One reason for which a prompt could not be made.
+/// One reason why a prompt could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RenderProblem {
     /// A placeholder names an input that the directive does not declare.
     #[error("{part} uses the undeclared input `{written}`{}", did_you_mean(suggestion.as_deref()))]
     Undeclared {
-        /// Where the placeholder stands.
+        /// The part with the placeholder.
         part: Part,
-        /// The placeholder as written, braces included.
+        /// The placeholder as written, with its braces.
         written: String,
-        /// The declared name that it resembles.
+        /// The declared name that is similar to it.
         suggestion: Option<String>,
     },
     /// A required input has no value, and the placeholder has no default.
     #[error("{part} needs the required input `{name}`, which has no value")]
     Absent {
-        /// Where the placeholder stands.
+        /// The part with the placeholder.
         part: Part,
         /// The declared name.
         name: String,
     },
-    /// There are too many problems to tell each of them; this one comes last.
+    /// There are too many problems to report each of them. This one comes last.
     #[error("{count} more problems of these kinds")]
     More {
-        /// How many are not told.
+        /// The number of problems that are not reported.
         count: usize,
     },
 }
 
-/// A part of a directive that may hold placeholders (SPEC 6.2).
+/// A part of a directive that may contain placeholders (SPEC 6.2).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Part {
@@ -83,7 +83,7 @@ pub enum Part {
     Body,
     /// The labels of the outputs.
     Outputs,
-    /// A structured step, by its place among the steps, counted from one.
+    /// A structured step, by its number, starting from one.
     Step(usize),
 }
 

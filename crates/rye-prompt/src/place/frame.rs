@@ -1,28 +1,28 @@
-//! Text that remembers which of its bytes came from values, so that no value can close the frame
-//! around it.
+//! Text that records which of its bytes came from values, so that no value can close the frame around it.
 
 use std::ops::Range;
 
-/// What opens and what closes the frame.
+/// The beginnings of the tags that open and close the frame.
 const TAGS: [&str; 2] = ["<directive", "</directive"];
 
 const LONGEST_TAG: usize = TAGS[1].len();
 
-/// Text with values in it.
+/// Text that contains values.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
     text: String,
-    // Invariant: ascending, disjoint, none empty.
+    // Invariant: ascending, disjoint and not empty.
     values: Vec<Range<usize>>,
 }
 
 impl Placed {
-    /// Text without values.
+    /// Makes a text without values.
     pub(crate) fn literal(text: &str) -> Self {
         Self { text: text.to_owned(), values: Vec::new() }
     }
 
-    /// No text yet, and room for this many bytes and a quarter more: values tend to be longer than their placeholders.
+    /// Makes an empty text with room for this many bytes and a quarter more, because values tend to be longer than
+    /// their placeholders.
     pub(super) fn with_capacity(bytes: usize) -> Self {
         Self { text: String::with_capacity(bytes + bytes / 4), values: Vec::new() }
     }
@@ -39,22 +39,22 @@ impl Placed {
         }
     }
 
-    /// The text as it is, for places without a frame.
+    /// Returns the text unchanged, for use outside a frame.
     pub(crate) fn verbatim(self) -> String {
         self.text
     }
 
-    /// For text inside `<directive>`: a `<` that starts a directive tag is escaped when a value has
-    /// any part in that tag (SPEC 6.3).
+    /// Returns the text for use inside `<directive>`. A `<` at the start of a directive tag is escaped if any part of
+    /// that tag comes from a value (SPEC 6.3).
     ///
-    /// That covers a tag that is put together from two values, or from a value and the author's own
-    /// text. Tags that the author wrote alone stay.
+    /// This includes tags that are composed of two values, or of a value and the author's own text. Tags that the
+    /// author wrote alone stay.
     pub(crate) fn in_frame(self) -> String {
         self.escaped(|placed, at| placed.forges_a_tag(at))
     }
 
-    /// For text inside an XML element: every `<` of a value is escaped, so that the element ends
-    /// where its author ended it.
+    /// Returns the text for use inside an XML element. Every `<` of a value is escaped, so that the element ends at the
+    /// author's closing tag.
     pub(crate) fn in_element(self) -> String {
         self.escaped(|placed, at| placed.touches_a_value(&(at..at + 1)) || placed.forges_a_tag(at))
     }
@@ -74,7 +74,8 @@ impl Placed {
         escaped
     }
 
-    /// Where a `<` stands that is in a value or may begin a tag which reaches into one: no other is ever escaped.
+    /// Returns the positions of every `<` that is in a value, or that may begin a tag which extends into a value. No
+    /// other `<` is ever escaped.
     fn near_values(&self) -> impl Iterator<Item = usize> {
         let mut seen = 0;
         let windows = self.values.iter().map(move |value| {
@@ -107,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces in alternation: the author's text, a value, the author's text, and so on.
+    /// Makes a text from pieces: the author's text and values in turn, beginning with the author's text.
     fn placed(pieces: &[&str]) -> Placed {
         let mut placed = Placed::default();
         for (index, piece) in pieces.iter().enumerate() {
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(placed(&["<", "/directive", ">"]).verbatim(), "</directive>");
     }
 
-    /// The text with each `<` escaped of which `is_escaped` says so, wherever it stands.
+    /// Returns the text with each `<` escaped for which `is_escaped` returns `true`, at any position.
     fn escaped_one_by_one(placed: &Placed, is_escaped: impl Fn(&Placed, usize) -> bool) -> String {
         let escaped = placed.text.char_indices().map(|(at, c)| match c {
             '<' if is_escaped(placed, at) => "&lt;".to_owned(),

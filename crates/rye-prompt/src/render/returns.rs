@@ -1,20 +1,20 @@
-//! What the model is told to hand back, and how (SPEC 8.3, D1, D2).
+//! The instruction to return outputs (SPEC 8.3, D1, D2).
 
 use rye_parse::{Output, Outputs};
 
 use super::{ReturnStyle, in_attribute, in_element};
 use crate::json::quoted;
 
-/// One declared output, whichever form declares it.
+/// One declared output, from either form of declaration.
 struct Field<'a> {
     name: &'a str,
-    /// What the author wrote about it; may be empty.
+    /// The author's description; may be empty.
     description: &'a str,
-    /// What the model reads in place of the value. Never empty.
+    /// The text in the place of the value. Never empty.
     label: String,
 }
 
-/// The returns part of the prompt; `None` when nothing is declared. `place` puts the inputs into a
+/// Returns the part of the prompt about outputs; `None` if the directive declares none. `place` puts the inputs into a
 /// label.
 pub(super) fn instruction(
     outputs: &Outputs,
@@ -55,7 +55,7 @@ fn fields(outputs: &Outputs) -> Vec<Field<'_>> {
     }
 }
 
-/// SPEC D2: the description with the type, or the type alone, and whether it is required.
+/// Returns the description with the type, or only the type, and a mark if the output is required (SPEC D2).
 fn list_field(output: &Output) -> Field<'_> {
     let value_type = output.value_type.as_str();
     let description = output.description.as_str();
@@ -72,10 +72,10 @@ fn dict_label(name: &str, text: &str) -> String {
     if is_blank(text) { name.to_owned() } else { text.to_owned() }
 }
 
-/// The JSON object of the call, with the labels where the values go.
+/// Returns the JSON object of the call, with labels in the places of the values.
 fn parameters(fields: &[Field<'_>], place: &mut dyn FnMut(&str) -> String) -> String {
     let mut parameter = |field: &Field<'_>| {
-        // Placed with its brackets on, so that a value cannot make a directive tag of them.
+        // The brackets are added before placing, so that a value cannot form a directive tag with them.
         let label = place(&format!("<{}>", field.label.trim()));
         format!("{}: {}", quoted(field.name), quoted(&one_line(&label)))
     };
@@ -96,7 +96,7 @@ fn block(fields: &[Field<'_>], place: &mut dyn FnMut(&str) -> String) -> String 
     )
 }
 
-/// Runs of white space become one space.
+/// Replaces each run of white space by one space.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! SPEC 6.1: given values against declared inputs.
+//! SPEC 6.1: given values and declared inputs.
 
 use rye_prompt::{BindProblem, Inputs};
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ refused! {
 
 #[test]
 fn an_unsuitable_default_is_the_authors_fault() {
-    // The file is mended in memory, so that it does not matter whether the parser refuses it.
+    // The file is corrected in memory, so that it does not matter whether the parser refuses it.
     let mut directive = with_inputs(
         r#"<input name="a" type="integer" default="1"/><input name="b" enum="x" default="x"/>"#,
         "x",

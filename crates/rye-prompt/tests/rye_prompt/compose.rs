@@ -7,7 +7,7 @@ use rye_prompt::{ComposeError, Context, Link, Origin, Piece, Slot, compose, want
 
 use crate::given::directive;
 
-/// Directives by id, root first, each with the children of its `<context>`.
+/// Makes directives by id, root first, each with the children of its `<context>`.
 fn chain(contexts: &[(&'static str, &str)]) -> Vec<(&'static str, Directive)> {
     contexts
         .iter()
@@ -164,7 +164,7 @@ fn a_suppressed_item_need_not_exist() {
 }
 
 #[test]
-fn pieces_and_suppressions_say_who_put_them_there() {
+fn pieces_and_suppressions_name_the_directive_that_declares_them() {
     let context = composed(
         &[
             ("root", "<before>a</before><suppress>z</suppress>"),
@@ -227,7 +227,7 @@ fn one_link_that_needs_an_item_is_enough() {
     let error = composed(&contexts, &[]).expect_err("must be refused");
     let ComposeError::Missing { missing } = error else { panic!("{error}") };
     assert_eq!(missing.iter().map(|item| item.asked_by.as_str()).collect::<Vec<_>>(), ["leaf"]);
-    // The place is still that of the first occurrence.
+    // The position is still that of the first occurrence.
     check(
         &[
             ("root", r#"<before optional="true">a</before><before>b</before>"#),
@@ -265,6 +265,6 @@ fn wanted_lists_what_is_to_be_loaded() {
 }
 
 #[test]
-fn knowledge_that_nobody_wants_is_left_out() {
+fn knowledge_without_a_reference_is_left_out() {
     check(&[("leaf", "<before>a</before>")], &["a", "b"], [&[], &["A"], &[]]);
 }

@@ -1,4 +1,4 @@
-//! Directives and values, written short.
+//! Short forms of directives and values for tests.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rye_parse::Directive;
 use rye_prompt::Inputs;
 use serde_json::Value;
 
-/// A directive `t` with these children, and this body below the fence.
+/// Parses a directive `t` with these children, and with this body below the fence.
 #[track_caller]
 pub(crate) fn directive(children: &str, body: &str) -> Directive {
     parse(&format!(
@@ -14,13 +14,13 @@ pub(crate) fn directive(children: &str, body: &str) -> Directive {
     ))
 }
 
-/// A directive that declares these inputs.
+/// Parses a directive that declares these inputs.
 #[track_caller]
 pub(crate) fn with_inputs(inputs: &str, body: &str) -> Directive {
     directive(&format!("<inputs>{inputs}</inputs>"), body)
 }
 
-/// A whole file, which must be right.
+/// Parses a whole file, which must be valid.
 #[track_caller]
 pub(crate) fn parse(source: &str) -> Directive {
     match rye_parse::directive(source) {
@@ -29,7 +29,7 @@ pub(crate) fn parse(source: &str) -> Directive {
     }
 }
 
-/// The fields of a JSON object as values.
+/// Returns the fields of a JSON object as values.
 #[track_caller]
 pub(crate) fn values(object: Value) -> BTreeMap<String, Value> {
     match object {
@@ -38,7 +38,7 @@ pub(crate) fn values(object: Value) -> BTreeMap<String, Value> {
     }
 }
 
-/// The directive's inputs, which must fit.
+/// Binds the directive's inputs, which must fit.
 #[track_caller]
 pub(crate) fn bind(directive: &Directive, object: Value) -> Inputs {
     match Inputs::bind(&directive.inputs, &values(object)) {

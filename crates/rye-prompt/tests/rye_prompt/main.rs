@@ -1,4 +1,4 @@
-//! What the crate promises to its callers.
+//! Tests of the public behaviour of the crate.
 
 mod bind;
 mod compose;

@@ -6,7 +6,7 @@ use rye_prompt::{Context, HookEntry, Link, Slot, Wrap, compose, opening};
 
 use crate::given::directive;
 
-/// A context made of inline texts.
+/// Makes a context of inline texts.
 fn context(children: &str) -> Context {
     let directive = directive(&format!("<metadata><context>{children}</context></metadata>"), "x");
     compose(&[Link::new("t", &directive)], &BTreeMap::new()).expect("must compose")

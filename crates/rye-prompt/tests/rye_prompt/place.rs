@@ -1,4 +1,4 @@
-//! SPEC 6.2 and 6.3: values placed into text.
+//! SPEC 6.2 and 6.3: values in text.
 
 use rye_prompt::{Inputs, Link, RenderProblem, ReturnStyle, render, template};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::given::{bind, directive, with_inputs};
 
 const INPUTS: &str = r#"<input name="a"/><input name="b"/><input name="n" type="integer"/><input name="o" type="object"/>"#;
 
-/// Places into a body, and compares what lies between the frame's tags.
+/// Places into a body, and compares the text between the frame's tags.
 #[track_caller]
 fn check(body: &str, given: Value, expected: &str) {
     let directive = with_inputs(INPUTS, body);

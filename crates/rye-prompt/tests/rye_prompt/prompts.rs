@@ -1,8 +1,8 @@
-//! Every fixture as the model is sent it.
+//! Every fixture as it is sent to the model.
 //!
-//! A fixture is a directive file. What a file cannot say stands in `<name>.inputs.json` beside it:
-//! the given `inputs`, the return `style`, the `chain` of ancestors (ids of fixtures, root first),
-//! the text of `knowledge` items, `hooks`, `system_template` and `tool_names`.
+//! A fixture is a directive file. Other data is in `<name>.inputs.json` beside it: the given `inputs`, the return
+//! `style`, the `chain` of ancestors (ids of fixtures, root first), the text of `knowledge` items, `hooks`,
+//! `system_template` and `tool_names`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn rendered() {
     });
 }
 
-/// A directive file, and what its run would be given.
+/// A directive file and the data of its run.
 struct Fixture {
     id: String,
     directive: Directive,
@@ -72,8 +72,7 @@ impl Fixture {
         }
     }
 
-    /// The slice of the nearest directive that declares permissions, from the leaf upward (SPEC
-    /// D5).
+    /// Returns the slice of the nearest directive that declares permissions, from the leaf to the root (SPEC D5).
     fn permissions(&self) -> Option<String> {
         let mut upward = self.chain().into_iter().rev();
         upward
@@ -117,7 +116,7 @@ impl Fixture {
         self.sidecar["hooks"].as_array().into_iter().flatten().map(hook).collect()
     }
 
-    /// A snapshot says that nothing changed; this says that it is right.
+    /// Asserts that the prompt is correct; a snapshot only asserts that it did not change.
     fn assert_invariants(&self, prompt: &str) {
         let id = &self.id;
         assert_eq!(self.prompt(), *prompt, "{id}: rendering twice gives equal bytes");

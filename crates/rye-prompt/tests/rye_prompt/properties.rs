@@ -1,4 +1,4 @@
-//! What holds for every value and every chain.
+//! Properties of every value and every chain.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use serde_json::{Map, Value, json};
 
 use crate::given::{directive, with_inputs};
 
-/// Text made of what placing could stumble over.
+/// Text with everything that may confuse placement.
 const HOSTILE: &str = concat!(
     r#"(<|</|/|directive|direc|tive>|</directive>|<directive name="x">|"#,
     r#"\{input:a\}|\{input:|b\}|\$\{inputs.b\}|&lt;|[ -~é∎\r\n\t]){0,8}"#
 );
 
-/// An element of `<context>`: its tag, its id, and whether it is optional.
+/// An element of `<context>`: its tag, its id, and `true` if it is optional.
 type Entry = (String, String, bool);
 
 proptest! {
@@ -124,7 +124,8 @@ proptest! {
         }
     }
 
-    /// Every form of placeholder of an input that has a value is filled; its text is not the values' own.
+    /// Every form of placeholder of an input with a value is filled. The generated values contain no placeholders
+    /// themselves.
     #[test]
     fn no_placeholder_of_a_bound_input_is_left(
         forms in prop::collection::vec(0_usize..5, 0..6),
@@ -142,7 +143,7 @@ proptest! {
         }
     }
 
-    /// What stands in a chain already changes nothing when a directive nearer the leaf asks for it again.
+    /// A reference that is already in the chain changes nothing when a directive nearer the leaf repeats it.
     #[test]
     fn composing_again_changes_nothing(contexts in prop::collection::vec(entries(), 1..4)) {
         let directives: Vec<Directive> = contexts.iter().map(|entries| with_context(entries)).collect();
@@ -152,7 +153,7 @@ proptest! {
         prop_assert_eq!(compose(&links(&twice), &knowledge).expect("nothing is missing"), once);
     }
 
-    /// It does not matter which link suppresses, nor whether it stands before or behind what asks.
+    /// Any link may suppress, before or after the link that refers to the knowledge.
     #[test]
     fn a_suppression_wins_wherever_it_stands(
         contexts in prop::collection::vec(entries(), 1..4),
@@ -206,7 +207,7 @@ fn bind<const N: usize>(directive: &Directive, given: [(&str, Value); N]) -> Inp
     Inputs::bind(&directive.inputs, &given).expect("must fit")
 }
 
-/// A prompt with both values in its body, its permissions and its outputs.
+/// Returns a prompt with both values in its body, its permissions and its outputs.
 fn framed(a: &str, b: &str, between: &str, style: ReturnStyle) -> String {
     let inputs = r#"<inputs><input name="a"/><input name="b"/></inputs>"#;
     let outputs = r#"<outputs><output name="o">{input:b}{input:a}</output></outputs>"#;
@@ -217,7 +218,7 @@ fn framed(a: &str, b: &str, between: &str, style: ReturnStyle) -> String {
     render(Link::new("t", &directive), Some(permissions), &inputs, style).expect("must render")
 }
 
-/// The parameters of the returns call of a directive with these outputs.
+/// Returns the parameters of the returns call of a directive with these outputs.
 fn returned(names: &BTreeSet<String>, description: &str, required: bool) -> Map<String, Value> {
     let mut directive = directive(r#"<outputs><output name="o">x</output></outputs>"#, "B");
     let Outputs::List(list) = &mut directive.outputs else { panic!("the list form is declared") };
@@ -260,7 +261,7 @@ fn links(chain: &[Directive]) -> Vec<Link<'_>> {
 
 const POSITIONS: [&str; 3] = ["system", "before", "after"];
 
-/// SPEC 7.2 once more, as plainly as it can be said.
+/// Applies SPEC 7.2 in the simplest way.
 fn expected(contexts: &[Vec<Entry>]) -> [Vec<String>; 3] {
     let is_suppressed = |id: &String| {
         contexts.iter().flatten().any(|(tag, other, _)| tag == "suppress" && other == id)

@@ -1,4 +1,4 @@
-//! SPEC 8.2 and 8.3, part by part.
+//! SPEC 8.2 and 8.3, for each part.
 
 use rye_prompt::{Inputs, Link, ReturnStyle, render};
 
@@ -75,8 +75,7 @@ fn a_block_of_the_dict_form() {
     );
 }
 
-/// Renders a directive whose name and description are set in memory, since no file can leave its
-/// name out.
+/// Renders a directive whose name and description are set in memory, because a file cannot omit its name.
 #[track_caller]
 fn frames(name: &str, description: &str, expected: &str) {
     let mut directive = directive("<metadata><description>x</description></metadata>", "B");

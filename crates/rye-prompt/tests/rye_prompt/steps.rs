@@ -9,7 +9,7 @@ use crate::given::{bind, with_inputs};
 const INPUTS: &str =
     r#"<input name="text"/><input name="count" type="integer"/><input name="map" type="object"/>"#;
 
-/// A body of one step with one action.
+/// Returns a body of one step with one action.
 fn body(action: &str) -> String {
     format!(
         "<process><step name=\"one\"><description>About {{input:text?}}</description>{action}</step></process>"

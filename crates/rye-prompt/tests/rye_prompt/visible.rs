@@ -1,4 +1,4 @@
-//! Prompts as snapshots pin them.
+//! Prompts as written in snapshots.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,8 +6,8 @@ use insta::Snapshot;
 use insta::comparator::{Comparator, DefaultComparator};
 use rye_prompt::Opening;
 
-/// What a model is sent first, with the edges made visible: each message begins below its label and
-/// ends at `∎`, and a carriage return is `␍`.
+/// Writes the first messages with visible edges: each message begins below its label and ends at `∎`, and a carriage
+/// return is `␍`.
 pub(crate) fn visible(opening: &Opening) -> String {
     let system = opening
         .system
@@ -16,8 +16,7 @@ pub(crate) fn visible(opening: &Opening) -> String {
     format!("{system}\n--- user\n{}∎", opening.first_user_message).replace('\r', "␍")
 }
 
-/// What insta's own comparison says, noted while every assertion passes: a probe must not write
-/// into the tree.
+/// Records the result of insta's own comparison and lets every assertion pass, because a probe must not write files.
 #[derive(Clone, Default)]
 struct Probe {
     same: Arc<Mutex<Option<bool>>>,
@@ -35,7 +34,7 @@ impl Comparator for Probe {
     }
 }
 
-/// Whether insta takes `text` for what the snapshot file holds.
+/// Returns `true` if insta considers `text` equal to the content of the snapshot file.
 #[track_caller]
 fn insta_accepts(name: &str, text: &str) -> bool {
     let probe = Probe::default();
@@ -56,7 +55,7 @@ fn opened(first_user_message: &str) -> Opening {
 
 const PROMPT: &str = "<directive name=\"edges\">\nOne line.\n</directive>";
 
-/// Edits of `PROMPT` that a model would receive, each with its name.
+/// Returns edits of `PROMPT` that would change the prompt, each with its name.
 fn edits() -> [(&'static str, String); 5] {
     [
         ("a trailing newline", format!("{PROMPT}\n")),
