@@ -1,4 +1,4 @@
-//! What reading a directive costs, in a program that has just read others.
+//! The cost of parsing a directive in a program that has already parsed others.
 
 use std::fs;
 
@@ -8,12 +8,12 @@ fn main() {
     divan::main();
 }
 
-/// Many, because the fastest of them is the one that nothing else disturbed.
+/// Many samples, because the fastest one is the least disturbed.
 const SAMPLES: u32 = 200;
-/// How often one sample repeats it: one time alone would measure caches and branches that know nothing yet.
+/// Repetitions per sample. A single one would measure cold caches and branch predictors.
 const WARM: u32 = 50;
 
-/// A directive of the size and shape of those that people write.
+/// A directive of typical size and form.
 const DIRECTIVE: &str = include_str!("directive.md");
 
 #[divan::bench(sample_count = SAMPLES, sample_size = WARM)]
@@ -21,7 +21,7 @@ fn directive(bencher: Bencher<'_, '_>) {
     parse(bencher, DIRECTIVE);
 }
 
-/// The founding directive itself, which is not part of the project: nothing is measured where it is not there.
+/// The founding directive, which is not part of the project. If its file is absent, nothing is measured.
 #[divan::bench(sample_count = SAMPLES, sample_size = WARM)]
 fn founding_directive(bencher: Bencher<'_, '_>) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/seeds");
@@ -36,7 +36,7 @@ fn founding_directive(bencher: Bencher<'_, '_>) {
 
 fn parse(bencher: Bencher<'_, '_>, source: &str) {
     assert!(rye_parse::directive(source).is_ok(), "what is measured is a directive");
-    // What was read is dropped at once, as most callers do, and not kept for the end of the sample.
+    // The result is dropped at once, as in most callers, and not at the end of the sample.
     bencher
         .counter(BytesCount::of_str(source))
         .bench(|| rye_parse::directive(black_box(source)).is_ok());

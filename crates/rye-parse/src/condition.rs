@@ -1,4 +1,4 @@
-//! Conditions: what must hold of an event before a hook acts (SPEC 10.3).
+//! Conditions: requirements on an event before a hook acts (SPEC 10.3).
 
 use std::{fmt, str::FromStr};
 
@@ -10,9 +10,9 @@ mod holds;
 pub(crate) mod operand;
 pub(crate) mod when;
 
-/// What must hold for a hook to act.
+/// A requirement on the event of a hook.
 ///
-/// A `<when>` is read into the same tree, so that there is one thing to evaluate and to explain.
+/// A `<when>` is parsed into the same tree, so that evaluation and explanation are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Condition {
@@ -21,21 +21,21 @@ pub enum Condition {
     Compare {
         /// A dotted path into the event's data; a number is an index into a list.
         path: String,
-        /// How it is compared.
+        /// The comparison.
         operator: Operator,
-        /// What it is compared with: a number for the four orders, a list for `in`, a pattern as text for `regex`,
-        /// else text, a number or a boolean; absent only for `exists`.
+        /// The operand: a number for the four orders, a list for `in`, a pattern as text for `regex`, otherwise text, a
+        /// number or a boolean. Absent only for `exists`.
         value: Option<Value>,
     },
-    /// At least one holds.
+    /// At least one condition holds.
     Any(Vec<Spanned<Condition>>),
-    /// Every one holds.
+    /// All conditions hold.
     All(Vec<Spanned<Condition>>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Spanned<Condition>>),
 }
 
-/// How a condition compares (SPEC 10.3).
+/// The comparison of a condition (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -56,16 +56,16 @@ pub enum Operator {
     Lte,
     /// One of a list.
     In,
-    /// Holds the value.
+    /// Contains the value.
     Contains,
     /// Matches a regular expression.
     Regex,
-    /// Is there at all.
+    /// Exists.
     Exists,
 }
 
 impl Operator {
-    /// Every operator, in the order of SPEC 10.3.
+    /// All operators, in the order of SPEC 10.3.
     pub const ALL: [Self; 10] = [
         Self::Eq,
         Self::Ne,
@@ -79,7 +79,7 @@ impl Operator {
         Self::Exists,
     ];
 
-    /// The name that files use.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Eq => "eq",
@@ -113,7 +113,7 @@ impl FromStr for Operator {
     }
 }
 
-/// A text that names no operator.
+/// A text that is not the name of an operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown operator `{text}`")]
 #[non_exhaustive]
@@ -121,12 +121,12 @@ pub struct ParseOperatorError {
     text: String,
 }
 
-/// Whether a text is a dotted path: names of letters, digits, `_` and `-`, joined by dots.
+/// Returns `true` if a text is a dotted path: names of letters, digits, `_` and `-`, joined by dots.
 pub(crate) fn is_path(text: &str) -> bool {
     text.split('.').all(crate::name::is_name)
 }
 
-/// Several conditions in a row must all hold; one stands for itself.
+/// Combines several conditions into one `All`, and returns a single one unchanged.
 pub(crate) fn all(mut conditions: Vec<Spanned<Condition>>) -> Option<Spanned<Condition>> {
     let last = conditions.pop()?;
     let Some(first) = conditions.first() else { return Some(last) };

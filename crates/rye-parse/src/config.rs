@@ -1,4 +1,4 @@
-//! Config files: YAML, TOML or JSON behind the same bounds (SPEC 4.2).
+//! Config files: YAML, TOML or JSON with the same limits (SPEC 4.2).
 
 use std::ops::Range;
 
@@ -17,35 +17,36 @@ use crate::{
 /// The extensions of config files.
 const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 
-/// Reads a config file with extension `yaml`, `yml`, `toml` or `json` as an object.
+/// Parses a config file with the extension `yaml`, `yml`, `toml` or `json` as an object.
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place: not that format, not a mapping, a key given twice, too long,
-/// too deep, or a value that JSON cannot express.
+/// Every problem of the file, with its place. Problems are syntax errors, a document that is not a mapping, duplicate
+/// keys, a file that is too long or too deep, and values that JSON cannot express.
 pub fn config(source: &str, extension: &str) -> Result<Value, ParseError> {
     placed_config(source, extension).map(|config| config.value)
 }
 
-/// A config file that was read, with the places of its keys.
+/// A parsed config file with the places of its keys.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PlacedConfig {
-    /// What the file says, as [`config`] reads it.
+    /// The content of the file, as [`config`] returns it.
     pub value: Value,
     document: Document,
 }
 
 impl PlacedConfig {
-    /// The bytes of the key or list element that `path` leads to, such as `["tiers", "fast"]` or `["ask", "0"]`.
+    /// Returns the bytes of the key or list element at `path`, such as `["tiers", "fast"]` or `["ask", "0"]`.
     ///
-    /// Where that has no place of its own, the nearest one around it is given; for an empty path, the first line.
+    /// If it has no place of its own, the result is that of the nearest key around it. For an empty path, it is the
+    /// first line.
     pub fn place(&self, path: &[&str]) -> Range<usize> {
         self.document.place_of_value(path)
     }
 }
 
-/// Reads a config file as [`config`] does, and keeps the places of its keys.
+/// Parses a config file like [`config`], and keeps the places of its keys.
 ///
 /// # Errors
 ///
@@ -59,7 +60,7 @@ pub fn placed_config(source: &str, extension: &str) -> Result<PlacedConfig, Pars
     Ok(PlacedConfig { value, document })
 }
 
-/// The mapping of the file; `None` when the report says why there is none.
+/// Parses the mapping of the file. If the result is `None`, the report contains the reason.
 pub(crate) fn document(report: &mut Report<'_>, extension: &str) -> Option<Document> {
     match extension {
         "yaml" | "yml" => yaml::read(report, 0..report.source.len(), "file", LONGEST_FILE),
@@ -72,7 +73,7 @@ pub(crate) fn document(report: &mut Report<'_>, extension: &str) -> Option<Docum
     }
 }
 
-/// The problem of a file whose name says that it is something else.
+/// Returns the problem of an unknown file extension.
 pub(crate) fn unknown_extension(extension: &str, known: &[&str]) -> Problem {
     let kind = ProblemKind::UnknownExtension { extension: extension.to_owned() };
     Problem::new(kind, 0..0, "this file").help(suggestion(extension, known))
@@ -93,7 +94,7 @@ fn toml(report: &mut Report<'_>) -> Option<Document> {
     collector.finish(report, result)
 }
 
-/// Notes where the keys of a table stand, which its deserializer does not tell.
+/// Records the places of a table's keys, which its deserializer does not report.
 fn place_keys(collector: &Collector<'_>, table: &DeTable<'_>, path: &mut Vec<String>) {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
@@ -135,7 +136,7 @@ fn json(report: &mut Report<'_>) -> Option<Document> {
     collector.finish(report, result)
 }
 
-/// The offset of a line and a column in bytes, both from 1.
+/// Returns the offset of a line and a byte column, both starting at 1.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     start + column.saturating_sub(1)

@@ -1,4 +1,4 @@
-//! The directive file: a preamble, one XML fence, and the body that a model reads (SPEC 3).
+//! Directive files: a preamble, one XML fence, and the body for the model (SPEC 3).
 
 use crate::{ParseError, Problem, ProblemKind, Spanned, Step, problem::Report};
 
@@ -20,62 +20,62 @@ use model::Model;
 use permissions::Permissions;
 use ports::{Input, Outputs};
 
-/// A directive file as its author wrote it: nothing is inherited, looked up or filled in.
+/// A directive file as written: nothing is inherited, resolved or filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Directive {
     /// The first `#` heading above the fence.
     pub title: Option<Spanned<String>>,
-    /// The `name` attribute, never empty; whether it fits the file's id is not decided here.
+    /// The `name` attribute, never empty. The parser does not check that it fits the id of the file.
     pub name: Spanned<String>,
     /// The `version` attribute, as written.
     pub version: Option<Spanned<String>>,
     /// The id of the directive that this one extends.
     pub extends: Option<Spanned<String>>,
-    /// What it does, trimmed.
+    /// The trimmed description of the directive.
     pub description: Option<Spanned<String>>,
-    /// The folder it says it stands in.
+    /// The folder of the file, as the file states it.
     pub category: Option<Spanned<String>>,
-    /// Who wrote it.
+    /// The author of the directive.
     pub author: Option<Spanned<String>>,
-    /// The model it asks for.
+    /// The model that the directive requests.
     pub model: Option<Spanned<Model>>,
-    /// The limits it sets.
+    /// The limits that the directive sets.
     pub limits: Limits,
-    /// What it declares to need; `None` when no `<permissions>` is written, which is not an empty one (SPEC D5).
+    /// The declared permissions. `None` if `<permissions>` is absent, which differs from an empty element (SPEC D5).
     pub permissions: Option<Spanned<Permissions>>,
     /// Context, in document order.
     pub context: Vec<Spanned<ContextEntry>>,
     /// Hooks, in document order.
     pub hooks: Vec<Spanned<Hook>>,
-    /// What it expects to use.
+    /// The expected use of resources.
     pub cost: Option<Spanned<Cost>>,
     /// The id of the directive that continues a run whose context is full.
     pub continuation_directive: Option<Spanned<String>>,
     /// Inputs, in document order.
     pub inputs: Vec<Spanned<Input>>,
-    /// What it returns.
+    /// The declared outputs.
     pub outputs: Outputs,
-    /// The trimmed text after the fence, byte for byte, and below it what stands inside the fence (SPEC D9).
+    /// The trimmed text after the fence, byte for byte, and after it the parts of the body inside the fence (SPEC D9).
     ///
-    /// The span is that of the text after the fence, or of the parts inside it when there is none.
+    /// The span is that of the text after the fence or, if there is none, of the parts inside the fence.
     pub body: Spanned<String>,
-    /// The steps that could be read from the body (SPEC 3.9).
+    /// The parsed steps of the body (SPEC 3.9).
     pub steps: Vec<Spanned<Step>>,
-    /// What is worth saying although it is no error.
+    /// Problems that do not make the directive invalid.
     pub notes: Vec<Problem>,
 }
 
-/// Reads a directive file.
+/// Parses a directive file.
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place. A file is a directive or a list of problems, never half of each.
+/// Every problem of the file, with its place. If there is any problem, no directive is returned.
 pub fn directive(source: &str) -> Result<Directive, ParseError> {
     let mut report = Report::new(source);
     let directive = read::read(&mut report);
     let notes = report.finish()?;
-    // A report without problems always comes with a directive; should it not, that is a problem too.
+    // A report without problems always comes with a directive. If it does not, that is reported as a problem.
     let nothing =
         || ParseError::new(vec![Problem::new(ProblemKind::NoDirective, 0..0, "nothing to read")]);
     Ok(Directive { notes, ..directive.ok_or_else(nothing)? })

@@ -1,4 +1,4 @@
-//! Hooks files: what a space adds to the runs of every directive (SPEC 4.4, 10.3).
+//! Hooks files, whose hooks apply to every directive (SPEC 4.4, 10.3).
 
 use std::fmt;
 
@@ -20,42 +20,42 @@ mod node;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigHook {
-    /// What a directive's hook has as well. A hook on `resolve_extends` has no actions.
+    /// The part that is common with the hooks of directives. A hook on `resolve_extends` has no actions.
     pub hook: Hook,
-    /// When it runs among all hooks of its event; where none is written, the file's space decides.
+    /// The layer among all hooks of the event. If absent, the space of the file decides.
     pub layer: Option<Spanned<HookLayer>>,
-    /// When it runs among the hooks of its layer, lowest first; 0 where none is written.
+    /// The order among the hooks of the layer, lowest first; 0 if not written.
     pub order: i64,
-    /// Where the knowledge of its action goes; `Before` where none is written.
+    /// The position of the knowledge that the action adds; `Before` if not written.
     pub position: HookPosition,
-    /// Whether that knowledge is named for the model by an element around it; true when not written.
+    /// `true` if an element around that knowledge names it for the model, which is the default.
     pub wrap: bool,
-    /// What the directive is to extend: always given for `resolve_extends`, never for another event (SPEC 7.3).
+    /// The id of the directive to extend. Present exactly for `resolve_extends` (SPEC 7.3).
     pub extends: Option<Spanned<String>>,
 }
 
-/// When hooks run, lowest first (SPEC 10.3).
+/// The layers of hooks, which run from the lowest to the highest (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 numbers these five")]
 pub enum HookLayer {
-    /// 0: the operator's.
+    /// 0: the hooks of the operator.
     User,
-    /// 1: those of the directive and of what it extends.
+    /// 1: the hooks of the directive and of those that it extends.
     Directive,
-    /// 2: those that come with the program.
+    /// 2: the hooks that come with the program.
     BuiltIn,
-    /// 3: the project's.
+    /// 3: the hooks of the project.
     Project,
-    /// 4: those that run whatever came before.
+    /// 4: the hooks that run regardless of earlier decisions.
     Infrastructure,
 }
 
 impl HookLayer {
-    /// Every layer, in order.
+    /// All layers, in order.
     pub const ALL: [Self; 5] =
         [Self::User, Self::Directive, Self::BuiltIn, Self::Project, Self::Infrastructure];
 
-    /// The number that files use.
+    /// The number in files.
     pub fn number(self) -> u8 {
         match self {
             Self::User => 0,
@@ -73,11 +73,11 @@ impl fmt::Display for HookLayer {
     }
 }
 
-/// Where a hook's knowledge goes (SPEC 8.4, 8.5).
+/// The position of knowledge from a hook (SPEC 8.4, 8.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
 pub enum HookPosition {
-    /// Into the system message.
+    /// In the system message.
     System,
     /// Before the directive's prompt.
     #[default]
@@ -87,10 +87,10 @@ pub enum HookPosition {
 }
 
 impl HookPosition {
-    /// Every position.
+    /// All positions.
     pub const ALL: [Self; 3] = [Self::System, Self::Before, Self::After];
 
-    /// The name that files use.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -100,11 +100,11 @@ impl HookPosition {
     }
 }
 
-/// Reads a hooks file with extension `yaml`, `yml`, `toml` or `json`: a mapping whose `hooks` is a list.
+/// Parses a hooks file with the extension `yaml`, `yml`, `toml` or `json`: a mapping whose `hooks` is a list.
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place.
+/// Every problem of the file, with its place.
 ///
 /// ```
 /// let file = "hooks:\n  - id: base\n    event: resolve_extends\n    when: directive.category eq \"deploy\"\n    extends: team/base\n";

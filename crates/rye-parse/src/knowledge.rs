@@ -12,42 +12,42 @@ use crate::{
 
 mod block;
 
-/// A knowledge entry as its author wrote it.
+/// A knowledge entry as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Knowledge {
-    /// Its name; `id` where only that is given.
+    /// The `name`, or the `id` if there is no `name`.
     pub name: Option<String>,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
-    /// What it is about.
+    /// The subject of the entry.
     pub description: Option<String>,
     /// A word such as `reference`.
     pub entry_type: Option<String>,
-    /// The folder it says it stands in.
+    /// The folder of the file, as the file states it.
     pub category: Option<String>,
-    /// Its version, as written.
+    /// The version, as written.
     pub version: Option<String>,
-    /// Words to find it by.
+    /// Words for searching.
     pub tags: Vec<String>,
-    /// What it refers to, as written.
+    /// The references to other entries, as written.
     pub references: Vec<String>,
-    /// All of the metadata, the fields above included, in document order; dates are text.
+    /// All metadata, including the fields above, in document order. Dates are text.
     pub metadata: Map<String, Value>,
     /// The trimmed text below the metadata, byte for byte; empty for a YAML file.
     pub body: Spanned<String>,
-    /// What is worth saying although it is no error.
+    /// Problems that do not make the entry invalid.
     pub notes: Vec<Problem>,
 }
 
-/// Reads a knowledge entry in Markdown: metadata in a `yaml` fence at its start, then the body.
+/// Parses a knowledge entry in Markdown: metadata in a `yaml` fence at its start, then the body.
 ///
-/// Front matter between `---` lines, and `key: value` lines above the first heading, are read with a note. A file
-/// without any of these is all body.
+/// Front matter between `---` lines, and `key: value` lines above the first heading, are parsed with a note. A file
+/// without metadata is only a body.
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place.
+/// Every problem of the file, with its place.
 ///
 /// ````
 /// let entry = rye_parse::knowledge("```yaml\nname: rules\ntags: [team]\n```\n\n# Rules\n")?;
@@ -67,11 +67,11 @@ pub fn knowledge(source: &str) -> Result<Knowledge, ParseError> {
     finish(report, document, found.body)
 }
 
-/// Reads a knowledge entry that is one YAML mapping: metadata without a body.
+/// Parses a knowledge entry in YAML: metadata without a body.
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place.
+/// Every problem of the file, with its place.
 pub fn knowledge_yaml(source: &str) -> Result<Knowledge, ParseError> {
     let mut report = Report::new(source);
     let document = yaml::read(&mut report, 0..source.len(), "file", LONGEST_FILE);

@@ -1,8 +1,8 @@
 //! Turns a Rye directive, knowledge entry, tool manifest or config file into a value, or into *every* problem in it.
 //!
-//! The crate is pure: text in, value or problems out. It reads no file, no clock and no environment. It gives no
-//! meaning to permissions and checks no signature: a leading signature comment is trivia, so every span is a byte
-//! range into the whole file as it was given. No input makes it panic.
+//! The crate is pure: it takes text and returns a value or problems. It reads neither a file nor a clock nor the
+//! environment. It does not interpret permissions and verifies no signature. A signature comment at the start is
+//! skipped, but every span is a byte range of the whole file. No input makes the crate panic.
 //!
 //! # Example: a directive
 //!
@@ -12,19 +12,19 @@
 //! ```xml
 //! <directive name="demo/greet" version="1.0.0">
 //!   <metadata>
-//!     <description>Greets somebody.</description>
+//!     <description>Greets a person.</description>
 //!     <limits turns="4" spend="0.10"/>
 //!   </metadata>
-//!   <inputs><input name="who" required="true">Whom to greet</input></inputs>
+//!   <inputs><input name="person" required="true">The person to greet</input></inputs>
 //! </directive>
 //! ```
 //!
-//! Say hello to {input:who}.
+//! Say hello to {input:person}.
 //! "#;
 //!
 //! let directive = rye_parse::directive(source)?;
 //! assert_eq!(directive.name.value, "demo/greet");
-//! assert_eq!(directive.body.value, "Say hello to {input:who}.");
+//! assert_eq!(directive.body.value, "Say hello to {input:person}.");
 //! # Ok::<(), rye_parse::ParseError>(())
 //! ````
 //!

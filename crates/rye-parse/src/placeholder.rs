@@ -1,10 +1,10 @@
-//! The one scanner for placeholders in bodies, action tags and permissions.
+//! The scanner for placeholders in bodies, action tags and permissions.
 
 use memchr::{memchr, memrchr};
 
 use crate::{Spanned, name::is_name_char};
 
-/// A place in text that takes a value at rendering or between two steps (SPEC 6.2).
+/// A part of a text that is replaced by a value, at rendering or between two steps (SPEC 6.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -13,25 +13,25 @@ use crate::{Spanned, name::is_name_char};
 pub enum Placeholder {
     /// `{input:name}`, `{input:name?}`, `{input:name:default}`, `{input:name|default}` or `${inputs.name}`.
     Input {
-        /// The input's name.
+        /// The name of the input.
         name: String,
-        /// What stands in when no value was given.
+        /// The replacement if the input has no value.
         fallback: Fallback,
     },
-    /// `${steps.STEP.key.key}`: a part of an earlier step's result, in action parameters only.
+    /// `${steps.STEP.key.key}`: a part of the result of an earlier step, in action parameters only.
     Step {
-        /// The step's name.
+        /// The name of the step.
         name: String,
-        /// The keys to follow into its result; empty means all of it.
+        /// The keys of a part of the result; empty for the whole result.
         path: Vec<String>,
     },
 }
 
-/// What a placeholder becomes when its input has no value.
+/// The replacement of a placeholder whose input has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the grammar is closed")]
 pub enum Fallback {
-    /// Nothing is given: the declaration decides.
+    /// No replacement is written: the declaration decides.
     None,
     /// `?`: the empty text.
     Empty,
@@ -39,9 +39,9 @@ pub enum Fallback {
     Default(String),
 }
 
-/// Every placeholder of a text, in order; spans index `text`.
+/// Finds every placeholder of a text, in order. Spans are byte ranges of `text`.
 ///
-/// What only resembles a placeholder (an unclosed brace, a name with a space) is text and is not reported.
+/// Text that only resembles a placeholder (an unclosed brace, a name with a space) is not reported.
 ///
 /// ```
 /// use rye_parse::{Fallback, Placeholder, placeholders};
@@ -54,7 +54,7 @@ pub enum Fallback {
 /// );
 /// ```
 pub fn placeholders(text: &str) -> Vec<Spanned<Placeholder>> {
-    // Nothing closes behind the last brace: without this bound, each opening one would search to the end.
+    // No placeholder ends after the last `}`. Without this limit, each `{` would search to the end of the text.
     let last = memrchr(b'}', text.as_bytes());
     let closable = last.and_then(|last| text.get(..=last)).unwrap_or("");
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ pub fn placeholders(text: &str) -> Vec<Spanned<Placeholder>> {
     found
 }
 
-/// Reads the placeholder whose `{` stands at `brace`.
+/// Parses the placeholder whose `{` is at `brace`.
 fn read(text: &str, brace: usize) -> Option<Spanned<Placeholder>> {
     let inside = text.get(brace + 1..)?;
     let dollar = text.get(..brace)?.ends_with('$');
@@ -86,7 +86,7 @@ fn read(text: &str, brace: usize) -> Option<Spanned<Placeholder>> {
     Some(Spanned::new(value, start..brace + 1 + length))
 }
 
-/// `input:name…}`, and its length with the closing brace.
+/// Parses `input:name…}`. Returns its length with the closing brace.
 fn input(inside: &str) -> Option<(Placeholder, usize)> {
     let rest = inside.strip_prefix("input:")?;
     let (name, rest) = take_name(rest)?;
@@ -104,7 +104,7 @@ fn input(inside: &str) -> Option<(Placeholder, usize)> {
     Some((Placeholder::Input { name: name.to_owned(), fallback }, inside.len() - rest.len()))
 }
 
-/// `inputs.name}`, and its length with the closing brace.
+/// Parses `inputs.name}`. Returns its length with the closing brace.
 fn dotted_input(inside: &str) -> Option<(Placeholder, usize)> {
     let (name, rest) = take_name(inside.strip_prefix("inputs.")?)?;
     let rest = rest.strip_prefix('}')?;
@@ -112,7 +112,7 @@ fn dotted_input(inside: &str) -> Option<(Placeholder, usize)> {
     Some((value, inside.len() - rest.len()))
 }
 
-/// `steps.STEP.key.key}`, and its length with the closing brace.
+/// Parses `steps.STEP.key.key}`. Returns its length with the closing brace.
 fn step(inside: &str) -> Option<(Placeholder, usize)> {
     let (name, mut rest) = take_name(inside.strip_prefix("steps.")?)?;
     let mut path = Vec::new();
@@ -125,7 +125,7 @@ fn step(inside: &str) -> Option<(Placeholder, usize)> {
     Some((Placeholder::Step { name: name.to_owned(), path }, inside.len() - rest.len()))
 }
 
-/// Splits a leading name from what follows it.
+/// Splits a name from the text after it.
 fn take_name(text: &str) -> Option<(&str, &str)> {
     let end = text.bytes().position(|byte| !is_name_char(char::from(byte))).unwrap_or(text.len());
     text.split_at_checked(end).filter(|(name, _)| !name.is_empty())

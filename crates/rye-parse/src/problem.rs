@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! The problems of a file and their places.
 
 use std::{fmt, ops::Range};
 
@@ -8,7 +8,7 @@ mod report;
 pub use kind::ProblemKind;
 pub(crate) use report::Report;
 
-/// Every problem of one file, in the order of its text.
+/// All problems of one file, in the order of its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", count(.problems.len()))]
 #[non_exhaustive]
@@ -17,44 +17,45 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// Keeps problems in the order of their places.
+    /// Sorts problems by their places.
     pub(crate) fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         Self { problems }
     }
 
-    /// The problems, first place first; never empty. After 200 the rest is counted in one last problem.
+    /// The problems, sorted by place. There is at least one. After 200 problems, one last problem has the number of the
+    /// others.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 }
 
-/// One thing that is wrong (or, in a value's `notes`, worth saying) and what to do about it.
+/// One problem of a file (in a value's `notes`, a remark) and its solution.
 ///
-/// `Display` is the whole message without the place: the kind, then `; ` and the help where there is one.
+/// `Display` writes the whole message without the place: the kind and, if there is a help, `; ` and the help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// What is wrong, as data.
+    /// The problem as data.
     pub kind: ProblemKind,
-    /// The bytes of the file that it is about; both ends lie on character boundaries.
+    /// The bytes of the file with the problem; both ends are character boundaries.
     pub span: Range<usize>,
-    /// A few words to write at the place itself.
+    /// A few words to display at the place.
     pub label: String,
-    /// What to write instead, where that is known.
+    /// The correct form, if known.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// A problem without help.
+    /// Makes a problem without help.
     pub(crate) fn new(kind: ProblemKind, span: Range<usize>, label: impl Into<String>) -> Self {
         Self { kind, span, label: label.into(), help: None }
     }
 
-    /// The whole message without a word of the file itself, for files in which a secret may stand anywhere.
+    /// Returns the message without any text of the file, for files that may contain a secret anywhere.
     #[must_use]
     pub fn without_text(&self) -> String {
-        // Parsers name a place by its keys, which may be anything, and quote what they found.
+        // Parsers describe a place by its keys, which may be anything, and quote parts of the file.
         let may_quote = |message: &str| message.contains(": ") || message.contains(['"', '`']);
         match &self.kind {
             ProblemKind::DuplicateKey { .. } => "a key is given twice; keep one of them".to_owned(),
@@ -70,7 +71,7 @@ impl Problem {
         }
     }
 
-    /// Adds what to write instead.
+    /// Adds the correct form.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
@@ -86,7 +87,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// "1 problem", "3 problems".
+/// Writes "1 problem" or "3 problems".
 fn count(problems: usize) -> String {
     match problems {
         1 => "1 problem".to_owned(),

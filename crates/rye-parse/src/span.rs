@@ -1,42 +1,42 @@
-//! Where a value stands in its file.
+//! The places of values in their file.
 
 use std::ops::Range;
 
-/// A value and the bytes of the whole file that it was read from, signature line included.
+/// A value and its bytes in the whole file, in which a signature line counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a value and its place are all there is")]
 pub struct Spanned<T> {
-    /// What was read, with entities and escapes already resolved.
+    /// The value, with entities and escapes resolved.
     pub value: T,
-    /// Byte offsets into the file; both ends lie on character boundaries.
+    /// Byte offsets in the file; both ends are character boundaries.
     pub span: Range<usize>,
 }
 
 impl<T> Spanned<T> {
-    /// Puts a value at a place.
+    /// Makes a value with a place.
     pub fn new(value: T, span: Range<usize>) -> Self {
         Self { value, span }
     }
 
-    /// Turns the value into another one that stands at the same place.
+    /// Converts the value and keeps its place.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Spanned<U> {
         Spanned { value: convert(self.value), span: self.span }
     }
 }
 
-/// A place as people and editors count it.
+/// A place as a line and a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_structs, reason = "a line and a column are all there is")]
 pub struct Position {
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters, starting at 1.
     pub column: usize,
 }
 
-/// The line and column of a byte offset.
+/// Returns the line and column of a byte offset.
 ///
-/// An offset inside a character counts as that character's start, one past the end as the end.
+/// An offset inside a character counts as the start of that character, and an offset after the end as the end.
 pub fn position(source: &str, offset: usize) -> Position {
     let before = source.get(..floor_boundary(source, offset)).unwrap_or(source);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -46,7 +46,7 @@ pub fn position(source: &str, offset: usize) -> Position {
     }
 }
 
-/// The nearest character boundary at or before `offset`.
+/// Returns the nearest character boundary at or before `offset`.
 pub(crate) fn floor_boundary(source: &str, offset: usize) -> usize {
     let mut offset = offset.min(source.len());
     while !source.is_char_boundary(offset) {
@@ -55,21 +55,21 @@ pub(crate) fn floor_boundary(source: &str, offset: usize) -> usize {
     offset
 }
 
-/// The character at `offset`, or an empty span at the end of the text.
+/// Returns the span of the character at `offset`, or an empty span at the end of the text.
 pub(crate) fn char_at(source: &str, offset: usize) -> Range<usize> {
     let start = floor_boundary(source, offset);
     let width = source.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
     start..start + width
 }
 
-/// The part of `range` that is left after white space at both ends is taken away.
+/// Returns `range` without the white space at both ends.
 pub(crate) fn trimmed(source: &str, range: Range<usize>) -> Range<usize> {
     let text = source.get(range.clone()).unwrap_or("");
     let start = range.start + (text.len() - text.trim_start().len());
     start..start + text.trim().len()
 }
 
-/// Where a slice of `text` stands in it; `None` for text from elsewhere.
+/// Returns the position of a slice in `text`; `None` if the slice is not a part of it.
 pub(crate) fn place_in(text: &str, slice: &str) -> Option<Range<usize>> {
     let start = (slice.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     let end = start.checked_add(slice.len())?;

@@ -1,4 +1,4 @@
-//! The steps of a body, where it has them in a form that can be read.
+//! The steps of a body that can be parsed.
 
 use std::{fmt, str::FromStr};
 
@@ -17,15 +17,15 @@ pub(crate) use read::read;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// Its name: the `name` attribute, or the heading or bold line above it.
+    /// The name: the `name` attribute, or the heading or bold line above the step.
     pub name: Option<String>,
-    /// What to do, trimmed; may be empty.
+    /// The trimmed description; may be empty.
     pub description: String,
-    /// The calls it names, in order; none means that only a model can do it.
+    /// The calls of the step, in order. A step without calls needs a model.
     pub actions: Vec<Spanned<Action>>,
 }
 
-/// One call of a primary operation, as written: placeholders are not filled in.
+/// One call of a primary operation as written, with its placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Action {
@@ -33,20 +33,20 @@ pub struct Action {
     pub primary: Primary,
     /// `tool`, `directive` or `knowledge`.
     pub item_type: Option<String>,
-    /// The item's id.
+    /// The id of the item.
     pub item_id: Option<String>,
-    /// What to search for.
+    /// The text to search for.
     pub query: Option<String>,
-    /// The kind or kinds to search.
+    /// The kinds of items to search.
     pub scope: Option<String>,
-    /// The arguments of the item, in order: text from XML, any JSON value from a call.
+    /// The arguments of the item, in order: texts from XML, or any JSON values from a call.
     pub parameters: Map<String, Value>,
-    /// Every other argument of the operation itself, such as `destination`, in order.
+    /// The other arguments of the operation, such as `destination`, in order.
     pub options: Map<String, Value>,
 }
 
 impl Action {
-    /// An action of a primary operation with nothing else set.
+    /// Makes an action with only its operation.
     pub fn new(primary: Primary) -> Self {
         Self {
             primary,
@@ -72,15 +72,15 @@ pub enum Primary {
     Load,
     /// Signs an item.
     Sign,
-    /// Loads when given an id, searches when given a query.
+    /// Loads an item if an id is given, and searches if a query is given.
     Fetch,
 }
 
 impl Primary {
-    /// Every operation.
+    /// All operations.
     pub const ALL: [Self; 5] = [Self::Execute, Self::Search, Self::Load, Self::Sign, Self::Fetch];
 
-    /// The name of its element, and of its call after `rye_`.
+    /// The name of the element, and of the call after `rye_`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Execute => "execute",
@@ -109,7 +109,7 @@ impl FromStr for Primary {
     }
 }
 
-/// A text that names no primary operation.
+/// A text that is not the name of a primary operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown primary operation `{text}`")]
 #[non_exhaustive]

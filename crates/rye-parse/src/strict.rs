@@ -1,7 +1,7 @@
-//! From any serde format to a JSON object, without losing a key, a digit or a place.
+//! Conversion of any serde format to a JSON object without loss of keys, digits or places.
 //!
-//! Plain deserialisation lets the last of two equal keys win and turns an infinite number into null. Here both are
-//! refused, and keys and texts that stand in the source as they are keep their places.
+//! Plain deserialization keeps the last of two equal keys and turns an infinite number into null. Here both are
+//! refused. Keys and texts that the source contains literally keep their places.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,13 +16,14 @@ use crate::{Problem, ProblemKind, problem::Report, span::place_in};
 mod field;
 mod visit;
 
-/// What all values of a document may weigh: one each, and their texts. It bounds what aliases expand to.
+/// The greatest weight of a document: one for each value, plus the length of its text. It limits the expansion of
+/// aliases.
 const BUDGET: usize = 1024 * 1024;
 
-/// What a tag is called in messages.
+/// The name of a tag in messages.
 const TAG: &str = "a YAML tag";
 
-/// How deep places are kept.
+/// The greatest depth at which places are kept.
 const PLACED_DEPTH: usize = 7;
 
 /// A mapping with the places of its keys.
@@ -31,17 +32,17 @@ pub(crate) struct Document {
     /// The mapping, in document order.
     pub(crate) value: Map<String, Value>,
     places: BTreeMap<Vec<String>, Range<usize>>,
-    /// The first line, which stands for the whole in messages.
+    /// The first line, as the place of the whole document.
     start: Range<usize>,
 }
 
 impl Document {
-    /// A mapping without keys.
+    /// Makes a mapping without keys.
     pub(crate) fn empty() -> Self {
         Self { value: Map::new(), places: BTreeMap::new(), start: 0..0 }
     }
 
-    /// The place of a key, else of the nearest key around it, else of the document's first line.
+    /// Returns the place of a key. If it has none, returns that of the nearest key around it, or else the first line.
     pub(crate) fn place(&self, path: &[&str]) -> Range<usize> {
         (1..=path.len())
             .rev()
@@ -53,13 +54,14 @@ impl Document {
             .clone()
     }
 
-    /// The place of a key or of an element of a list, else of the first key inside it, else what [`place`](Self::place) gives.
+    /// Returns the place of a key or list element. If it has none, returns that of the first key inside it, or else the
+    /// result of [`place`](Self::place).
     pub(crate) fn place_of_value(&self, path: &[&str]) -> Range<usize> {
         let wanted: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         let inside = self.places.range(wanted.clone()..);
         let inside = inside.take_while(|(path, _)| path.starts_with(&wanted));
         let first = inside.filter(|_| !wanted.is_empty()).map(|(_, place)| place.clone());
-        // The key itself sorts before what is inside it.
+        // The key itself sorts before the keys inside it.
         match self.places.get(&wanted).cloned().or_else(|| first.min_by_key(|place| place.start)) {
             Some(place) => place,
             None => self.place(path),
@@ -67,22 +69,22 @@ impl Document {
     }
 }
 
-/// What is gathered while a document is read.
+/// The data that is collected during the parsing of a document.
 pub(crate) struct Collector<'t> {
     text: &'t str,
-    /// Where `text` stands in the file.
+    /// The position of `text` in the file.
     base: usize,
     format: &'static str,
     path: RefCell<Vec<String>>,
     places: RefCell<BTreeMap<Vec<String>, Range<usize>>>,
     duplicates: RefCell<Vec<(String, Option<Range<usize>>)>>,
-    /// Why reading was broken off, where the format's own error does not say.
+    /// The reason why parsing was stopped, if the error of the format does not contain it.
     refusal: RefCell<Option<(ProblemKind, Option<Range<usize>>)>>,
     weight: Cell<usize>,
 }
 
 impl<'t> Collector<'t> {
-    /// Starts on a text of a format, which stands at `base` in the file.
+    /// Makes a collector for a text at `base` in the file.
     pub(crate) fn new(text: &'t str, base: usize, format: &'static str) -> Self {
         Self {
             text,
@@ -96,20 +98,20 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// A seed that reads one value.
+    /// Returns a seed that reads one value.
     pub(crate) fn seed(&self) -> visit::Seed<'_, 't> {
         visit::Seed(self)
     }
 
-    /// Whether reading was broken off because of a tag.
+    /// Returns `true` if parsing was stopped because of a tag.
     pub(crate) fn met_a_tag(&self) -> bool {
         let refusal = self.refusal.borrow();
         matches!(&*refusal, Some((ProblemKind::Unsupported { what }, _)) if what == TAG)
     }
 
-    /// Reports what is wrong with the value that was read, or returns the mapping.
+    /// Reports the problems of the parsed value, or returns the mapping.
     ///
-    /// An error comes with the format's message and its place in the text.
+    /// An error in `result` is the message of the format and its place in the text.
     pub(crate) fn finish(
         self,
         report: &mut Report<'_>,
@@ -157,7 +159,7 @@ impl<'t> Collector<'t> {
         place_in(self.text, slice).map(|place| self.base + place.start..self.base + place.end)
     }
 
-    /// Notes a key that was just read; it is the innermost of the path until `leave`.
+    /// Records a parsed key. It is the innermost of the path until `leave`.
     fn enter(&self, key: &str, place: Option<Range<usize>>) {
         let mut path = self.path.borrow_mut();
         path.push(key.to_owned());
@@ -166,7 +168,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Notes where a text stands that is an element of a list; a value below a key has the place of its key.
+    /// Records the place of a text in a list. A value of a key has the place of its key.
     fn placed_value(&self, place: Option<Range<usize>>) {
         let path = self.path.borrow();
         if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
@@ -174,7 +176,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Notes where the last key of a path stands, for a format whose keys are not read where they stand.
+    /// Records the place of the last key of a path, for a format that does not report the places of its keys.
     pub(crate) fn placed(&self, path: &[String], place: Range<usize>) {
         if path.len() <= PLACED_DEPTH {
             let place = self.base + place.start..self.base + place.end;
@@ -190,7 +192,7 @@ impl<'t> Collector<'t> {
         self.duplicates.borrow_mut().push((key.to_owned(), place));
     }
 
-    /// Adds to the weight; the reason to stop when it is too much.
+    /// Adds to the weight. Returns an error if the weight is too large.
     fn weigh(&self, text: usize) -> Result<(), ProblemKind> {
         self.weight.set(self.weight.get().saturating_add(text).saturating_add(1));
         if self.weight.get() <= BUDGET {
@@ -204,14 +206,14 @@ impl<'t> Collector<'t> {
     }
 }
 
-/// The first line of a range that is more than white space.
+/// Returns the first line of a range that is not only white space.
 fn first_line(source: &str, range: Range<usize>) -> Range<usize> {
     let text = crate::span::trimmed(source, range);
     let line = source.get(text.clone()).and_then(|text| text.lines().next()).unwrap_or("");
     text.start..text.start + line.trim_end().len()
 }
 
-/// The type of a value, with its article.
+/// Returns the type of a value, with its article.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "empty",
@@ -223,7 +225,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What to write instead, where the parser's message says what it met.
+/// Returns the correct form for a message of the parser, if known.
 fn help(message: &str) -> Option<String> {
     let help = match message {
         _ if message.contains("did not find expected key") => {

@@ -17,97 +17,97 @@ mod script;
 /// The extensions of tools.
 const EXTENSIONS: [&str; 7] = ["yaml", "yml", "py", "sh", "rb", "js", "ts"];
 
-/// What a tool is and how it is run. The id is the file's place, not a part of it.
+/// A tool and the way to run it. The id is not included, because it is the path of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolManifest {
-    /// What it does, for the model that calls it.
+    /// The description for the model that calls the tool.
     pub description: String,
-    /// Its version, as written.
+    /// The version, as written.
     pub version: Option<String>,
-    /// How it is run.
+    /// The way to run the tool.
     pub executor: Executor,
-    /// The JSON schema of its arguments: always an object, whose `type` is `object` where it is given.
+    /// The JSON schema of the arguments. It is an object, and its `type`, if present, is `object`.
     pub input_schema: Value,
-    /// The JSON schema of its result: always an object.
+    /// The JSON schema of the result. It is an object.
     pub output_schema: Option<Value>,
-    /// What is worth saying although it is no error.
+    /// Problems that do not make the manifest invalid.
     pub notes: Vec<Problem>,
 }
 
-/// How a tool is run.
+/// The way to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Executor {
-    /// A function of the program itself.
+    /// Calls a function of the program itself.
     #[non_exhaustive]
     Builtin {
-        /// Its name, such as `file-system/read`.
+        /// The name of the function, such as `file-system/read`.
         function: String,
     },
-    /// A program that is started.
+    /// Starts a program.
     #[non_exhaustive]
     Command {
         /// The program.
         command: String,
-        /// Its arguments, as written.
+        /// The arguments of the program, as written.
         args: Vec<String>,
         /// The working directory, relative to the project.
         cwd: Option<String>,
-        /// Variables of its environment, as written.
+        /// Environment variables, as written.
         env: BTreeMap<String, String>,
-        /// Whether it asks for the network (SPEC 5.6); false when not written.
+        /// `true` if the tool requests network access (SPEC 5.6); `false` if not written.
         network: bool,
-        /// Seconds after which it is stopped.
+        /// The time in seconds after which the program is stopped.
         timeout_seconds: Option<u64>,
     },
-    /// A request that is sent.
+    /// Sends an HTTP request.
     #[non_exhaustive]
     Http {
         /// The address, as written.
         url: String,
-        /// The method, in capitals; `GET` when not written.
+        /// The method, in capitals; `GET` if not written.
         method: String,
         /// Header fields, as written.
         headers: BTreeMap<String, String>,
         /// The body, as written.
         body: Option<Value>,
-        /// The name under which the operator keeps a secret that is sent along; never the secret itself.
+        /// The name of a secret that the operator keeps and that is sent with the request. Never the secret itself.
         credential: Option<String>,
-        /// Seconds after which it is given up.
+        /// The time in seconds after which the request is stopped.
         timeout_seconds: Option<u64>,
     },
-    /// A tool of an MCP server.
+    /// Calls a tool of an MCP server.
     #[non_exhaustive]
     Mcp {
-        /// The server's name in configuration.
+        /// The name of the server in the configuration.
         server: String,
-        /// The tool's name on the server.
+        /// The name of the tool on the server.
         tool: String,
         /// Arguments that are always sent.
         fixed_params: Map<String, Value>,
-        /// The argument that the caller's arguments are sent in; absent means beside the fixed ones.
+        /// The parameter that contains the caller's arguments. If absent, they are sent next to the fixed ones.
         params_key: Option<String>,
-        /// Seconds after which it is given up.
+        /// The time in seconds after which the call is stopped.
         timeout_seconds: Option<u64>,
     },
-    /// The script that holds the header.
+    /// Runs the script that contains the header.
     #[non_exhaustive]
     Script {
-        /// Its extension, which decides the interpreter: `py`, `sh`, `js`, `ts` or `rb`.
+        /// The extension, which decides the interpreter: `py`, `sh`, `js`, `ts` or `rb`.
         extension: String,
-        /// Whether it asks for the network (SPEC 5.6); false when not written.
+        /// `true` if the script requests network access (SPEC 5.6); `false` if not written.
         network: bool,
-        /// Seconds after which it is stopped.
+        /// The time in seconds after which the script is stopped.
         timeout_seconds: Option<u64>,
     },
 }
 
-/// Reads a tool: a YAML manifest (`yaml`, `yml`) or a script's header (`py`, `sh`, `rb`, `js`, `ts`).
+/// Parses a tool: a YAML manifest (`yaml`, `yml`) or the header of a script (`py`, `sh`, `rb`, `js`, `ts`).
 ///
 /// # Errors
 ///
-/// Every problem of the file, each with its place; an extension that is none of these.
+/// Every problem of the file, with its place, or an unknown extension.
 ///
 /// ```
 /// let script = "#!/bin/sh\n# /// rye\n# description: Says hello.\n# input_schema: {type: object}\n# ///\necho hello\n";
@@ -130,7 +130,7 @@ pub fn tool(source: &str, extension: &str) -> Result<ToolManifest, ParseError> {
         }
     };
     let notes = report.finish()?;
-    // A report without problems always comes with a manifest; should it not, that is a problem too.
+    // A report without problems always comes with a manifest. If it does not, that is reported as a problem.
     let nothing =
         || ParseError::new(vec![Problem::new(ProblemKind::NoToolHeader, 0..0, "nothing to read")]);
     Ok(ToolManifest { notes, ..manifest.ok_or_else(nothing)? })

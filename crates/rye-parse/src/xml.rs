@@ -1,7 +1,7 @@
-//! A small tree of elements with their places, read from quick-xml's events.
+//! A small tree of elements with their places, built from the events of quick-xml.
 //!
-//! The events know the places but check little: what XML requires beyond them, and the bounds of SPEC 3.8, are
-//! checked here. Entities are never expanded, and declarations of them are refused.
+//! The events have places but are hardly checked. The other requirements of XML and the limits of SPEC 3.8 are checked
+//! here. Entities are never expanded, and their declarations are refused.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -15,7 +15,7 @@ mod read;
 
 pub(crate) use read::{read, read_tag};
 
-/// Elements whose content is text, whatever it holds (SPEC 3.8).
+/// The elements whose content is always text (SPEC 3.8).
 pub(crate) const OPAQUE: [&str; 3] = ["template", "example", "raw"];
 
 /// An element with its place.
@@ -23,34 +23,34 @@ pub(crate) const OPAQUE: [&str; 3] = ["template", "example", "raw"];
 pub(crate) struct Element<'s> {
     /// The name in its start tag.
     pub(crate) name: Spanned<&'s str>,
-    /// Its attributes, in order; no name occurs twice.
+    /// The attributes in order, with different names.
     pub(crate) attributes: Vec<Attribute<'s>>,
-    /// Its children, in order; neighbouring pieces of text are one.
+    /// The children in order. Adjacent pieces of text are joined.
     pub(crate) children: Vec<Node<'s>>,
-    /// From `<` of the start tag to behind `>` of the end tag.
+    /// The range from `<` of the start tag to the end of the end tag.
     pub(crate) span: Range<usize>,
 }
 
-/// An attribute with the places of both sides.
+/// An attribute with the places of its name and its value.
 #[derive(Debug)]
 pub(crate) struct Attribute<'s> {
     /// The name.
     pub(crate) name: Spanned<&'s str>,
-    /// The value without its quotes, entities resolved.
+    /// The value without its quotes, with entities resolved.
     pub(crate) value: Spanned<Cow<'s, str>>,
 }
 
-/// What an element holds.
+/// A child of an element.
 #[derive(Debug)]
 pub(crate) enum Node<'s> {
     /// An element.
     Element(Element<'s>),
-    /// Text, entities resolved.
+    /// Text with entities resolved.
     Text(Spanned<Cow<'s, str>>),
 }
 
 impl<'s> Element<'s> {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&Spanned<Cow<'s, str>>> {
         self.attributes
             .iter()
@@ -58,7 +58,7 @@ impl<'s> Element<'s> {
             .map(|attribute| &attribute.value)
     }
 
-    /// The child elements.
+    /// Returns the child elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Element<'s>> {
         self.children.iter().filter_map(|node| match node {
             Node::Element(element) => Some(element),
@@ -66,7 +66,7 @@ impl<'s> Element<'s> {
         })
     }
 
-    /// The pieces of text that are more than white space.
+    /// Returns the pieces of text that are not only white space.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &Spanned<Cow<'s, str>>> {
         self.children.iter().filter_map(|node| match node {
             Node::Text(text) if !text.value.chars().all(char::is_whitespace) => Some(text),
@@ -74,7 +74,7 @@ impl<'s> Element<'s> {
         })
     }
 
-    /// Whether its content is text, whatever it holds.
+    /// Returns `true` if the content of the element is always text.
     pub(crate) fn is_opaque(&self) -> bool {
         OPAQUE.contains(&self.name.value)
     }

@@ -1,4 +1,4 @@
-//! YAML from people who are not trusted: everything that bounds it, and the one place that knows its parser.
+//! YAML from untrusted authors. This module contains all limits, and alone uses the parser.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::{
 mod flow;
 mod tags;
 
-/// The longest metadata block of a Markdown file or script (SPEC 4.2).
+/// The longest allowed metadata block of a Markdown file or script (SPEC 4.2).
 pub(crate) const LONGEST_BLOCK: usize = 16 * 1024;
 
-/// The longest YAML, TOML or JSON file (SPEC 4.2).
+/// The longest allowed YAML, TOML or JSON file (SPEC 4.2).
 pub(crate) const LONGEST_FILE: usize = 256 * 1024;
 
 /// The most nested entries (`- - -`, `? ? ?`) on one line.
 const LINE_ENTRIES: usize = 64;
 
-/// Reads the mapping that `range` of the file holds, which is called `what` in messages.
+/// Parses the mapping in `range` of the file, which messages call `what`.
 pub(crate) fn read(
     report: &mut Report<'_>,
     range: Range<usize>,
@@ -31,7 +31,7 @@ pub(crate) fn read(
     read_text(report, text, range.start, what, longest)
 }
 
-/// Reads a mapping from a text of which every byte stands `base` further on in the file.
+/// Parses a mapping from a text whose bytes are at `base` in the file.
 pub(crate) fn read_text(
     report: &mut Report<'_>,
     text: &str,
@@ -54,7 +54,7 @@ pub(crate) fn read_text(
     collector.finish(report, result)
 }
 
-/// The value, or the parser's message and where it stopped.
+/// Returns the value, or the parser's message and its place.
 fn parsed(
     collector: &Collector<'_>,
     text: &str,
@@ -70,12 +70,12 @@ fn parsed(
     })
 }
 
-/// A parser's message up to where it names a line, which would be counted from the start of the block.
+/// Returns a parser's message without its line number, which would be counted from the start of the block.
 pub(crate) fn without_place(message: &str) -> String {
     message.split_once(" at line ").map_or(message, |(before, _)| before).to_owned()
 }
 
-/// Reports a text that is too long; true when it is not.
+/// Reports a text that is too long. Returns `true` if it is not.
 pub(crate) fn sized(
     report: &mut Report<'_>,
     text: &str,
@@ -91,7 +91,7 @@ pub(crate) fn sized(
     bytes <= limit
 }
 
-/// Reports what is nested deeper than the parser can read in a short time; true when nothing is.
+/// Reports nesting that is too deep to be parsed in a short time. Returns `true` if there is none.
 fn shallow(report: &mut Report<'_>, text: &str, base: usize) -> bool {
     let Some((at, kind)) = flow::too_deep(text).or_else(|| too_many_entries(text)) else {
         return true;
@@ -100,7 +100,7 @@ fn shallow(report: &mut Report<'_>, text: &str, base: usize) -> bool {
     false
 }
 
-/// The place of the first entry that is nested too deep in its line.
+/// Returns the place of the first entry that is nested too deeply in its line.
 fn too_many_entries(text: &str) -> Option<(usize, ProblemKind)> {
     let mut entries = 0;
     for (at, c) in text.char_indices() {
@@ -117,7 +117,7 @@ fn too_many_entries(text: &str) -> Option<(usize, ProblemKind)> {
     None
 }
 
-/// Whether the dash or question mark at `at` begins an entry: white space on both sides.
+/// Returns `true` if the dash or question mark at `at` begins an entry: white space is on both sides.
 fn is_entry(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     let after = text.get(at + 1..).and_then(|after| after.chars().next());

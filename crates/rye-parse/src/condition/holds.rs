@@ -1,4 +1,4 @@
-//! Whether a condition holds of an event's data. It is data against data: nothing is executed.
+//! Evaluation of conditions on an event's data. It only compares data and executes nothing.
 
 use std::cmp::Ordering;
 
@@ -7,12 +7,12 @@ use serde_json::{Number, Value};
 use super::{Condition, Operator, operand};
 
 impl Condition {
-    /// Whether the condition holds of an event's data.
+    /// Returns `true` if the condition holds for the data of an event.
     ///
-    /// A path that leads nowhere, or to null, is absent. What is absent fulfils nothing but `ne`, which is always the
-    /// opposite of `eq`. A text is compared with a number or a boolean as what it reads as; nothing else is converted.
-    /// The orders hold between numbers only. `contains` asks for a part of a text, a member of a list or a key of a
-    /// mapping.
+    /// A path to nothing or to null is absent. For an absent value only `ne` holds, which is always the opposite of
+    /// `eq`. A text in the condition is converted if it is compared with a number or a boolean; nothing else is
+    /// converted. The orders hold between numbers only. `contains` means a part of a text, an element of a list or a
+    /// key of a mapping.
     pub fn holds(&self, event: &Value) -> bool {
         match self {
             Self::Compare { path, operator, value } => {
@@ -29,7 +29,7 @@ impl Condition {
     }
 }
 
-/// What a dotted path leads to; null counts as nothing.
+/// Returns the value at a dotted path; `None` if it is absent or null.
 fn lookup<'e>(event: &'e Value, path: &str) -> Option<&'e Value> {
     let found = path.split('.').try_fold(event, |value, key| match value {
         Value::Array(values) => values.get(key.parse::<usize>().ok()?),
@@ -78,7 +78,7 @@ fn order(found: &Value, given: &Value) -> Option<Ordering> {
     }
 }
 
-/// Whole numbers are compared exactly, others as floating point.
+/// Compares whole numbers exactly, and other numbers as floating point.
 fn numbers(a: &Number, b: &Number) -> Option<Ordering> {
     match (a.as_i128(), b.as_i128()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
@@ -96,7 +96,7 @@ fn contains(found: &Value, given: &Value) -> bool {
     }
 }
 
-/// A pattern that does not compile was refused when the file was read; from elsewhere, it matches nothing.
+/// A pattern in a file that does not compile is refused when the file is parsed. Other invalid patterns match nothing.
 fn matches(found: &Value, pattern: &Value) -> bool {
     let (Some(text), Some(pattern)) = (found.as_str(), pattern.as_str()) else { return false };
     operand::pattern(pattern).is_ok_and(|pattern| pattern.is_match(text))

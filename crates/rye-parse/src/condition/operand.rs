@@ -1,4 +1,4 @@
-//! What an operator may be compared with.
+//! The operands of operators.
 
 use std::ops::Range;
 
@@ -22,16 +22,16 @@ const PATTERN_MEMORY: usize = 1024 * 1024;
 /// The most alternatives of an `in`.
 const MOST_CHOICES: usize = 256;
 
-/// Why a value does not fit its operator.
+/// The reason why a value does not fit its operator.
 #[derive(Debug)]
 pub(crate) struct Unfit {
     /// The form that the operator needs.
     pub(crate) expected: &'static str,
-    /// What is wrong in detail, where that is known.
+    /// The details, if known.
     pub(crate) why: Option<String>,
 }
 
-/// The operator that a word names.
+/// Parses the name of an operator, and reports an unknown one.
 pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Option<Operator> {
     let operator = word.value.parse().ok();
     if operator.is_none() {
@@ -40,7 +40,7 @@ pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Optio
     operator
 }
 
-/// The problem of a word that names no operator, with the one that was probably meant.
+/// Returns the problem of an unknown operator, with the operator that was probably meant.
 pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
     let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shortened(word) };
     let known = Operator::ALL.map(Operator::as_str);
@@ -56,7 +56,7 @@ pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
     })
 }
 
-/// The operator of a symbol that expressions may use in place of its name.
+/// Returns the operator of a symbol that expressions may use instead of its name.
 pub(crate) fn of_symbol(symbol: &str) -> Option<Operator> {
     match symbol {
         "==" => Some(Operator::Eq),
@@ -69,7 +69,7 @@ pub(crate) fn of_symbol(symbol: &str) -> Option<Operator> {
     }
 }
 
-/// The operand that a text stands for, as an XML attribute holds it.
+/// Converts the text of an XML attribute to an operand.
 pub(crate) fn of_text(operator: Operator, text: &str) -> Result<Value, Unfit> {
     match operator {
         Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte => {
@@ -83,7 +83,7 @@ pub(crate) fn of_text(operator: Operator, text: &str) -> Result<Value, Unfit> {
     }
 }
 
-/// The operand that a typed value stands for, if the operator can be compared with it.
+/// Returns the operand if the operator can be compared with it.
 pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit> {
     let unfit = |expected| Err(Unfit { expected, why: None });
     match (operator, value) {
@@ -105,12 +105,12 @@ pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit
     Ok(value.clone())
 }
 
-/// A number as JSON writes it, white space around it allowed.
+/// Parses a JSON number, with or without white space around it.
 pub(crate) fn number(text: &str) -> Option<Number> {
     serde_json::from_str(text.trim()).ok()
 }
 
-/// A compiled pattern, within bounds of length and memory. Matching takes time linear in the text.
+/// Compiles a pattern with limits on its length and memory. Matching takes time linear in the text.
 pub(crate) fn pattern(text: &str) -> Result<Regex, Unfit> {
     let unfit = |why| Unfit { expected: PATTERN, why: Some(why) };
     if LONGEST_PATTERN < text.len() {

@@ -1,7 +1,7 @@
 //! The expressions of `<when>`: `path op literal`, joined by `and` and `or` (SPEC 10.3).
 //!
-//! `and` binds closer than `or`. There are no parentheses, calls or variables: what needs them is written with `any`,
-//! `all` and `not`.
+//! `and` binds more tightly than `or`. There are no parentheses, calls or variables; use `any`, `all` and `not` for
+//! such conditions.
 
 use std::ops::Range;
 
@@ -17,9 +17,9 @@ use lex::{Kind, Token, tokens};
 /// The longest expression, in bytes.
 const LONGEST: usize = 4096;
 
-/// Reads an expression of which the byte range `range` stands in the file at `place(range)`.
+/// Parses an expression. `place` converts a byte range of the expression to one of the file.
 ///
-/// Each clause is read by itself, so that every wrong one is reported.
+/// Each clause is parsed separately, so that every wrong one is reported.
 pub(crate) fn read(
     report: &mut Report<'_>,
     text: &str,
@@ -57,12 +57,12 @@ struct Reader<'r, 's, 't> {
     report: &'r mut Report<'s>,
     text: &'t str,
     place: &'r dyn Fn(Range<usize>) -> Range<usize>,
-    /// Whether nothing was wrong so far.
+    /// `true` if no problem was found so far.
     sound: bool,
 }
 
 impl<'t> Reader<'_, '_, 't> {
-    /// Reads `path op literal`; `beside` is where an empty clause is shown.
+    /// Parses `path op literal`. `beside` is the place for reporting an empty clause.
     fn clause(&mut self, clause: &[Token<'t>], beside: &[Token<'t>]) -> Option<Spanned<Condition>> {
         if let Some(wrong) = clause.iter().find(|token| token.is_foreign()) {
             self.foreign(wrong);
@@ -95,7 +95,7 @@ impl<'t> Reader<'_, '_, 't> {
         Some(Spanned::new(Condition::Compare { path, operator: parsed, value }, span))
     }
 
-    /// The literal behind an operator; the outer `None` is a problem.
+    /// Parses the literal after an operator. The outer `None` is a reported problem.
     fn literal(
         &mut self,
         operator: Operator,

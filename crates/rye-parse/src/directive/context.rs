@@ -1,4 +1,4 @@
-//! `<context>`: what is put around a directive's prompt.
+//! `<context>`: text and knowledge around a directive's prompt.
 
 use std::borrow::Cow;
 
@@ -14,30 +14,30 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextEntry {
-    /// Where it goes.
+    /// The position of the text.
     pub position: ContextPosition,
-    /// Whether a reference that cannot be found is skipped instead of refused (SPEC D14).
+    /// `true` if a missing reference is skipped instead of refused (SPEC D14).
     pub optional: bool,
-    /// Text, or the id of a knowledge entry; always an id for `Suppress`.
+    /// The text, or the id of a knowledge entry. Always an id for `Suppress`.
     pub content: ContextContent,
 }
 
-/// Where a piece of context goes.
+/// The position of a piece of context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
 pub enum ContextPosition {
-    /// Into the system message.
+    /// In the system message.
     System,
     /// Before the directive's prompt.
     Before,
     /// After the directive's prompt.
     After,
-    /// Nowhere: takes inherited references of the same id away.
+    /// At no position: removes inherited references to the same id.
     Suppress,
 }
 
 impl ContextPosition {
-    /// The name of its element.
+    /// The name of the element.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -48,17 +48,17 @@ impl ContextPosition {
     }
 }
 
-/// What a piece of context is.
+/// The content of a piece of context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a piece is text or a reference (SPEC D7)")]
 pub enum ContextContent {
-    /// Text, trimmed.
+    /// The trimmed text.
     Inline(String),
     /// The id of a knowledge entry.
     Knowledge(String),
 }
 
-/// Reads `<context>`.
+/// Parses `<context>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<ContextEntry>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
@@ -80,7 +80,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanne
     entries
 }
 
-/// The pieces of one position, in order (SPEC D7).
+/// Parses the pieces of one position in order (SPEC D7).
 fn pieces(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -131,7 +131,7 @@ fn piece_of_text(
     Some(Spanned::new(content, trimmed(report.source, text.span.clone())))
 }
 
-/// The text of an opaque element, which is never an id.
+/// Parses the text of an opaque element, which is never an id.
 fn opaque(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextContent>> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element);

@@ -1,4 +1,4 @@
-//! `<cost>`: what the author expects a run to use.
+//! `<cost>`: the author's estimate of a run's resources.
 
 use super::limits::nanos;
 use crate::{
@@ -7,15 +7,15 @@ use crate::{
     xml::{Element, expect},
 };
 
-/// The author's estimate (SPEC 3.3). It bounds nothing: that is what limits are for.
+/// The author's estimate (SPEC 3.3). It limits nothing; use [`Limits`](crate::Limits) for that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Tokens of context.
+    /// Tokens of the context.
     pub context: Option<Spanned<CostContext>>,
     /// Seconds.
     pub duration: Option<Spanned<u64>>,
-    /// Thousand-millionths of the currency unit.
+    /// Billionths of the currency unit.
     pub spend: Option<Spanned<u64>>,
     /// The currency of `spend`, as written.
     pub currency: Option<Spanned<String>>,
@@ -25,17 +25,17 @@ pub struct Cost {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CostContext {
-    /// Tokens; absent when the element has no text.
+    /// Tokens; absent if the element has no text.
     pub tokens: Option<u64>,
     /// A word such as `high`, as written.
     pub estimated_usage: Option<String>,
     /// Requests to the model.
     pub turns: Option<u64>,
-    /// From how many items on a child thread pays.
+    /// The number of items from which on a child thread is worth its cost.
     pub spawn_threshold: Option<u64>,
 }
 
-/// Reads `<cost>`.
+/// Parses `<cost>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Cost> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);

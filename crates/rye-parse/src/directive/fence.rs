@@ -1,4 +1,4 @@
-//! Where the directive stands in its Markdown file (SPEC 3.1).
+//! The fence with the directive in a Markdown file (SPEC 3.1).
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use memchr::memchr;
 
 use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
 
-/// The longest fence that is read (SPEC 3.8).
+/// The longest allowed fence (SPEC 3.8).
 const LONGEST: usize = 1024 * 1024;
 
-/// What some editors write at the start of a file.
+/// The byte order mark, which some editors write at the start of a file.
 const MARK: char = '\u{feff}';
 
-/// The fence that holds the directive.
+/// The fence that contains the directive.
 pub(super) struct Fence {
     /// The XML between the two fence lines.
     pub(super) content: Range<usize>,
@@ -22,12 +22,12 @@ pub(super) struct Fence {
     pub(super) title: Option<Spanned<String>>,
 }
 
-/// Finds the first XML fence at column 0 that is in no other fence and starts with `<directive`.
+/// Finds the first XML fence at column 0 that is not inside another fence and starts with `<directive`.
 pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
     let source = report.source;
     let mut title = None;
     let mut open: Option<Opening<'_>> = None;
-    // A byte order mark is no part of the first line, as it is none for signatures.
+    // A byte order mark is not a part of the first line, as in signature lines.
     let mut next = if source.starts_with(MARK) { MARK.len_utf8() } else { 0 };
     while let Some(line) = line_at(source, next) {
         let start = next;
@@ -54,7 +54,7 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
     None
 }
 
-/// The line that starts at an offset, with its end; `None` at the end of the text.
+/// Returns the line that starts at `start`, with its line end; `None` at the end of the text.
 fn line_at(source: &str, start: usize) -> Option<&str> {
     let rest = source.get(start..).filter(|rest| !rest.is_empty())?;
     let end = memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |newline| newline + 1);
@@ -66,14 +66,14 @@ struct Opening<'s> {
     marker: char,
     length: usize,
     language: &'s str,
-    /// Where the line after it starts.
+    /// The start of the next line.
     content: usize,
-    /// Whether it opens the directive.
+    /// `true` if the line opens the fence of the directive.
     directive: bool,
 }
 
 impl<'s> Opening<'s> {
-    /// Reads a fence line; `content` is where the next line starts.
+    /// Parses a fence line. `content` is the start of the next line.
     fn read(source: &'s str, line: &'s str, content: usize) -> Option<Self> {
         let (indent, marker, length, info) = fence_line(line)?;
         if marker == '`' && info.contains('`') {
@@ -86,7 +86,8 @@ impl<'s> Opening<'s> {
         Some(Self { marker, length, language, content, directive })
     }
 
-    /// The directive's own fence ends at column 0; another one may end as Markdown allows.
+    /// Returns `true` if the line closes the fence. The directive's own fence closes at column 0, other fences as
+    /// Markdown allows.
     fn is_closed_by(&self, line: &str) -> bool {
         fence_line(line).is_some_and(|(indent, marker, length, info)| {
             marker == self.marker
@@ -97,7 +98,7 @@ impl<'s> Opening<'s> {
     }
 }
 
-/// The indent, marker, length and trimmed rest of a fence line.
+/// Returns the indent, marker, length and trimmed rest of a fence line.
 fn fence_line(line: &str) -> Option<(usize, char, usize, &str)> {
     let indent = line.bytes().take_while(|byte| *byte == b' ').count();
     let text = line.get(indent..)?;
@@ -107,7 +108,7 @@ fn fence_line(line: &str) -> Option<(usize, char, usize, &str)> {
     (indent < 4 && 3 <= length).then(|| (indent, marker, length, info.trim()))
 }
 
-/// Whether text begins, after white space, with a `<directive` tag.
+/// Returns `true` if the text begins, after white space, with a `<directive` tag.
 fn starts_directive(text: &str) -> bool {
     text.trim_start()
         .strip_prefix("<directive")
@@ -121,7 +122,7 @@ fn heading(line: &str, start: usize) -> Option<Spanned<String>> {
     (!title.is_empty()).then(|| Spanned::new(title.to_owned(), at..at + title.len()))
 }
 
-/// Reports a fence that is too long; true when it is not.
+/// Reports a fence that is too long. Returns `true` if it is not.
 fn sized(report: &mut Report<'_>, content: &Range<usize>) -> bool {
     let fits = content.len() <= LONGEST;
     if !fits {

@@ -1,4 +1,4 @@
-//! `<hooks>`: what happens when an event of a run meets a condition.
+//! `<hooks>`: actions and decisions when an event of a run meets a condition.
 
 use std::{fmt, str::FromStr};
 
@@ -11,27 +11,28 @@ pub use effect::{HookEffect, ParseHookEffectError};
 pub(crate) use read::effect;
 pub(super) use read::read;
 
-/// One hook, as a directive or a hooks file declares it (SPEC 3.7, 10.3).
+/// One hook of a directive or a hooks file (SPEC 3.7, 10.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hook {
-    /// Its name; one nearer the leaf of an extends chain replaces an inherited one of the same name.
+    /// The name of the hook. In an `extends` chain, a hook nearer the leaf replaces an inherited hook with the same
+    /// name.
     pub id: Spanned<String>,
-    /// When it is considered.
+    /// The event of the hook.
     pub event: Spanned<HookEvent>,
-    /// What must hold; several conditions in a row become one `All`.
+    /// The condition of the hook; several conditions in a row become one `All`.
     pub condition: Option<Spanned<Condition>>,
-    /// What it decides about the thread; one of [`HookEvent::effects`].
+    /// The decision of the hook about the thread; one of [`HookEvent::effects`].
     pub effect: Option<Spanned<HookEffect>>,
-    /// What is done, in order; only a hook with an effect may do nothing.
+    /// The actions in order. Only a hook with an effect may have none.
     pub actions: Vec<Spanned<Action>>,
 }
 
-/// The events of a run that a hook may name (SPEC 10.3).
+/// The events of a run to which a hook may react (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum HookEvent {
-    /// Before the extends chain is walked.
+    /// Before the `extends` chain is resolved.
     ResolveExtends,
     /// Before the first message.
     ThreadStarted,
@@ -39,20 +40,20 @@ pub enum HookEvent {
     ThreadContinued,
     /// After each turn.
     AfterStep,
-    /// When a limit is hit.
+    /// At a reached limit.
     Limit,
-    /// When something failed.
+    /// After a failure.
     Error,
-    /// When the model returns its outputs.
+    /// At the return of the outputs by the model.
     DirectiveReturn,
-    /// When the run is over.
+    /// At the end of the run.
     AfterComplete,
-    /// When the model's context window is nearly full.
+    /// Near the end of the model's context window.
     ContextLimitReached,
 }
 
 impl HookEvent {
-    /// Every event, in the order of SPEC 10.3.
+    /// All events, in the order of SPEC 10.3.
     pub const ALL: [Self; 9] = [
         Self::ResolveExtends,
         Self::ThreadStarted,
@@ -65,7 +66,7 @@ impl HookEvent {
         Self::ContextLimitReached,
     ];
 
-    /// The name that files use.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ResolveExtends => "resolve_extends",
@@ -98,7 +99,7 @@ impl FromStr for HookEvent {
     }
 }
 
-/// A text that names no event.
+/// A text that is not the name of an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown event `{text}`")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! `<limits>`: how much a run may use.
+//! `<limits>`: the limits of a run.
 
 use crate::{
     Problem, ProblemKind, Spanned,
@@ -7,33 +7,33 @@ use crate::{
     xml::{Attribute, Element, expect},
 };
 
-/// The limits that the directive sets (SPEC D8); an absent one is left to configuration.
+/// The limits that the directive sets (SPEC D8). Absent limits come from the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Requests to the model.
     pub turns: Option<Spanned<u64>>,
-    /// Tokens in and out, together.
+    /// Input and output tokens together.
     pub tokens: Option<Spanned<u64>>,
-    /// Money.
+    /// Cost.
     pub spend: Option<Spanned<Spend>>,
     /// Wall time in seconds.
     pub duration_seconds: Option<Spanned<u64>>,
     /// Child threads.
     pub spawns: Option<Spanned<u64>>,
-    /// How deep children may nest.
+    /// The depth of nested child threads.
     pub depth: Option<Spanned<u64>>,
     /// The currency of `spend`, as written.
     pub spend_currency: Option<Spanned<String>>,
 }
 
-/// An amount of money that may be spent.
+/// A limit on cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an amount is bounded or it is not")]
 pub enum Spend {
     /// `unlimited`.
     Unlimited,
-    /// Thousand-millionths of the currency unit, exactly as the decimal text says.
+    /// Billionths of the currency unit, exactly as in the decimal text.
     Nanos(u64),
 }
 
@@ -41,7 +41,7 @@ pub enum Spend {
 const NAMES: [&str; 7] =
     ["turns", "tokens", "spend", "duration_seconds", "spawns", "depth", "spend_currency"];
 
-/// Reads `<limits>`.
+/// Parses `<limits>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Limits {
     expect::no_text(report, element);
     for child in element.elements() {
@@ -71,7 +71,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Limits {
     limits
 }
 
-/// The name that an older spelling stands for.
+/// Returns the canonical name for an older spelling.
 fn canonical(name: &str) -> &str {
     match name {
         "max_turns" => "turns",
@@ -123,7 +123,7 @@ fn spend(report: &mut Report<'_>, name: &str, text: &Spanned<String>) -> Option<
     nanos.map(Spend::Nanos)
 }
 
-/// Decimal text as thousand-millionths, exactly; `None` for anything else, and for more than fits.
+/// Converts decimal text to billionths, exactly. Returns `None` for other text, and if the number is too large.
 pub(super) fn nanos(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! `<model>`: which model a directive asks for.
+//! `<model>`: the model that a directive requests.
 
 use crate::{
     Problem, ProblemKind, Spanned,
@@ -13,15 +13,15 @@ use crate::{
 pub struct Model {
     /// A provider's tier, such as `fast`.
     pub tier: Option<Spanned<String>>,
-    /// A provider's own name for one model.
+    /// A provider's name of one model.
     pub id: Option<Spanned<String>>,
-    /// The tier or model to use when the first cannot be had.
+    /// The tier or model to use if the first one is not available.
     pub fallback: Option<Spanned<String>>,
-    /// The provider that must be used.
+    /// The required provider.
     pub provider: Option<Spanned<String>>,
 }
 
-/// Reads `<model>`.
+/// Parses `<model>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Model> {
     expect::attributes(report, element, &["tier", "id", "fallback", "provider"]);
     for text in element.texts() {

@@ -1,4 +1,4 @@
-//! `<permissions>`: what a directive declares that it needs.
+//! `<permissions>`: the permissions that a directive declares.
 
 use std::ops::Range;
 
@@ -9,19 +9,20 @@ use crate::{
     xml::{Element, expect},
 };
 
-/// A declaration of permissions. Whether a pattern is well-formed and what it covers is not decided here.
+/// A declaration of permissions. The parser does not check that patterns are well-formed, and does not decide what they
+/// cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Permissions {
     /// The element byte for byte, from `<permissions` to the end of its end tag (SPEC D3).
     pub raw: String,
-    /// What is asked for, in document order; empty means nothing.
+    /// The declared permissions, in document order. If empty, nothing is permitted.
     pub entries: Vec<Spanned<PermissionEntry>>,
     /// The risks that the author accepts, in document order.
     pub acknowledged: Vec<Spanned<Acknowledge>>,
 }
 
-/// One permission, as declared (SPEC 3.5).
+/// One declared permission (SPEC 3.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -57,20 +58,20 @@ pub enum PermissionEntry {
 pub struct Acknowledge {
     /// The name of the accepted risk, as written.
     pub risk: String,
-    /// Why the author accepts it; never empty.
+    /// The author's reason for accepting it; never empty.
     pub reason: String,
 }
 
-/// The most permissions of one directive: people write some tens, and each is compared with the others.
+/// The most permissions of one directive. Authors write some tens, and each is compared with all others.
 const MOST: usize = 1_000;
 
-/// What may stand below `<permissions>`.
+/// The elements that are allowed in `<permissions>`.
 const CHILDREN: [&str; 6] = ["execute", "search", "load", "sign", "fetch", "acknowledge"];
 
-/// What may stand below a primary.
+/// The elements that are allowed in a primary.
 const KINDS: [&str; 3] = ["tool", "directive", "knowledge"];
 
-/// Reads `<permissions>`.
+/// Parses `<permissions>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Permissions> {
     expect::attributes(report, element, &[]);
     let mut permissions = Permissions {
@@ -100,7 +101,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Pe
     Spanned::new(permissions, element.span.clone())
 }
 
-/// The place of `*` as text; other text is reported.
+/// Returns the place of `*` as text, and reports other text.
 fn wildcard(report: &mut Report<'_>, element: &Element<'_>) -> Option<Range<usize>> {
     let mut place = None;
     for text in element.texts() {

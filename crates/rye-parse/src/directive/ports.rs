@@ -1,4 +1,4 @@
-//! `<inputs>` and `<outputs>`: what goes into a run and what comes out.
+//! `<inputs>` and `<outputs>`: the values that a run takes and returns.
 
 use std::{fmt, str::FromStr};
 
@@ -12,17 +12,17 @@ pub(super) use read::{inputs, outputs};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
-    /// Its name: letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: Spanned<String>,
-    /// Its type; `String` when none is written.
+    /// The type; `String` if none is written.
     pub value_type: ValueType,
-    /// Whether a run without it is refused; false when not written.
+    /// `true` if a run without this input is refused; `false` if not written.
     pub required: bool,
-    /// The text that stands in for an absent value, not yet coerced to the type.
+    /// The text in place of an absent value, not yet converted to the type.
     pub default: Option<Spanned<String>>,
-    /// The only values that are allowed, as text; empty means any.
+    /// The allowed values as text. If empty, all values are allowed.
     pub choices: Vec<String>,
-    /// What it is for; may be empty.
+    /// The purpose of the input; may be empty.
     pub description: String,
 }
 
@@ -46,11 +46,11 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 6] =
         [Self::String, Self::Integer, Self::Number, Self::Boolean, Self::Array, Self::Object];
 
-    /// The name that files and JSON schemas use.
+    /// The name in files and JSON schemas.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -80,7 +80,7 @@ impl FromStr for ValueType {
     }
 }
 
-/// A text that names no type.
+/// A text that is not the name of a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown type `{text}`")]
 #[non_exhaustive]
@@ -88,7 +88,7 @@ pub struct ParseValueTypeError {
     text: String,
 }
 
-/// What a run returns.
+/// The declared outputs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 3.4 has these two forms")]
 pub enum Outputs {
@@ -105,13 +105,13 @@ pub enum Outputs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// Its name: letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: Spanned<String>,
-    /// Its type; `String` when none is written.
+    /// The type; `String` if none is written.
     pub value_type: ValueType,
-    /// Whether a run without it fails; false when not written.
+    /// `true` if a run without this output fails; `false` if not written.
     pub required: bool,
-    /// What it holds; may be empty.
+    /// The meaning of the output; may be empty.
     pub description: String,
 }
 
@@ -119,8 +119,8 @@ pub struct Output {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DictOutput {
-    /// The element's name.
+    /// The name of the element.
     pub name: String,
-    /// The element's text, trimmed; may be empty.
+    /// The trimmed text of the element; may be empty.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! From the root element to a directive.
+//! Parsing of the root element.
 
 use super::{
     Directive, context, cost,
@@ -13,14 +13,14 @@ use crate::{
     xml::{self, Element, expect},
 };
 
-/// The longest file that is read (SPEC 3.8).
+/// The longest allowed file (SPEC 3.8).
 const LONGEST: usize = 4 * 1024 * 1024;
 
 /// The children of `<directive>`.
 const CHILDREN: [&str; 7] =
     ["metadata", "inputs", "outputs", "permissions", "description", "process", "success_criteria"];
 
-/// The children of `<metadata>` that are read.
+/// The known children of `<metadata>`.
 const METADATA: [&str; 10] = [
     "description",
     "category",
@@ -34,7 +34,7 @@ const METADATA: [&str; 10] = [
     "continuation_directive",
 ];
 
-/// Reads the file; without a directive, the report says why.
+/// Parses the file. If the result is `None`, the report contains the reason.
 pub(super) fn read(report: &mut Report<'_>) -> Option<Directive> {
     let bytes = report.source.len();
     if LONGEST < bytes {
@@ -79,7 +79,7 @@ fn root_element(report: &mut Report<'_>, root: &Element<'_>, fence: Fence) -> Op
     Some(directive)
 }
 
-/// Reads `<metadata>`; what stands below the root in old files is one with it.
+/// Parses `<metadata>`. In old files, some of its elements are directly below the root and count as part of it.
 fn metadata<'s>(
     report: &mut Report<'_>,
     element: &Element<'s>,
@@ -122,14 +122,14 @@ fn metadatum(report: &mut Report<'_>, element: &Element<'_>, directive: &mut Dir
     }
 }
 
-/// Text that counts as absent when it is empty.
+/// Parses text that counts as absent if it is empty.
 fn simple(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<String>> {
     expect::attributes(report, element, &[]);
     let text = expect::text(report, element);
     (!text.value.is_empty()).then_some(text)
 }
 
-/// The place of a part of the body that stands inside the fence.
+/// Returns the place of a part of the body inside the fence.
 fn body_in_fence(report: &mut Report<'_>, element: &Element<'_>) -> std::ops::Range<usize> {
     let kind = ProblemKind::BodyInFence { element: element.name.value.to_owned() };
     let problem = Problem::new(kind, element.name.span.clone(), "better after the fence");
@@ -137,7 +137,7 @@ fn body_in_fence(report: &mut Report<'_>, element: &Element<'_>) -> std::ops::Ra
     element.span.clone()
 }
 
-/// The text after the fence, then the parts inside it, joined by line feeds.
+/// Joins the text after the fence and the parts inside it with line feeds.
 fn body(
     report: &Report<'_>,
     after: &std::ops::Range<usize>,
@@ -158,7 +158,7 @@ fn body(
     Spanned::new(value, span)
 }
 
-/// A directive that declares nothing but its name.
+/// Makes a directive with only a name.
 fn empty(name: Spanned<String>) -> Directive {
     let place = name.span.clone();
     Directive {

@@ -1,21 +1,21 @@
-//! What a hook of a hooks file does.
+//! The actions of a hook in a hooks file.
 
 use serde_json::{Map, Value};
 
 use super::node::Node;
 use crate::{Action, Primary, Problem, ProblemKind, Spanned, problem::Report, xml::expect};
 
-/// The keys of an action that have a field of their own.
+/// The keys of an action that have their own field.
 const FIELDS: [&str; 7] =
     ["primary", "item_type", "item_id", "query", "scope", "params", "parameters"];
 
-/// The further arguments of the operations themselves.
+/// The other arguments of operations.
 const OPTIONS: [&str; 3] = ["destination", "thread", "async"];
 
 /// The kinds of items that an action may name.
 const ITEM_TYPES: [&str; 3] = ["tool", "directive", "knowledge"];
 
-/// The actions of a hook: `action`, or a list of them in `actions`.
+/// Parses the actions of a hook: `action`, or the list `actions`.
 pub(super) fn all(report: &mut Report<'_>, node: &Node<'_>) -> Vec<Spanned<Action>> {
     match (node.value.get("action"), node.value.get("actions")) {
         (Some(_), Some(_)) => {
@@ -78,7 +78,7 @@ fn item_type(report: &mut Report<'_>, node: &Node<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// The item's arguments, under one of their two names.
+/// Parses the item's arguments, under one of their two names.
 fn parameters(report: &mut Report<'_>, node: &Node<'_>) -> Map<String, Value> {
     let given = ["params", "parameters"].map(|key| node.value.get(key).map(|value| (key, value)));
     let (key, value) = match given {

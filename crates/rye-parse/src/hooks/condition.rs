@@ -12,13 +12,13 @@ use crate::{
     xml::expect,
 };
 
-/// The three keys of which a hook may have one.
+/// The three keys, of which a hook may have one.
 const KEYS: [&str; 3] = ["condition", "conditions", "when"];
 
-/// How deep `any`, `all` and `not` may nest.
+/// The greatest depth of `any`, `all` and `not`.
 const DEPTH: usize = 16;
 
-/// The condition of a hook, under one of its names; of a list, all must hold.
+/// Parses the condition of a hook, under one of its names. If it is a list, all its conditions must hold.
 pub(super) fn of_hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condition>> {
     let mut given = KEYS.into_iter().filter(|key| node.value.contains_key(*key));
     let key = given.next()?;
@@ -34,7 +34,7 @@ pub(super) fn of_hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanne
     }
 }
 
-/// A condition, or a list of which every one must hold.
+/// Parses a condition, or a list of conditions that must all hold.
 fn one_or_list(
     report: &mut Report<'_>,
     node: &Node<'_>,
@@ -72,7 +72,7 @@ fn list(
     conditions
 }
 
-/// One condition: a comparison, `any`, `all`, `not` or `when`.
+/// Parses one condition: a comparison, `any`, `all`, `not` or `when`.
 fn one(report: &mut Report<'_>, node: &Node<'_>, depth: usize) -> Option<Spanned<Condition>> {
     let key = ["any", "all", "not", "when"].into_iter().find(|key| node.value.contains_key(*key));
     let Some(key) = key else { return compare(report, node) };
@@ -104,7 +104,7 @@ fn compare(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condition
     Some(Spanned::new(Condition::Compare { path: path?.value, operator, value }, place))
 }
 
-/// What the operator compares with; the outer `None` is a problem.
+/// Parses the operand of the operator. The outer `None` is a reported problem.
 fn value(report: &mut Report<'_>, node: &Node<'_>, operator: Operator) -> Option<Option<Value>> {
     let value = match (operator, node.value.get("value")) {
         (Operator::Exists, None) => return Some(None),
@@ -130,7 +130,7 @@ fn value(report: &mut Report<'_>, node: &Node<'_>, operator: Operator) -> Option
     }
 }
 
-/// `when`, whose clauses keep their own places where the text stands in the file as it is.
+/// Parses `when`. Its clauses keep their own places if the file contains the text literally.
 fn expression(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condition>> {
     let text = node.text(report, "when")?;
     let key = node.place("when");
@@ -141,7 +141,7 @@ fn expression(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condit
     })
 }
 
-/// Where a text stands behind its key, if nothing but `:`, `=`, quotes and white space is between.
+/// Returns the offset of a text after its key, if only `:`, `=`, quotes and white space are in between.
 fn start_of_value(source: &str, key: &Range<usize>, text: &str) -> Option<usize> {
     let rest = source.get(key.end..)?;
     let between = |c: char| c.is_whitespace() || matches!(c, ':' | '=' | '"' | '\'');

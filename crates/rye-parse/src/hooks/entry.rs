@@ -26,10 +26,10 @@ const KEYS: [&str; 13] = [
     "extends",
 ];
 
-/// The events at which knowledge is put around the prompt.
+/// The events at which knowledge is added around the prompt.
 const CONTEXT_EVENTS: [HookEvent; 2] = [HookEvent::ThreadStarted, HookEvent::ThreadContinued];
 
-/// The hooks of the list; ids may not repeat.
+/// Parses the hooks of the list, and reports duplicate ids.
 pub(super) fn all(
     report: &mut Report<'_>,
     document: &Document,
@@ -76,7 +76,7 @@ fn hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<ConfigHook> {
     Some(ConfigHook { hook, layer, order, position, wrap: wrap.unwrap_or(true), extends })
 }
 
-/// Reports what the event needs and is not there, and what it has no use for.
+/// Reports keys that the event requires and that are missing, and keys that it does not use.
 fn fits_event(report: &mut Report<'_>, node: &Node<'_>, event: HookEvent) {
     let resolves = event == HookEvent::ResolveExtends;
     let mut useless = Vec::new();

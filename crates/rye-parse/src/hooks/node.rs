@@ -1,4 +1,4 @@
-//! A mapping somewhere in a hooks file, whose problems know their places.
+//! A mapping in a hooks file, with the places of its keys for problems.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    /// The mapping at `path`; anything else is reported as no `what`.
+    /// Makes a node of the mapping at `path`, and reports any other value as not a `what`.
     pub(super) fn new(
         report: &mut Report<'_>,
         document: &'d Document,
@@ -41,7 +41,7 @@ impl<'d> Node<'d> {
         None
     }
 
-    /// The mapping below a key of this one.
+    /// Makes a node of the mapping at `keys` below this one.
     pub(super) fn child(
         &self,
         report: &mut Report<'_>,
@@ -52,7 +52,7 @@ impl<'d> Node<'d> {
         Node::new(report, self.document, self.below(keys), value, what)
     }
 
-    /// The place of a key, else of the mapping's first one.
+    /// Returns the place of a key or, if the key is absent, that of the first key.
     pub(super) fn place(&self, key: &str) -> Range<usize> {
         let first = self.value.keys().next();
         let key = self.value.get_key_value(key).map(|(key, _)| key).or(first);
@@ -60,7 +60,7 @@ impl<'d> Node<'d> {
         self.document.place(&path.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Reports every key that is not one of these.
+    /// Reports every key that is not in `known`.
     pub(super) fn only(&self, report: &mut Report<'_>, known: &[&str]) {
         for key in self.value.keys().filter(|key| !known.contains(&key.as_str())) {
             let kind = ProblemKind::UnknownKey { key: key.clone() };
@@ -69,7 +69,7 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// Text, trimmed; empty text is reported.
+    /// Returns a trimmed text, and reports an empty one.
     pub(super) fn text(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
         let value = self.value.get(key)?;
         let Some(text) = value.as_str() else {
@@ -84,7 +84,7 @@ impl<'d> Node<'d> {
         Some(Spanned::new(text.trim().to_owned(), self.place(key)))
     }
 
-    /// Text that must be there.
+    /// Returns a required text, and reports an absent one.
     pub(super) fn required(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
         if !self.value.contains_key(key) {
             self.missing(report, key, &format!("add `{key}: …`"));
@@ -92,13 +92,13 @@ impl<'d> Node<'d> {
         self.text(report, key)
     }
 
-    /// An item id, when it is given.
+    /// Returns an item id, if there is one.
     pub(super) fn item_id(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
         let text = self.text(report, key)?;
         expect::item_id(report, key, text)
     }
 
-    /// Reports a key that must be there.
+    /// Reports a missing key.
     pub(super) fn missing(&self, report: &mut Report<'_>, key: &str, help: &str) {
         let kind = ProblemKind::MissingKey { key: key.to_owned() };
         let problem = Problem::new(kind, self.place(key), format!("`{key}` is missing here"));
@@ -121,7 +121,7 @@ impl<'d> Node<'d> {
         });
     }
 
-    /// Reports a value that is not of the form it must have.
+    /// Reports a value of the wrong form.
     pub(super) fn bad(
         &self,
         report: &mut Report<'_>,

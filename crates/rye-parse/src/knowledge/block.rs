@@ -1,27 +1,27 @@
-//! Where the metadata of a knowledge entry stands in its Markdown file.
+//! The metadata of a knowledge entry in its Markdown file.
 
 use std::ops::Range;
 
 use crate::{Problem, ProblemKind, problem::Report, span::trimmed};
 
-/// The longest Markdown file that is read.
+/// The longest allowed Markdown file.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// A run of `key: value` lines is metadata only with one of these.
+/// The keys of which a run of `key: value` lines needs at least one to count as metadata.
 const TELLING_KEYS: [&str; 3] = ["id", "name", "title"];
 
-/// How the inside of a signature comment begins (SPEC 2.1, 2.2).
+/// The beginnings of signature comments (SPEC 2.1, 2.2).
 const SIGNATURES: [&str; 2] = ["rye:signed:", "rye:unsigned"];
 
 /// The two parts of the file.
 pub(super) struct Block {
     /// The YAML, without its fence.
     pub(super) metadata: Option<Range<usize>>,
-    /// What stands below it.
+    /// The text below the metadata.
     pub(super) body: Range<usize>,
 }
 
-/// Finds the metadata; `None` when the report says why it cannot be read.
+/// Finds the metadata. If the result is `None`, the report contains the reason.
 pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
     let source = report.source;
     let bytes = source.len();
@@ -45,7 +45,7 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
     }
 }
 
-/// Where the content begins: behind a byte order mark, the signature line, which is line 1, and blank lines.
+/// Returns the start of the content: after a byte order mark, a signature on line 1, and blank lines.
 fn content_start(source: &str) -> usize {
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let first = lines_from(source, mark).next().unwrap_or(mark..mark);
@@ -53,19 +53,19 @@ fn content_start(source: &str) -> usize {
     behind(source, if signed { first.end } else { mark }, |line| line.trim().is_empty())
 }
 
-/// Where the metadata may begin: behind further signature lines too, which older files have above it.
+/// Returns the first possible start of the metadata. Older files have further signature lines above it.
 fn metadata_start(source: &str, content: usize) -> usize {
     behind(source, content, |line| line.trim().is_empty() || is_signature(line))
 }
 
-/// Where the first line from `start` on begins that is not passed over.
+/// Returns the start of the first line from `start` on that `is_passed` does not skip.
 fn behind(source: &str, start: usize, is_passed: impl Fn(&str) -> bool) -> usize {
     let mut lines = lines_from(source, start);
     let stays = |line: &Range<usize>| !source.get(line.clone()).is_some_and(&is_passed);
     lines.find(stays).map_or(source.len(), |line| line.start)
 }
 
-/// Whether a line is a comment that signs the file, or says that it is not signed.
+/// Returns `true` if a line is a comment with a signature, or with its placeholder.
 fn is_signature(line: &str) -> bool {
     let inside = line.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
     inside.is_some_and(|inside| {
@@ -74,7 +74,7 @@ fn is_signature(line: &str) -> bool {
     })
 }
 
-/// The metadata between the line at `start` and the next line that closes it.
+/// Finds the metadata between the line at `start` and the next line that closes it.
 fn fenced(report: &mut Report<'_>, start: usize, ends: &[&str], language: &str) -> Option<Block> {
     let source = report.source;
     let mut lines = lines_from(source, start);
@@ -90,7 +90,7 @@ fn fenced(report: &mut Report<'_>, start: usize, ends: &[&str], language: &str) 
     Some(Block { metadata: Some(opening.end..end.start), body: end.end..source.len() })
 }
 
-/// The first run of at least two `key: value` lines above the first heading.
+/// Finds the first run of at least two `key: value` lines above the first heading.
 fn unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
     let source = report.source;
     let mut run: Option<Range<usize>> = None;
@@ -120,7 +120,7 @@ fn unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
     Some(Block { body: run.end..source.len(), metadata: Some(run) })
 }
 
-/// The key of a line that reads `key: value`.
+/// Returns the key of a line `key: value`.
 fn key_of(line: &str) -> Option<&str> {
     let (key, value) = line.split_once(':')?;
     let is_key = key.starts_with(|c: char| c.is_ascii_lowercase())

@@ -1,48 +1,48 @@
 //! The kinds of problems, as data.
 
-/// What is wrong. `Display` is a lowercase fragment that names the thing in backticks.
+/// The kind of a problem. `Display` writes a lowercase fragment with the subject in backticks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// No fence of the file holds a `<directive>` (SPEC 3.1).
     #[error("no directive found")]
     NoDirective,
-    /// The fence that was opened is never closed.
+    /// A fence is not closed.
     #[error("the `{language}` fence is not closed")]
     UnclosedFence {
         /// The word after the backticks.
         language: String,
     },
-    /// Something is longer than is read.
+    /// Something is longer than allowed.
     #[error("the {what} is {bytes} bytes; at most {limit} are read")]
     TooLarge {
-        /// What is too long, such as `fence`.
+        /// The subject, such as `fence`.
         what: String,
         /// Its length.
         bytes: usize,
-        /// The most that is read.
+        /// The limit.
         limit: usize,
     },
-    /// Something is nested deeper than is read.
+    /// Something is nested deeper than allowed.
     #[error("{what} are nested deeper than {limit}")]
     TooDeep {
-        /// What is nested, such as `elements`.
+        /// The subject, such as `elements`.
         what: String,
-        /// The greatest depth that is read.
+        /// The limit.
         limit: usize,
     },
-    /// There are more of something than are read.
+    /// There are more of something than allowed.
     #[error("more than {limit} {what}")]
     TooMany {
-        /// What there is too much of, such as `elements`.
+        /// The subject, such as `elements`.
         what: String,
-        /// The most that is read.
+        /// The limit.
         limit: usize,
     },
     /// A comment, CDATA section or tag runs to the end of the fence.
     #[error("{what} is not closed")]
     UnclosedMarkup {
-        /// What is not closed, such as `a comment`.
+        /// The markup, such as `a comment`.
         what: String,
     },
     /// A start tag without its end tag.
@@ -57,13 +57,13 @@ pub enum ProblemKind {
         /// The name in the end tag.
         name: String,
     },
-    /// A `<` that starts no tag.
+    /// A `<` that is not the start of a tag.
     #[error("`<` starts no tag")]
     BareLessThan,
-    /// A `&` that starts no entity.
+    /// A `&` that is not the start of an entity.
     #[error("`&` starts no entity")]
     BareAmpersand,
-    /// An entity other than the five of XML, or a character reference to no character.
+    /// An unknown entity, or a character reference without a character.
     #[error("unknown entity `&{name};`")]
     UnknownEntity {
         /// The text between `&` and `;`.
@@ -75,13 +75,13 @@ pub enum ProblemKind {
         /// The character's code point.
         code: u32,
     },
-    /// Text in a tag that is no `name="value"`.
+    /// Text in a tag that is not `name="value"`.
     #[error("malformed attribute of `<{element}>`")]
     MalformedAttribute {
         /// The element's name.
         element: String,
     },
-    /// The same attribute twice in one tag.
+    /// An attribute is written twice in one tag.
     #[error("attribute `{name}` of `<{element}>` is given twice")]
     DuplicateAttribute {
         /// The element's name.
@@ -92,13 +92,13 @@ pub enum ProblemKind {
     /// A DOCTYPE, a processing instruction or an XML declaration.
     #[error("{what} is not allowed")]
     ForbiddenMarkup {
-        /// What it is, such as `a DOCTYPE`.
+        /// The markup, such as `a DOCTYPE`.
         what: String,
     },
-    /// Text or a second element beside the root element of the fence.
+    /// Text or a second element outside the root element of the fence.
     #[error("content after `</directive>` inside the fence")]
     OutsideRoot,
-    /// An element that its parent does not have.
+    /// An element that its parent does not allow.
     #[error("unknown element `<{name}>` in `<{parent}>`")]
     UnknownElement {
         /// The parent's name.
@@ -106,7 +106,7 @@ pub enum ProblemKind {
         /// The element's name.
         name: String,
     },
-    /// An attribute that its element does not have.
+    /// An attribute that its element does not allow.
     #[error("unknown attribute `{name}` of `<{element}>`")]
     UnknownAttribute {
         /// The element's name.
@@ -114,7 +114,7 @@ pub enum ProblemKind {
         /// The attribute's name.
         name: String,
     },
-    /// A limit that does not exist (SPEC D8).
+    /// An unknown limit (SPEC D8).
     #[error("unknown limit `{name}`")]
     UnknownLimit {
         /// The attribute's name.
@@ -123,12 +123,12 @@ pub enum ProblemKind {
     /// Both spellings of one limit in one element (SPEC D8).
     #[error("`{name}` and `{other}` are the same limit")]
     LimitTwice {
-        /// The spelling met second.
+        /// The second spelling.
         name: String,
-        /// The spelling met first.
+        /// The first spelling.
         other: String,
     },
-    /// An attribute that must be there is not.
+    /// A required attribute is missing.
     #[error("`<{element}>` has no `{name}`")]
     MissingAttribute {
         /// The element's name.
@@ -136,46 +136,46 @@ pub enum ProblemKind {
         /// The attribute's name.
         name: String,
     },
-    /// A child element that must be there is not.
+    /// A required child element is missing.
     #[error("`<{element}>` has no {what}")]
     MissingContent {
         /// The element's name.
         element: String,
-        /// What it lacks, such as `action`.
+        /// The missing content, such as `action`.
         what: String,
     },
-    /// A second one of what may occur once.
+    /// Something that may occur once is declared twice.
     #[error("{what} is declared twice")]
     Duplicate {
-        /// What occurs twice, such as "`<permissions>`" or "input `a`".
+        /// The subject, such as "`<permissions>`" or "input `a`".
         what: String,
     },
-    /// Text where only elements belong.
+    /// Text where only elements are allowed.
     #[error("text in `<{element}>`")]
     UnexpectedText {
         /// The element's name.
         element: String,
     },
-    /// Nothing where something must be.
+    /// Something that must not be empty is empty.
     #[error("{what} is empty")]
     Empty {
-        /// What is empty, such as "`<tool>`".
+        /// The subject, such as "`<tool>`".
         what: String,
     },
-    /// A value that is not of the form it must have.
+    /// A value of the wrong form.
     #[error("{what} is `{value}`, not {expected}")]
     BadValue {
-        /// Whose value it is, such as "`turns`".
+        /// The subject, such as "`turns`".
         what: String,
         /// The value as written, shortened.
         value: String,
-        /// The form, such as `a whole number`.
+        /// The correct form, such as `a whole number`.
         expected: String,
     },
-    /// A word that is not one of a closed list.
+    /// A word that is not in a closed list.
     #[error("unknown {what} `{value}`")]
     UnknownValue {
-        /// Of what list, such as `type` or `event`.
+        /// The kind of the word, such as `type` or `event`.
         what: String,
         /// The word as written, shortened.
         value: String,
@@ -183,51 +183,51 @@ pub enum ProblemKind {
     /// A condition's expression that is not `path op literal`, joined by `and` and `or`.
     #[error("the condition cannot be read: {why}")]
     UnreadableCondition {
-        /// What is missing or too much.
+        /// The missing or unexpected part.
         why: String,
     },
-    /// A value for an operator that compares with none.
+    /// A value for an operator without an operand.
     #[error("`{operator}` takes no value")]
     UnusedValue {
         /// The operator.
         operator: String,
     },
-    /// A hook on `resolve_extends` in a directive, which is read after that event (SPEC 7.3).
+    /// A hook on `resolve_extends` in a directive, which is parsed after that event (SPEC 7.3).
     #[error("a directive cannot have a hook on `resolve_extends`")]
     MisplacedEvent,
-    /// A key of a hook that its event has no use for.
+    /// A key of a hook that its event does not use.
     #[error("`{key}` has no meaning for event `{event}`")]
     UselessKey {
         /// The key.
         key: String,
-        /// The hook's event.
+        /// The event of the hook.
         event: String,
     },
-    /// `*` beside other permissions in one element.
+    /// `*` together with other permissions in one element.
     #[error("`*` in `<{element}>` stands beside other permissions")]
     WildcardBeside {
         /// The element's name.
         element: String,
     },
-    /// `<output>` elements beside elements of the dict form.
+    /// `<output>` elements together with elements of the dict form.
     #[error("`<outputs>` mixes `<output>` and `<{name}>`")]
     MixedOutputs {
-        /// The first element of the form met second.
+        /// The name of an element of the dict form.
         name: String,
     },
-    /// Note: a metadata element that nothing reads.
+    /// Note: an unknown metadata element, which is ignored.
     #[error("unknown metadata `<{name}>`")]
     UnknownMetadata {
         /// The element's name.
         name: String,
     },
-    /// Note: text in an element that speaks by its attributes alone.
+    /// Note: text in an element that uses only its attributes.
     #[error("text in `<{element}>` is not used")]
     UnusedText {
         /// The element's name.
         element: String,
     },
-    /// Note: the old `<cap>` form of a permission.
+    /// Note: the old form `<cap>` of a permission.
     #[error("`<cap>` is the old form of a permission")]
     OldCapability,
     /// Note: a part of the body inside the fence (SPEC D9).
@@ -236,13 +236,13 @@ pub enum ProblemKind {
         /// `process` or `success_criteria`.
         element: String,
     },
-    /// Note: an element of the process steps cannot be read.
+    /// Note: a step that cannot be parsed.
     #[error("{what} cannot be read as a step")]
     UnreadableStep {
-        /// What it is, such as "`<step>`" or "`rye_execute(…)`".
+        /// The subject, such as "`<step>`" or "`rye_execute(…)`".
         what: String,
     },
-    /// Note: metadata of a knowledge entry in an older form than a fence.
+    /// Note: metadata of a knowledge entry in an older form instead of a fence.
     #[error("metadata stands {form}")]
     OldMetadata {
         /// The form, such as `in front matter`.
@@ -253,10 +253,10 @@ pub enum ProblemKind {
     Syntax {
         /// `YAML`, `TOML` or `JSON`.
         format: String,
-        /// What its parser says, without a place.
+        /// The message of the parser, without a place.
         message: String,
     },
-    /// The same key twice in one mapping.
+    /// A key is given twice in one mapping.
     #[error("key `{key}` is given twice")]
     DuplicateKey {
         /// The key.
@@ -265,32 +265,32 @@ pub enum ProblemKind {
     /// A feature of a data format that is not supported.
     #[error("{what} is not supported")]
     Unsupported {
-        /// What it is, such as `a YAML tag`.
+        /// The feature, such as `a YAML tag`.
         what: String,
     },
-    /// A key that nothing reads.
+    /// An unknown key.
     #[error("unknown key `{key}`")]
     UnknownKey {
         /// The key.
         key: String,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("no `{key}` is given")]
     MissingKey {
         /// The key.
         key: String,
     },
-    /// A value of another type than its key has.
+    /// A value of the wrong type.
     #[error("{what} is {found}, not {expected}")]
     WrongType {
-        /// Whose value it is, such as "`tags`" or `the file`.
+        /// The subject, such as "`tags`" or `the file`.
         what: String,
-        /// The type it has, such as `a number`.
+        /// The actual type, such as `a number`.
         found: String,
-        /// The type it must have, such as `text`.
+        /// The correct type, such as `text`.
         expected: String,
     },
-    /// A key of another executor than the one that is declared.
+    /// A key of another executor than the declared one.
     #[error("`{key}` does not belong to executor `{executor}`")]
     ForeignKey {
         /// The key.
@@ -298,19 +298,19 @@ pub enum ProblemKind {
         /// The declared executor.
         executor: String,
     },
-    /// A file extension that is not read here.
+    /// A file extension that is not allowed for the kind of the file.
     #[error("unknown extension `{extension}`")]
     UnknownExtension {
         /// The extension without its dot.
         extension: String,
     },
-    /// A script without the comment block that makes it a tool (SPEC 5.2).
+    /// A script without the comment block of a tool (SPEC 5.2).
     #[error("no `/// rye` header found")]
     NoToolHeader,
-    /// A script that begins with `#!` and another language than its extension's.
+    /// A script whose `#!` line names another language than its extension.
     #[error("the `#!` line names `{interpreter}`, which is not what runs `.{extension}`")]
     OtherInterpreter {
-        /// The program that the line names.
+        /// The program in the `#!` line.
         interpreter: String,
         /// The extension without its dot.
         extension: String,
@@ -329,13 +329,13 @@ pub enum ProblemKind {
         /// The extension without its dot.
         extension: String,
     },
-    /// A script header that is never closed or holds a line that is no comment.
+    /// A script header that is not closed, or that contains a line without a comment sign.
     #[error("the `/// rye` header is not closed")]
     UnclosedHeader,
 }
 
 impl ProblemKind {
-    /// A short stable name for programs, such as `unknown-limit`.
+    /// Returns a short, stable name for programs, such as `unknown-limit`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoDirective => "no-directive",

@@ -1,14 +1,14 @@
-//! The list that problems are written to while a file is read.
+//! The list of problems during the parsing of a file.
 
 use std::ops::Range;
 
 use super::{ParseError, Problem, ProblemKind};
 use crate::span::floor_boundary;
 
-/// How many problems, and how many notes, are kept of one file.
+/// The most problems, and the most notes, that are kept for one file.
 const KEPT: usize = 200;
 
-/// Problems and notes of one file.
+/// The problems and notes of one file.
 #[derive(Debug)]
 pub(crate) struct Report<'s> {
     /// The whole file.
@@ -19,12 +19,12 @@ pub(crate) struct Report<'s> {
 }
 
 impl<'s> Report<'s> {
-    /// An empty report on a file.
+    /// Makes an empty report for a file.
     pub(crate) fn new(source: &'s str) -> Self {
         Self { source, problems: Vec::new(), notes: Vec::new(), dropped: 0 }
     }
 
-    /// Adds what makes the file unreadable.
+    /// Adds a problem that makes the file invalid.
     pub(crate) fn error(&mut self, problem: Problem) {
         if self.problems.len() < KEPT {
             self.problems.push(self.placed(problem));
@@ -33,24 +33,24 @@ impl<'s> Report<'s> {
         }
     }
 
-    /// Adds what is worth saying of a readable file.
+    /// Adds a remark on a valid file.
     pub(crate) fn note(&mut self, problem: Problem) {
         if self.notes.len() < KEPT {
             self.notes.push(self.placed(problem));
         }
     }
 
-    /// Whether the file is readable so far.
+    /// Returns `true` if the file is valid so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// The text of a place.
+    /// Returns the text of a span.
     pub(crate) fn text(&self, span: &Range<usize>) -> &'s str {
         self.source.get(span.clone()).unwrap_or("")
     }
 
-    /// The notes of a readable file, or all problems of an unreadable one.
+    /// Returns the notes of a valid file, or all problems of an invalid one.
     pub(crate) fn finish(mut self) -> Result<Vec<Problem>, ParseError> {
         if self.is_clean() {
             self.notes.sort_by_key(|note| (note.span.start, note.span.end));
@@ -65,7 +65,7 @@ impl<'s> Report<'s> {
         Err(ParseError::new(self.problems))
     }
 
-    /// The problem with its span moved onto character boundaries inside the file.
+    /// Returns the problem with its span moved to character boundaries inside the file.
     fn placed(&self, mut problem: Problem) -> Problem {
         let start = floor_boundary(self.source, problem.span.start);
         let end = floor_boundary(self.source, problem.span.end).max(start);

@@ -1,4 +1,4 @@
-//! One call, written as an element.
+//! Calls written as elements.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The kinds of items that a call may name.
 const ITEM_TYPES: [&str; 3] = ["tool", "directive", "knowledge"];
 
-/// Reads `<execute item_type item_id …>`, `<search …>` and so on.
+/// Parses `<execute item_type item_id …>`, `<search …>` and so on.
 pub(crate) fn read(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn read(
     Spanned::new(action, element.span.clone())
 }
 
-/// Reads `<inputs>`: `<input name="x">value</input>` or `<x>value</x>`.
+/// Parses `<inputs>`: `<input name="x">value</input>` or `<x>value</x>`.
 pub(crate) fn inputs(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -67,7 +67,7 @@ pub(crate) fn inputs(
     }
 }
 
-/// Text beside the parameters is the item's id, as in `<execute item_type="directive">a/b</execute>`.
+/// Reads the text beside the parameters as the item's id, as in `<execute item_type="directive">a/b</execute>`.
 fn id_text(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -102,7 +102,7 @@ fn parameter(
     }
 }
 
-/// `<param name="x" value="1"/>` or `<param name="x">1</param>`.
+/// Parses `<param name="x" value="1"/>` or `<param name="x">1</param>`.
 fn named(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -144,7 +144,7 @@ fn insert(
     }
 }
 
-/// A kind that is no placeholder must be one that exists.
+/// Reports a kind that does not exist. A kind with a placeholder is not checked.
 fn check_item_type(report: &mut Report<'_>, element: &Element<'_>, action: &Action) {
     let Some(item_type) = action.item_type.as_deref() else { return };
     if item_type.contains('{') || ITEM_TYPES.contains(&item_type) {

@@ -1,4 +1,4 @@
-//! A call in a code span: `rye_execute(item_type="tool", item_id="x/y", parameters={"a": 1})`.
+//! Calls in code spans: `rye_execute(item_type="tool", item_id="x/y", parameters={"a": 1})`.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::{Action, Primary};
 use crate::{problem::Report, strict::Collector};
 
-/// Whether a code span is a call of a primary operation, and what follows its `(`.
+/// Returns the operation of a call and the text after its `(`; `None` if the code span is not a call.
 ///
-/// `rye_execute(...)` only mentions the operation.
+/// `rye_execute(...)` is only a mention of the operation.
 pub(super) fn start(code: &str) -> Option<(Primary, &str)> {
     let (name, rest) = code.strip_prefix("rye_")?.split_once('(')?;
     let mention = rest.starts_with("...") || rest.starts_with('…');
     (!mention).then_some((name.parse().ok()?, rest))
 }
 
-/// Reads the arguments and the `)` behind them; an error says what is wrong.
+/// Parses the arguments and the `)` after them. An error is a message for the user.
 pub(super) fn read(primary: Primary, arguments: &str) -> Result<Action, String> {
     let mut action = Action::new(primary);
     let mut names = BTreeSet::new();
@@ -70,7 +70,7 @@ fn set(action: &mut Action, name: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// One value and what follows it: JSON, or one of Python's words, or text in single quotes.
+/// Parses one value: JSON, one of Python's words, or text in single quotes. Also returns the text after it.
 fn value<'t>(name: &str, text: &'t str) -> Result<(Value, &'t str), String> {
     let not_json = || format!("the value of `{name}` is not JSON");
     if !text.starts_with(['"', '\'', '{', '[']) {
@@ -100,7 +100,7 @@ fn value<'t>(name: &str, text: &'t str) -> Result<(Value, &'t str), String> {
     Ok((strict(name, json)?, rest))
 }
 
-/// A JSON value in which no key occurs twice.
+/// Parses a JSON value without duplicate keys.
 fn strict(name: &str, json: &str) -> Result<Value, String> {
     let wrapped = format!("{{\"value\":{json}}}");
     let collector = Collector::new(&wrapped, 0, "JSON");

@@ -1,4 +1,4 @@
-//! From a body to its steps.
+//! Parsing of the steps of a body.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed, xml};
 
-/// The steps of the text after the fence, then those of the parts inside the fence.
+/// Parses the steps of the text after the fence, then those of the parts inside the fence.
 ///
-/// `<step>` elements are the steps where there are any; else every section with a call in it is one.
+/// If a text has `<step>` elements, they are its steps. Otherwise, every section with a call is a step.
 pub(crate) fn read(
     report: &mut Report<'_>,
     after: &Range<usize>,
@@ -32,32 +32,32 @@ pub(crate) fn read(
     steps
 }
 
-/// A step that is being read.
+/// A step whose end is not parsed yet.
 struct Open {
     step: Step,
-    /// Where it starts.
+    /// The start of the step.
     start: usize,
-    /// Where its text starts.
+    /// The start of its text.
     text: usize,
-    /// The parts of its text that are no description: calls and their elements.
+    /// The parts of its text that do not belong to the description: calls and their elements.
     calls: Vec<Range<usize>>,
     /// The text of its `<description>`.
     description: Option<Range<usize>>,
-    /// Whether it names a call, even one that cannot be read.
+    /// `true` if the step names a call, even one that cannot be parsed.
     calling: bool,
 }
 
-/// The steps as far as they are read.
+/// The steps that are parsed so far.
 struct Reader<'r, 's> {
     report: &'r mut Report<'s>,
     steps: Vec<Spanned<Step>>,
     step: Option<Open>,
-    /// An element inside the step whose end is not yet read.
+    /// An element inside the step whose end is not parsed yet.
     element: Option<(&'s str, Range<usize>)>,
 }
 
 impl<'s> Reader<'_, 's> {
-    /// The `<step>` elements.
+    /// Parses the `<step>` elements.
     fn elements(mut self, tokens: &[Token<'s>], end: usize) -> Vec<Spanned<Step>> {
         for token in tokens {
             match token.kind {
@@ -83,7 +83,7 @@ impl<'s> Reader<'_, 's> {
         self.steps
     }
 
-    /// The sections under headings and bold lines.
+    /// Parses the sections under headings and bold lines.
     fn sections(mut self, tokens: &[Token<'s>], range: &Range<usize>) -> Vec<Spanned<Step>> {
         self.open(None, range.start, range.start);
         for token in tokens {
@@ -100,7 +100,7 @@ impl<'s> Reader<'_, 's> {
         self.steps
     }
 
-    /// A token inside a step.
+    /// Processes a token inside a step.
     fn inside(&mut self, token: &Token<'s>) {
         match (token.kind, &self.element) {
             (Kind::Close(name), Some((open, start))) if name == *open => {
@@ -119,7 +119,7 @@ impl<'s> Reader<'_, 's> {
         }
     }
 
-    /// An element whose end is read: a description or a call.
+    /// Processes a complete element: a description or a call.
     fn element(&mut self, name: &str, start: Range<usize>, end: &Range<usize>) {
         let Some(open) = &mut self.step else { return };
         let Ok(primary) = name.parse::<Primary>() else {
@@ -131,7 +131,7 @@ impl<'s> Reader<'_, 's> {
         let span = start.start..end.end;
         open.calls.push(span.clone());
         open.calling = true;
-        // The element is XML by itself or it is no call; its problems are one note.
+        // The element must be valid XML to be a call. Its problems are reported as one note.
         let mut scratch = Report::new(self.report.source);
         let action = xml::read(&mut scratch, span.clone())
             .map(|element| action::read(&mut scratch, &element, primary));
@@ -171,14 +171,14 @@ impl<'s> Reader<'_, 's> {
         self.open(name, tag.start, tag.end);
     }
 
-    /// Whether a tag like `<execute>` is a call and not a word in a sentence.
+    /// Returns `true` if a tag such as `<execute>` is a call and not a word in a sentence.
     fn has_attributes(&self, tag: &Range<usize>) -> bool {
         let mut scratch = Report::new(self.report.source);
         xml::read_tag(&mut scratch, tag.clone())
             .is_some_and(|element| !element.attributes.is_empty())
     }
 
-    /// Ends the open step; `text` is where its text ends, `end` where it ends itself.
+    /// Ends the open step. `text` is the end of its text, `end` the end of the step.
     fn close(&mut self, text: usize, end: usize) {
         let Some(open) = self.step.take() else { return };
         let mut step = open.step;
@@ -189,7 +189,7 @@ impl<'s> Reader<'_, 's> {
         self.steps.push(Spanned::new(step, open.start..end));
     }
 
-    /// Ends the open section, which is a step only when it names a call.
+    /// Ends the open section. It is a step only if it names a call.
     fn close_section(&mut self, end: usize) {
         if self.step.as_ref().is_some_and(|open| open.calling) {
             let end = self.text_end(end);
@@ -198,7 +198,7 @@ impl<'s> Reader<'_, 's> {
         self.step = None;
     }
 
-    /// Ends a step that has no end tag, with a note.
+    /// Ends a step without an end tag, and adds a note.
     fn unclosed(&mut self, end: usize) {
         self.drop_element();
         let Some(open) = &self.step else { return };
@@ -208,12 +208,12 @@ impl<'s> Reader<'_, 's> {
         self.close(end, end);
     }
 
-    /// Where the text in front of `end` ends, white space left out; only that white space is looked at.
+    /// Returns the end of the text before `end` without trailing white space. Only that white space is examined.
     fn text_end(&self, end: usize) -> usize {
         self.report.text(&(0..end)).trim_end().len()
     }
 
-    /// Gives up an element whose end did not come before that of its step.
+    /// Drops an element that was not closed before the end of its step.
     fn drop_element(&mut self) {
         let Some((name, start)) = self.element.take() else { return };
         self.unreadable(format!("`<{name}>`"), start, Some(format!("its `</{name}>` is missing")));
@@ -228,7 +228,7 @@ impl<'s> Reader<'_, 's> {
     }
 }
 
-/// The text of a step without its calls, trimmed.
+/// Returns the trimmed text of a step without its calls.
 fn prose(report: &Report<'_>, range: Range<usize>, calls: &[Range<usize>]) -> String {
     if calls.is_empty() {
         return report.text(&range).trim().to_owned();

@@ -1,7 +1,7 @@
-//! What matters in a body: tags, headings and code spans, outside of everything that is only shown.
+//! The relevant parts of a body: tags, headings and code spans outside quoted material.
 //!
-//! A body is pseudo-XML inside Markdown. Fenced blocks, comments, CDATA and opaque elements hide what is in them; what
-//! is not closed hides nothing. Each search for an end that fails is remembered, so that the whole stays linear.
+//! A body is pseudo-XML inside Markdown. Tags inside fenced blocks, comments, CDATA and opaque elements are ignored,
+//! but only if these are closed. Failed searches for an end are remembered, so that the total time stays linear.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -9,42 +9,42 @@ use memchr::{memchr, memchr3};
 
 use crate::xml::OPAQUE;
 
-/// The tags that are seen.
+/// The recognized tags.
 const TAGS: [&str; 8] =
     ["process", "step", "description", "execute", "search", "load", "sign", "fetch"];
 
-/// What every call begins with.
+/// The start of every call.
 const CALL: &str = "rye_";
 
-/// The longest run of backticks or tildes that counts; what bounds the searches that may fail.
+/// The longest run of backticks or tildes that counts. It bounds the number of searches that can fail.
 const LONGEST_RUN: usize = 32;
 
-/// The longest start tag that is seen.
+/// The longest recognized start tag.
 const LONGEST_TAG: usize = 64 * 1024;
 
-/// One thing that matters, with its place in the file.
+/// One relevant part, with its place in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind<'s>,
     pub(super) span: Range<usize>,
 }
 
-/// What it is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'s> {
     /// A start tag.
     Open(&'s str),
-    /// A start tag that is its own end.
+    /// An empty-element tag.
     Empty(&'s str),
     /// An end tag.
     Close(&'s str),
-    /// An inline code span that may be a call, with its text; others only hide what is in them.
+    /// An inline code span that may be a call, with its text. Other code spans are not tokens.
     Code(&'s str),
-    /// A line that is a heading or all bold, with its text.
+    /// A heading, or a line in bold, with its text.
     Heading(&'s str),
 }
 
-/// The tokens of `range` of the file, in order.
+/// Returns the tokens of `range` of the file, in order.
 pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
     let text = source.get(range.clone()).unwrap_or("");
     let mut scanner = Scanner {
@@ -65,17 +65,17 @@ pub(super) fn tokens(source: &str, range: Range<usize>) -> Vec<Token<'_>> {
 struct Scanner<'s> {
     text: &'s str,
     base: usize,
-    /// The ends that do not come any more.
+    /// The ends that do not occur in the rest of the text.
     failed: BTreeSet<String>,
-    /// The lengths of code spans that do not end in this paragraph.
+    /// The lengths of backtick runs that are not closed in this paragraph.
     unclosed: BTreeSet<usize>,
-    /// Where the paragraph that `unclosed` speaks of ends.
+    /// The end of the paragraph to which `unclosed` applies.
     paragraph: usize,
     tokens: Vec<Token<'s>>,
 }
 
 impl<'s> Scanner<'s> {
-    /// Reads what stands at `at`; returns where to go on.
+    /// Processes the text at `at`. Returns the position after it.
     fn next(&mut self, at: usize) -> usize {
         let rest = self.rest(at);
         if self.is_line_start(at) && may_be_marked(rest) {
@@ -89,7 +89,7 @@ impl<'s> Scanner<'s> {
             Some(b'<') => self.markup(at, rest),
             Some(b'\n') => at + 1,
             _ => {
-                // Each of the three is a character of one byte.
+                // Each of the three characters is one byte.
                 let skip = memchr3(b'`', b'<', b'\n', rest.as_bytes());
                 match skip {
                     Some(next) => {
@@ -109,7 +109,7 @@ impl<'s> Scanner<'s> {
         at.checked_sub(1).is_none_or(|before| self.text.as_bytes().get(before) == Some(&b'\n'))
     }
 
-    /// The end of the fenced block whose first line starts at `at`.
+    /// Returns the end of the fenced block whose first line starts at `at`.
     fn fence(&mut self, at: usize, rest: &'s str) -> Option<usize> {
         let (line, inside) = rest.split_once('\n')?;
         let (marker, length) = run(line.trim_start())?;
@@ -131,7 +131,7 @@ impl<'s> Scanner<'s> {
         None
     }
 
-    /// Notes a line that is a heading or all bold; what is in it is read all the same.
+    /// Records a heading or a line in bold. Its content is processed as well.
     fn heading(&mut self, at: usize, rest: &'s str) {
         let line = rest.lines().next().unwrap_or("");
         let text = line.trim();
@@ -150,7 +150,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// A code span: as many backticks at its end as at its start, in the same paragraph.
+    /// Processes a code span. It ends in the same paragraph with as many backticks as at its start.
     fn code(&mut self, at: usize, rest: &'s str) -> usize {
         let length = rest.len() - rest.trim_start_matches('`').len();
         if self.paragraph <= at {
@@ -173,7 +173,7 @@ impl<'s> Scanner<'s> {
         span.end
     }
 
-    /// A comment, CDATA section, opaque element or tag.
+    /// Processes a comment, CDATA section, opaque element or tag.
     fn markup(&mut self, at: usize, rest: &'s str) -> usize {
         let hidden = [("<!--", "-->"), ("<![CDATA[", "]]>")];
         if let Some((_, end)) = hidden.iter().find(|(start, _)| rest.starts_with(start)) {
@@ -198,7 +198,7 @@ impl<'s> Scanner<'s> {
         at + length
     }
 
-    /// Behind the first `end` in `rest`.
+    /// Returns the position after the first `end` in `rest`.
     fn find(&mut self, rest: &str, end: &str) -> Option<usize> {
         if self.failed.contains(end) {
             return None;
@@ -215,25 +215,25 @@ impl<'s> Scanner<'s> {
     }
 }
 
-/// Whether a line can be a fence, a heading or bold, by its first character; most lines begin like prose.
+/// Returns `true` if the first character allows a fence, a heading or a bold line. Most lines begin with a letter.
 fn may_be_marked(line: &str) -> bool {
     let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
     first.is_some_and(|byte| match byte {
         b'`' | b'~' | b'#' | b'*' | b'.' | b')' | b'0'..=b'9' => true,
         b'\n' => false,
-        // What is neither prose nor a mark may be white space.
+        // Other characters may be white space.
         other => !other.is_ascii_graphic(),
     })
 }
 
-/// The marker and length of a run of backticks or tildes at the start of a line.
+/// Returns the marker and length of a run of backticks or tildes at the start of a line.
 fn run(line: &str) -> Option<(char, usize)> {
     let marker = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.len() - line.trim_start_matches(marker).len();
     (length <= LONGEST_RUN).then_some((marker, length))
 }
 
-/// Where the first blank line of a text starts.
+/// Returns the start of the first blank line of a text.
 fn paragraph_end(text: &str) -> usize {
     let mut end = 0;
     while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
@@ -246,7 +246,7 @@ fn paragraph_end(text: &str) -> usize {
     end
 }
 
-/// Where the first run of exactly `length` backticks starts.
+/// Returns the start of the first run of exactly `length` backticks.
 fn closing_run(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = memchr(b'`', text.as_bytes().get(at..)?) {
@@ -261,16 +261,16 @@ fn closing_run(text: &str, length: usize) -> Option<usize> {
     None
 }
 
-/// The letters that a tag begins with.
+/// Returns the name at the start of a tag.
 fn tag_name(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')));
     text.get(..end.unwrap_or(text.len())).unwrap_or("")
 }
 
-/// The length of a tag with its `>`; a `<` outside quotes means that it is none.
+/// Returns the length of a tag with its `>`; `None` if a `<` outside quotes comes first.
 fn tag_length(text: &str) -> Option<usize> {
     let mut quote = None;
-    // All that matters is one byte long, and no byte of a longer character looks like it.
+    // Every relevant character is one byte, and no byte of a longer character is equal to it.
     for (at, byte) in text.bytes().enumerate().skip(1).take(LONGEST_TAG) {
         match (quote, byte) {
             (None, b'>') => return Some(at + 1),

@@ -1,4 +1,4 @@
-//! Typed values out of a document, each wrong one reported at its key.
+//! Typed values of a document, with problems at their keys.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Document, type_name};
 use crate::{Problem, ProblemKind, problem::Report, suggest::suggestion};
 
 impl Document {
-    /// Text; empty text counts as absent.
+    /// Returns a text. An empty text counts as absent.
     pub(crate) fn text(&self, report: &mut Report<'_>, key: &str) -> Option<String> {
         match self.value.get(key)? {
             Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -20,7 +20,7 @@ impl Document {
         }
     }
 
-    /// Text that must be there.
+    /// Returns a required text.
     pub(crate) fn required_text(&self, report: &mut Report<'_>, key: &str) -> Option<String> {
         let text = self.text(report, key);
         if matches!(self.value.get(key), None | Some(Value::Null | Value::String(_)))
@@ -31,7 +31,7 @@ impl Document {
         text
     }
 
-    /// A list of texts; a single text is a list of one.
+    /// Returns a list of texts. A single text is a list of one.
     pub(crate) fn texts(&self, report: &mut Report<'_>, key: &str) -> Vec<String> {
         match self.value.get(key) {
             None | Some(Value::Null) => Vec::new(),
@@ -46,7 +46,7 @@ impl Document {
         }
     }
 
-    /// A mapping of texts.
+    /// Returns a mapping of texts.
     pub(crate) fn text_map(&self, report: &mut Report<'_>, key: &str) -> BTreeMap<String, String> {
         let Some(mapping) = self.mapping(report, key) else { return BTreeMap::new() };
         mapping
@@ -57,7 +57,7 @@ impl Document {
             .collect()
     }
 
-    /// A mapping of anything.
+    /// Returns a mapping of any values.
     pub(crate) fn mapping(
         &self,
         report: &mut Report<'_>,
@@ -73,7 +73,7 @@ impl Document {
         }
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub(crate) fn number(&self, report: &mut Report<'_>, key: &str) -> Option<u64> {
         let value = self.value.get(key)?;
         if value.as_u64().is_none() {
@@ -82,7 +82,7 @@ impl Document {
         value.as_u64()
     }
 
-    /// `true` or `false`; false when absent.
+    /// Returns a boolean; `false` if it is absent.
     pub(crate) fn flag(&self, report: &mut Report<'_>, key: &str) -> bool {
         let Some(value) = self.value.get(key) else { return false };
         if value.as_bool().is_none() {
@@ -91,7 +91,7 @@ impl Document {
         value.as_bool().unwrap_or(false)
     }
 
-    /// Reports a key that must be there.
+    /// Reports a missing key.
     pub(crate) fn missing(&self, report: &mut Report<'_>, key: &str) {
         let place = self.place(&[key]);
         let kind = ProblemKind::MissingKey { key: key.to_owned() };
@@ -101,7 +101,7 @@ impl Document {
         );
     }
 
-    /// Reports a key that nothing reads.
+    /// Reports an unknown key.
     pub(crate) fn unknown(&self, report: &mut Report<'_>, key: &str, known: &[&str]) {
         let kind = ProblemKind::UnknownKey { key: key.to_owned() };
         let problem = Problem::new(kind, self.place(&[key]), "nothing reads this");

@@ -1,4 +1,4 @@
-//! The visitor that builds the value.
+//! The visitor that builds a value.
 
 use std::{fmt, ops::Range};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::Collector;
 use crate::ProblemKind;
 
-/// The key under which the `toml` crate hands out a date.
+/// The key under which the `toml` crate returns a date.
 const TOML_DATE: &str = "$__toml_private_datetime";
 
 /// Reads one value.
@@ -20,7 +20,7 @@ impl Seed<'_, '_> {
         self.refuse_at(kind, None)
     }
 
-    /// Breaks reading off; without a place, the parser's own is shown.
+    /// Stops parsing. Without a place, that of the parser is displayed.
     fn refuse_at<E: Error>(self, kind: ProblemKind, place: Option<Range<usize>>) -> E {
         let error = E::custom(&kind);
         self.0.refusal.borrow_mut().get_or_insert((kind, place));
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 }
 
-/// A key, and its place where it stands in the text as it is.
+/// A key, and its place if the source contains it literally.
 struct Key {
     text: String,
     place: Option<Range<usize>>,

@@ -1,4 +1,4 @@
-//! From a mapping to a manifest.
+//! Parsing of tool manifests.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::{Problem, ProblemKind, problem::Report, strict::Document, suggest::su
 /// The executors that a YAML manifest may name.
 const EXECUTORS: [&str; 4] = ["builtin", "command", "http", "mcp"];
 
-/// The keys of every manifest; the last five only say more about it.
+/// The keys of every manifest. The last five are only descriptive.
 const COMMON: [&str; 11] = [
     "description",
     "version",
@@ -32,7 +32,7 @@ const SCRIPT: [&str; 3] = ["language", "network", "timeout_seconds"];
 /// The methods of an HTTP tool.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// Reads a manifest; `extension` is that of the file when it is a script's header.
+/// Parses a manifest. `script` is the extension of the file if the manifest is the header of a script.
 pub(super) fn read(
     report: &mut Report<'_>,
     document: &Document,
@@ -149,7 +149,7 @@ fn refuse_fixed_arguments(
     }
 }
 
-/// A time limit of at least one second.
+/// Returns a time limit of at least one second.
 fn timeout(report: &mut Report<'_>, document: &Document) -> Option<u64> {
     let seconds = document.number(report, "timeout_seconds")?;
     if seconds == 0 {
@@ -163,7 +163,7 @@ fn timeout(report: &mut Report<'_>, document: &Document) -> Option<u64> {
     Some(seconds)
 }
 
-/// The schema of the arguments, under one of its two names.
+/// Returns the schema of the arguments, under one of its two names.
 fn input_schema(report: &mut Report<'_>, document: &Document) -> Option<Value> {
     let given = |key: &str| document.value.contains_key(key);
     match (given("input_schema"), given("config_schema")) {
@@ -190,7 +190,7 @@ fn input_schema(report: &mut Report<'_>, document: &Document) -> Option<Value> {
     }
 }
 
-/// A JSON schema: a mapping, and of an object where it says of what.
+/// Returns a JSON schema: a mapping whose `type`, if present, is `object`.
 fn schema(report: &mut Report<'_>, document: &Document, key: &str) -> Option<Value> {
     let value = document.value.get(key)?;
     let Some(schema) = value.as_object() else {
@@ -209,7 +209,7 @@ fn schema(report: &mut Report<'_>, document: &Document, key: &str) -> Option<Val
     Some(value.clone())
 }
 
-/// Reports keys that belong to another executor or to none.
+/// Reports keys of other executors and unknown keys.
 fn check_keys(report: &mut Report<'_>, document: &Document, executor: &str, own: &[&str]) {
     let foreign = [&BUILTIN[..], &COMMAND, &HTTP, &MCP].concat();
     for key in document.value.keys().map(String::as_str) {

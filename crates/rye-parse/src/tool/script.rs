@@ -9,10 +9,11 @@ use crate::{
     yaml::{self, LONGEST_BLOCK},
 };
 
-/// The longest script that is read.
+/// The longest allowed script.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// Returns the program of the `#!` line, and the extensions of its language; `None` without a line that names a usual program.
+/// Compares the language of the `#!` line with that of the extension. A signature covers the line but not the
+/// extension, so without this check the same text would run as another language after a renaming.
 fn interpreter(source: &str) -> Option<(&str, &'static [&'static str])> {
     let command = source.lines().next()?.strip_prefix("#!")?;
     let words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
@@ -75,7 +76,7 @@ fn refuse_other_interpreter(report: &mut Report<'_>, extension: &str) {
     report.error(problem.help(format!("give the file the extension {names}, or change the line")));
 }
 
-/// The extensions of a language, and the programs that run it.
+/// The extensions of each language, and the programs that run it.
 const LANGUAGES: [(&[&str], &[&str]); 4] = [
     (&["py"], &["python", "pypy"]),
     (&["sh"], &["sh", "bash", "dash", "ash", "ksh", "zsh"]),
@@ -83,7 +84,7 @@ const LANGUAGES: [(&[&str], &[&str]); 4] = [
     (&["js", "ts"], &["node", "nodejs", "deno", "bun", "tsx", "ts-node"]),
 ];
 
-/// Reads the block `# /// rye` … `# ///`, or the same with `//`.
+/// Parses the block `# /// rye` … `# ///`, or the same with `//`.
 pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> Option<Document> {
     if !yaml::sized(report, report.source, 0, "file", LONGEST) {
         return None;
@@ -131,15 +132,15 @@ pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> O
     }
 }
 
-/// The block as far as it is read.
+/// The part of the block that is parsed so far.
 struct Header {
-    /// Its first line.
+    /// The first line of the block.
     place: Range<usize>,
-    /// Where the YAML starts.
+    /// The start of the YAML.
     base: usize,
-    /// Where the last line that was read ends.
+    /// The end of the last parsed line.
     end: usize,
-    /// The lines with blanks for their comment signs, so that offsets stay.
+    /// The lines with blanks in place of comment signs, so that offsets do not change.
     yaml: String,
 }
 
@@ -148,7 +149,7 @@ impl Header {
         Self { place, base, end: base, yaml: String::new() }
     }
 
-    /// Adds a line; false when it is not a comment.
+    /// Adds a line. Returns `false` if it is not a comment.
     fn add(&mut self, line: &str, comment: &str) -> bool {
         let Some(text) = line.strip_prefix(comment) else { return false };
         if !(text.starts_with(' ') || text.trim().is_empty()) {

@@ -13,7 +13,7 @@ use crate::{Problem, ProblemKind, Spanned, problem::Report, span::place_in};
 /// The greatest number of attributes of one element.
 const MOST: usize = 64;
 
-/// Reads the attributes of the tag that stands at `place`.
+/// Parses the attributes of the tag at `place`.
 pub(super) fn read<'s>(
     report: &mut Report<'s>,
     tag: &BytesStart<'_>,
@@ -58,7 +58,7 @@ pub(super) fn read<'s>(
     attributes
 }
 
-/// Whether this can be the name of an element or attribute.
+/// Returns `true` if the text can be the name of an element or attribute.
 pub(super) fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.starts_with(is_name_start)
@@ -66,12 +66,12 @@ pub(super) fn is_name(name: &str) -> bool {
             || name.chars().all(|c| is_name_start(c) || c.is_numeric() || matches!(c, '-' | '.')))
 }
 
-/// Whether a name can begin with this.
+/// Returns `true` if a name can begin with the character.
 pub(super) fn is_name_start(c: char) -> bool {
     c.is_alphabetic() || matches!(c, '_' | ':')
 }
 
-/// Where a name and a value stand in the file.
+/// Returns the places of a name and a value in the file.
 fn places(source: &str, name: &str, value: &str) -> Option<(Range<usize>, Range<usize>)> {
     Some((place_in(source, name)?, place_in(source, value)?))
 }

@@ -1,4 +1,4 @@
-//! From events to a tree.
+//! Construction of the tree from events.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -16,33 +16,34 @@ const DEPTH: usize = 64;
 /// The greatest number of elements (SPEC 3.8).
 const ELEMENTS: usize = 10_000;
 
-/// The elements that are open, and what is known so far.
+/// The state of the construction.
 pub(super) struct Builder<'r, 's> {
     pub(super) report: &'r mut Report<'s>,
-    /// Root first.
+    /// The open elements, the root first.
     open: Vec<Open<'s>>,
-    /// The children of all open elements, those of the innermost last: each element then gets a list of its length.
+    /// The children of all open elements, those of the innermost last, so that each element gets a list of the right
+    /// size.
     nodes: Vec<Node<'s>>,
     root: Option<Element<'s>>,
-    /// Text that is read but not yet put into its element.
+    /// Text that is not yet added to its element.
     text: Option<Range<usize>>,
     elements: usize,
-    /// Whether the tags fit together so far.
+    /// `true` if all tags match so far.
     sound: bool,
 }
 
-/// An element whose end is not yet read.
+/// An element whose end is not parsed yet.
 struct Open<'s> {
     element: Element<'s>,
-    /// Where its children begin among the nodes.
+    /// The index of its first child among the nodes.
     first: usize,
 }
 
-/// More elements, or deeper ones, than are read; it is reported.
+/// Too many elements, or too deep ones. The problem is already reported.
 pub(super) struct TooMuch;
 
 impl<'r, 's> Builder<'r, 's> {
-    /// No element yet.
+    /// Makes a builder without elements.
     pub(super) fn new(report: &'r mut Report<'s>) -> Self {
         Self {
             report,
@@ -91,7 +92,7 @@ impl<'r, 's> Builder<'r, 's> {
         Ok(())
     }
 
-    /// Closes the innermost element of this name, and with a problem those inside it.
+    /// Closes the innermost element with this name. Open elements inside it are reported and closed.
     pub(super) fn end(&mut self, name: &str, place: Range<usize>) {
         if !self.open.iter().any(|open| open.element.name.value == name) {
             self.sound = false;
@@ -119,7 +120,7 @@ impl<'r, 's> Builder<'r, 's> {
         }
     }
 
-    /// Puts the innermost open element into its parent.
+    /// Closes the innermost open element and adds it to its parent.
     pub(super) fn close(&mut self, end: usize) {
         let Some(mut element) = self.pop() else { return };
         element.span.end = end;
@@ -130,14 +131,14 @@ impl<'r, 's> Builder<'r, 's> {
         }
     }
 
-    /// Takes the innermost open element away, with its children.
+    /// Removes the innermost open element and returns it with its children.
     pub(super) fn pop(&mut self) -> Option<Element<'s>> {
         let Open { mut element, first } = self.open.pop()?;
         element.children = self.nodes.drain(first..).collect();
         Some(element)
     }
 
-    /// The text of an opaque element, as it is.
+    /// Adds the text of an opaque element without changes.
     pub(super) fn opaque(&mut self, place: Range<usize>) {
         check_characters(self.report, place.clone());
         let raw = self.report.text(&place);
@@ -148,7 +149,7 @@ impl<'r, 's> Builder<'r, 's> {
         self.push(Node::Text(Spanned::new(value, place)));
     }
 
-    /// The text of a CDATA section.
+    /// Adds the text of a CDATA section.
     pub(super) fn cdata(&mut self, place: Range<usize>) {
         let inside = place.start + "<![CDATA[".len()..place.end.saturating_sub("]]>".len());
         if self.open.is_empty() {
@@ -158,7 +159,7 @@ impl<'r, 's> Builder<'r, 's> {
         }
     }
 
-    /// Adds a piece that follows the pieces added before it.
+    /// Adds a piece of text that directly follows the pieces before it.
     pub(super) fn add_text(&mut self, place: Range<usize>) {
         match &mut self.text {
             Some(text) => text.end = place.end,
@@ -166,7 +167,7 @@ impl<'r, 's> Builder<'r, 's> {
         }
     }
 
-    /// Puts the added pieces into their element as one.
+    /// Adds the collected pieces to their element as one text.
     pub(super) fn flush_text(&mut self) {
         let Some(place) = self.text.take() else { return };
         if !self.open.is_empty() {
@@ -185,14 +186,14 @@ impl<'r, 's> Builder<'r, 's> {
         self.report.error(Problem::new(kind, name.span, "opened here").help(help));
     }
 
-    /// Forgets what is open, so that it is not reported: the rest cannot be understood.
+    /// Drops all open elements without reports, because the rest cannot be parsed.
     pub(super) fn give_up(&mut self) {
         self.sound = false;
         self.open.clear();
         self.nodes.clear();
     }
 
-    /// The root, when the tags fit together.
+    /// Returns the root, if all tags match.
     pub(super) fn finish(mut self) -> Option<Element<'s>> {
         self.flush_text();
         while let Some(innermost) = self.open.pop() {

@@ -1,31 +1,31 @@
-//! Entities, character references and the characters that XML does not allow.
+//! Entities, character references and characters that XML does not allow.
 
 use std::{borrow::Cow, ops::Range};
 
 use crate::{Problem, ProblemKind, problem::Report};
 
-/// The longest text between `&` and `;` that is taken for an entity.
+/// The longest text between `&` and `;` that counts as an entity.
 const LONGEST_NAME: usize = 32;
 
-/// How white space in a value is written.
+/// The treatment of white space in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
     /// In text: a carriage return before a line feed is dropped.
     Text,
-    /// In an attribute: every line end and tab is a space.
+    /// In an attribute: every line end and tab becomes a space.
     Attribute,
 }
 
-/// The value of text or of an attribute as written at `span`.
+/// Returns the value of the text or attribute at `span`.
 ///
-/// Nearly all text stands for itself, and is not copied.
+/// Nearly all text is unchanged and not copied.
 pub(super) fn unescape<'s>(
     report: &mut Report<'s>,
     span: Range<usize>,
     space: Space,
 ) -> Cow<'s, str> {
     let raw = report.text(&span);
-    // Every byte is looked at, because a search that may stop takes them one by one.
+    // Every byte is examined: a search with an early exit would examine them one by one, which is slower.
     if raw.bytes().fold(true, |plain, byte| plain & is_plain(byte, space)) {
         return Cow::Borrowed(raw);
     }
@@ -53,22 +53,22 @@ pub(super) fn unescape<'s>(
     }
 }
 
-/// Whether a byte stands for itself; one that does not is the first byte of a character.
+/// Returns `true` if a byte is unchanged in the value. Any other byte is the first byte of a character.
 fn is_plain(byte: u8, space: Space) -> bool {
     let is_space = (byte == b'\n') | (byte == b'\t');
-    // The characters that are not allowed are controls, and two that begin with 0xEF.
+    // The characters that are not allowed are control characters, and two that begin with 0xEF.
     let is_special = (byte < b' ') | (byte == b'&') | (byte == 0xef);
     !is_special | (is_space & (space == Space::Text))
 }
 
-/// Reports characters that may not even stand in CDATA or opaque text.
+/// Reports characters that are not allowed even in CDATA and opaque text.
 pub(super) fn check_characters(report: &mut Report<'_>, span: Range<usize>) {
     for (at, c) in report.text(&span).char_indices().filter(|(_, c)| !is_allowed(*c)) {
         forbidden(report, c, span.start + at..span.start + at + c.len_utf8());
     }
 }
 
-/// Appends the character that the entity at the start of `rest` stands for; returns how many bytes were read.
+/// Appends the character of the entity at the start of `rest`. Returns the number of bytes of the entity.
 fn entity(report: &mut Report<'_>, place: usize, rest: &str, value: &mut String) -> usize {
     let name_length = rest
         .char_indices()
@@ -95,7 +95,7 @@ fn entity(report: &mut Report<'_>, place: usize, rest: &str, value: &mut String)
     end + 1
 }
 
-/// The character of one of the five entities or of a character reference.
+/// Returns the character of one of the five entities or of a character reference.
 fn resolve(name: &str) -> Option<char> {
     match name {
         "lt" => Some('<'),
@@ -117,7 +117,7 @@ fn resolve(name: &str) -> Option<char> {
     }
 }
 
-/// Whether XML 1.0 allows the character in a document.
+/// Returns `true` if XML 1.0 allows the character in a document.
 fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

@@ -1,4 +1,4 @@
-//! What an element must be like; everything else is reported.
+//! Checks of elements, with reports.
 
 use std::{borrow::Cow, str::FromStr};
 
@@ -7,7 +7,7 @@ use crate::{
     Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed, suggest::suggestion,
 };
 
-/// Reports attributes with other names than these.
+/// Reports attributes that are not in `known`.
 pub(crate) fn attributes(report: &mut Report<'_>, element: &Element<'_>, known: &[&str]) {
     for attribute in &element.attributes {
         let given = attribute.name.value;
@@ -26,7 +26,7 @@ pub(crate) fn attributes(report: &mut Report<'_>, element: &Element<'_>, known: 
     }
 }
 
-/// Reports a child element that its parent does not have.
+/// Reports a child element that its parent does not allow.
 pub(crate) fn unknown_child(
     report: &mut Report<'_>,
     parent: &Element<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn unknown_child(
     });
 }
 
-/// Reports text in an element that only holds elements.
+/// Reports text in an element that contains only elements.
 pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
     for text in element.texts() {
         let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
@@ -57,9 +57,9 @@ pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
     }
 }
 
-/// The trimmed text of an element that holds no elements but opaque ones.
+/// Returns the trimmed text of an element. Only opaque elements are allowed in it.
 pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<String> {
-    // Nearly every one holds one text, which is then copied once.
+    // Nearly every element contains only one text, which is then copied once.
     if let [Node::Text(text)] = element.children.as_slice() {
         let span = trimmed(report.source, text.span.clone());
         return Spanned::new(text.value.trim().to_owned(), span);
@@ -81,7 +81,7 @@ pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<St
     Spanned::new(value.trim().to_owned(), span)
 }
 
-/// The trimmed text of an element, which must be more than white space.
+/// Returns the trimmed text of an element, and reports an empty one.
 pub(crate) fn some_text(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<String>> {
     let text = text(report, element);
     if text.value.is_empty() {
@@ -93,7 +93,7 @@ pub(crate) fn some_text(report: &mut Report<'_>, element: &Element<'_>) -> Optio
     Some(text)
 }
 
-/// An attribute that must be there and hold more than white space.
+/// Returns a required attribute, which must not be blank.
 pub(crate) fn required(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -102,7 +102,7 @@ pub(crate) fn required(
     required_str(report, element, attribute).map(|text| text.map(str::to_owned))
 }
 
-/// As [`required`], for a value that is not kept.
+/// Like [`required`], without a copy of the value.
 pub(crate) fn required_str<'e>(
     report: &mut Report<'_>,
     element: &'e Element<'_>,
@@ -121,7 +121,7 @@ pub(crate) fn required_str<'e>(
     None
 }
 
-/// An attribute that must hold more than white space where it is given, trimmed.
+/// Returns an optional attribute, trimmed. It must not be blank.
 pub(crate) fn optional(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -130,7 +130,7 @@ pub(crate) fn optional(
     optional_str(report, element, attribute).map(|text| text.map(str::to_owned))
 }
 
-/// As [`optional`], for a value that is not kept.
+/// Like [`optional`], without a copy of the value.
 pub(crate) fn optional_str<'e>(
     report: &mut Report<'_>,
     element: &'e Element<'_>,
@@ -147,7 +147,7 @@ pub(crate) fn optional_str<'e>(
     Some(Spanned::new(value.value.trim(), span))
 }
 
-/// An attribute that is `true` or `false`; false when it is not given.
+/// Returns a boolean attribute; `false` if it is absent.
 pub(crate) fn flag(report: &mut Report<'_>, element: &Element<'_>, attribute: &str) -> bool {
     let Some(value) = optional_str(report, element, attribute) else { return false };
     match value.value {
@@ -160,7 +160,7 @@ pub(crate) fn flag(report: &mut Report<'_>, element: &Element<'_>, attribute: &s
     }
 }
 
-/// A number without sign, fraction or separators.
+/// Parses a number without sign, fraction or separators.
 pub(crate) fn whole_number(
     report: &mut Report<'_>,
     what: &str,
@@ -174,7 +174,7 @@ pub(crate) fn whole_number(
     number
 }
 
-/// A word of a closed list.
+/// Parses a word of a closed list.
 pub(crate) fn word<T: FromStr>(
     report: &mut Report<'_>,
     what: &str,
@@ -188,7 +188,7 @@ pub(crate) fn word<T: FromStr>(
     word
 }
 
-/// Reports a word that is not of a closed list.
+/// Reports a word that is not in a closed list.
 pub(crate) fn unknown_word(
     report: &mut Report<'_>,
     what: &str,
@@ -201,7 +201,7 @@ pub(crate) fn unknown_word(
     report.error(problem.help(suggestion(value, valid)));
 }
 
-/// Text that has the shape of an item id (SPEC 1.3).
+/// Checks that a text has the form of an item id (SPEC 1.3).
 pub(crate) fn item_id(
     report: &mut Report<'_>,
     what: &str,
@@ -224,7 +224,7 @@ pub(crate) fn bad_value(
     report.error(bad(text, what, expected));
 }
 
-/// The problem of a value of the wrong form.
+/// Returns the problem of a value of the wrong form.
 pub(crate) fn bad(text: &Spanned<impl AsRef<str>>, what: &str, expected: &str) -> Problem {
     let kind = ProblemKind::BadValue {
         what: format!("`{what}`"),
@@ -234,7 +234,7 @@ pub(crate) fn bad(text: &Spanned<impl AsRef<str>>, what: &str, expected: &str) -
     Problem::new(kind, text.span.clone(), format!("not {expected}"))
 }
 
-/// Reports a second element of which one is allowed; true for the first.
+/// Reports a second element if only one is allowed. Returns `true` for the first.
 pub(crate) fn first<'s>(
     report: &mut Report<'_>,
     element: &Element<'s>,
@@ -253,13 +253,13 @@ pub(crate) fn first<'s>(
     true
 }
 
-/// The problem of an element that holds nothing.
+/// Returns the problem of an empty element.
 pub(crate) fn empty_element(element: &Element<'_>) -> Problem {
     let kind = ProblemKind::Empty { what: format!("`<{}>`", element.name.value) };
     Problem::new(kind, element.span.clone(), "nothing in it")
 }
 
-/// The first forty characters, for a message.
+/// Returns the first forty characters, for a message.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),

@@ -1,4 +1,4 @@
-//! From text to events, and what cannot be an event.
+//! Parsing of text into events, with errors that are not events.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{Problem, ProblemKind, problem::Report, span::char_at};
 
-/// Reads the one element that `range` of the file holds.
+/// Parses the single element in `range` of the file.
 ///
-/// Problems go to the report. The element is returned when its tags fit together, so that a reader of the tree does
-/// not report what only follows from a tag that is not closed.
+/// Problems are added to the report. The element is returned only if all tags match, so that consequences of an
+/// unclosed tag are not reported.
 pub(crate) fn read<'s>(report: &mut Report<'s>, range: Range<usize>) -> Option<Element<'s>> {
     let mut document = Document { builder: Builder::new(report), end: range.end };
     let mut from = range.start;
@@ -29,7 +29,7 @@ pub(crate) fn read<'s>(report: &mut Report<'s>, range: Range<usize>) -> Option<E
     document.builder.finish()
 }
 
-/// Reads the start tag that `range` of the file is, as an element without content.
+/// Parses `range` of the file as a start tag. Returns an element without content.
 pub(crate) fn read_tag<'s>(report: &mut Report<'s>, range: Range<usize>) -> Option<Element<'s>> {
     let mut reader = Reader::from_str(report.text(&range));
     let (Event::Start(tag) | Event::Empty(tag)) = reader.read_event().ok()? else { return None };
@@ -38,28 +38,28 @@ pub(crate) fn read_tag<'s>(report: &mut Report<'s>, range: Range<usize>) -> Opti
     builder.pop()
 }
 
-/// The text that is read, and the tree so far.
+/// The text and the tree so far.
 struct Document<'r, 's> {
     builder: Builder<'r, 's>,
-    /// Where the text ends.
+    /// The end of the text.
     end: usize,
 }
 
-/// What follows an event.
+/// The next action after an event.
 enum Next {
-    /// The next event.
+    /// Reads the next event.
     Event,
-    /// Reading starts anew behind something that was read by hand.
+    /// Continues with a new reader at this offset, because a part of the text was parsed without events.
     Restart(usize),
-    /// Nothing: the rest cannot be understood.
+    /// Stops, because the rest cannot be parsed.
     Stop,
 }
 
 impl<'s> Document<'_, 's> {
-    /// Reads events until the end, or up to the offset where reading must start anew.
+    /// Reads events until the end, or up to the offset at which a new reader must start.
     fn events(&mut self, from: usize) -> Option<usize> {
         let text = self.text(from);
-        // A new reader would drop a byte order mark without counting it.
+        // A new reader would drop a byte order mark without counting its bytes.
         if text.starts_with('\u{feff}') {
             let after = from + '\u{feff}'.len_utf8();
             self.builder.add_text(from..after);
@@ -119,7 +119,7 @@ impl<'s> Document<'_, 's> {
         Next::Event
     }
 
-    /// A start tag; behind that of an opaque element, its text up to its end tag is read at once.
+    /// Processes a start tag. If the element is opaque, its text and its end tag are processed as well.
     fn start(&mut self, tag: &BytesStart<'s>, place: Range<usize>) -> Next {
         let behind = place.end;
         if let Err(TooMuch) = self.builder.open(tag, place) {
@@ -136,7 +136,7 @@ impl<'s> Document<'_, 's> {
                 Next::Restart(behind + end.end)
             }
             None => {
-                // Everything behind it is its text, so that its ancestors are not at fault.
+                // The rest of the file is its text, so missing end tags of its ancestors are not reported.
                 if let Some(element) = self.builder.pop() {
                     self.builder.unclosed(element.name);
                 }
@@ -170,7 +170,7 @@ impl<'s> Document<'_, 's> {
     }
 }
 
-/// What is not closed, and what would close it.
+/// Returns the unclosed markup and the text that would close it.
 fn unclosed_markup(error: &Error) -> (&'static str, &'static str) {
     match error {
         Error::Syntax(SyntaxError::UnclosedComment) => ("a comment", "-->"),
@@ -187,7 +187,7 @@ fn unclosed_markup(error: &Error) -> (&'static str, &'static str) {
     }
 }
 
-/// Where the end tag of `name` stands in `text`.
+/// Returns the place of the end tag of `name` in `text`.
 fn end_tag(text: &str, name: &str) -> Option<Range<usize>> {
     text.match_indices("</").find_map(|(start, _)| {
         let rest = text.get(start + 2..)?.strip_prefix(name)?;
@@ -196,7 +196,7 @@ fn end_tag(text: &str, name: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Whether the text begins with a `<` that starts no markup.
+/// Returns `true` if the text begins with a `<` that does not start markup.
 fn is_bare(rest: &str) -> bool {
     let Some(after) = rest.strip_prefix('<') else { return false };
     let known = |prefix: &str| {
@@ -213,7 +213,7 @@ fn is_bare(rest: &str) -> bool {
     }
 }
 
-/// An offset of quick-xml, which fits because the text is in memory.
+/// Converts an offset of quick-xml, which fits because the text is in memory.
 fn offset(position: u64) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }

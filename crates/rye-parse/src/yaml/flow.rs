@@ -1,19 +1,20 @@
-//! How deep brackets may nest in a text, found before the parser sees it.
+//! The depth of brackets in a text, checked before parsing.
 //!
-//! The parser's time grows with the text's length times the depth of its `[` and `{`, so that brackets are counted
-//! first, in one pass. Quotes and comments hide brackets, and which characters open a quote or a comment depends on
-//! all that stands before. Where that is certain, hidden brackets are skipped; from the first doubtful place on, every
-//! opening bracket counts and no closing one does. The depth found is thus never less than the true one.
+//! The parser's time grows with the length of the text times the depth of its `[` and `{`, so brackets are counted
+//! first, in one pass. Brackets in quotes and comments do not count, but whether a character opens a quote or a comment
+//! depends on all the text before it. While this is certain, such brackets are skipped. From the first uncertain place
+//! on, every opening bracket counts and closing ones do not. The result is therefore never less than the true depth.
 
 use crate::ProblemKind;
 
 /// The greatest depth (SPEC 4.2).
 const DEPTH: usize = 64;
 
-/// The greatest depth times length where the depth is only an upper bound; less than a second for the parser.
+/// The greatest product of depth and length if the depth is only an upper bound. The parser needs less than a second
+/// for it.
 const WORK: usize = 200_000_000;
 
-/// The place of the first bracket that is too deep, and what to say of it.
+/// Returns the place and the problem of the first bracket that is too deep.
 pub(super) fn too_deep(text: &str) -> Option<(usize, ProblemKind)> {
     let most = WORK / text.len().max(1);
     let mut scan = Scan::default();
@@ -30,20 +31,20 @@ pub(super) fn too_deep(text: &str) -> Option<(usize, ProblemKind)> {
     None
 }
 
-/// What is known in front of a character.
+/// The state of the scan before a character.
 struct Scan {
     depth: usize,
-    /// Whether quotes and comments could be told so far.
+    /// `true` if quotes and comments were recognized with certainty so far.
     certain: bool,
     quote: Option<char>,
-    /// Whether the character before it was a backslash in double quotes, or may be the first of two single quotes.
+    /// `true` if the previous character was a backslash in double quotes.
     escaped: bool,
     comment: bool,
-    /// Whether only white space and entry signs stand before it on its line.
+    /// `true` if the line so far contains only white space and entry signs.
     line_start: bool,
-    /// The character before it.
+    /// The previous character.
     previous: char,
-    /// The last character before it that is no white space; a line feed at the start.
+    /// The last character that is not white space; a line feed at the start.
     token: char,
 }
 
@@ -94,9 +95,9 @@ impl Scan {
             '[' | '{' => self.depth += 1,
             ']' | '}' => self.depth = self.depth.saturating_sub(1),
             '#' if self.starts_comment() => self.comment = true,
-            // In a word, as in `a#b` and `don't`, neither is more than a letter.
+            // Inside a word, as in `a#b` and `don't`, both are plain letters.
             '#' | '\'' if self.previous.is_alphanumeric() => {}
-            // Two single quotes in a row: the quote that was just closed goes on.
+            // Two single quotes in a row: the quote that was just closed continues.
             '\'' if self.previous == '\'' => self.quote = Some('\''),
             '"' | '\'' if self.starts_token() => self.quote = Some(c),
             '#' | '"' | '\'' => self.certain = false,
@@ -111,7 +112,7 @@ impl Scan {
             || matches!(self.previous, '[' | ']' | '{' | '}' | ',' | '"' | '\'')
     }
 
-    /// Whether a quote here opens a quoted text for certain.
+    /// Returns `true` if a quote at this place certainly opens a quoted text.
     fn starts_token(&self) -> bool {
         match self.token {
             '[' | '{' | ',' => true,

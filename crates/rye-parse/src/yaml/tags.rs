@@ -1,13 +1,13 @@
-//! Tags that the parser would pass over.
+//! Detection of tags that the parser would ignore.
 //!
-//! It takes `!!str` and its like for what they mean, and every other `!!name` for nothing, so that a text means less than it
-//! says. Only a parser knows what is a tag and what is text, a comment or a quotation. Hence each such name is written as one
-//! that the parser does not pass over, in as many bytes, and the parser is asked.
+//! The parser understands `!!str` and similar tags, and ignores every other `!!name`, so that a text would lose a part
+//! of its meaning. Only a parser can distinguish tags from text, comments and quotes. Each ignored name is therefore
+//! replaced by a name of the same length that the parser does not ignore, and the result is parsed.
 
-/// The names after `!!` that mean what they say.
+/// The names after `!!` that the parser understands.
 const KNOWN: [&str; 7] = ["bool", "float", "int", "map", "null", "seq", "str"];
 
-/// The text in which no tag is passed over, byte for byte as long; `None` where there is nothing that could be one.
+/// Returns a text of the same length in which the parser ignores no tag; `None` if nothing looks like such a tag.
 pub(super) fn shown(text: &str) -> Option<String> {
     let mut shown = text.to_owned();
     in_full(text).into_iter().for_each(|at| shown.replace_range(at..=at, "!"));
@@ -21,8 +21,8 @@ pub(super) fn shown(text: &str) -> Option<String> {
     (shown != text).then_some(shown)
 }
 
-/// Where names begin that are written in full, in `!<name>` and at the end of `%TAG !sign! name`: one with `!` first is not
-/// passed over.
+/// Returns the starts of names that are written in full: in `!<name>` and at the end of `%TAG !sign! name`. The parser
+/// does not ignore a name that starts with `!`.
 fn in_full(text: &str) -> Vec<usize> {
     let verbatim = text.match_indices("!<").map(|(at, _)| at + 2);
     let lines = text.split_inclusive('\n').scan(0, |start, line| {
@@ -36,12 +36,13 @@ fn in_full(text: &str) -> Vec<usize> {
     verbatim.chain(declared).filter(begins).collect()
 }
 
-/// Whether a name can begin with the byte, and no text around it ends there: after `!<` may as well come a quotation mark.
+/// Returns `true` if a name can begin with the byte, and no surrounding text ends with it: a quotation mark may follow
+/// `!<`.
 fn begins_a_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_;/?@&=+$.%!~*()".contains(&byte)
 }
 
-/// The name at `from`, up to white space or a sign of a list or a mapping.
+/// Returns the name at `from`, up to white space or a sign of a list or a mapping.
 fn name(text: &str, from: usize) -> &str {
     let rest = text.get(from..).unwrap_or_default();
     let ends = |char: char| char.is_whitespace() || ",[]{}".contains(char);

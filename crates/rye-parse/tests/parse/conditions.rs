@@ -1,11 +1,11 @@
-//! Conditions: how `<when>` is read, what it refuses, and when a condition holds.
+//! Conditions: parsing of `<when>`, its refusals, and evaluation.
 
 use rye_parse::{Condition, Operator, Spanned};
 use serde_json::{Value, json};
 
 use crate::{metadata, metadata_refused, read, rows};
 
-/// The condition of a hook that is written as `inside`.
+/// Returns the condition of a hook with this XML.
 #[track_caller]
 fn condition(inside: &str) -> Spanned<Condition> {
     let hook = format!(
@@ -14,7 +14,7 @@ fn condition(inside: &str) -> Spanned<Condition> {
     read(&metadata(&hook)).hooks[0].value.condition.clone().expect("given")
 }
 
-/// A condition in a notation for tests.
+/// Writes a condition in a short notation for tests.
 pub(crate) fn told(condition: &Condition) -> String {
     let list = |conditions: &[Spanned<Condition>]| {
         conditions.iter().map(|condition| told(&condition.value)).collect::<Vec<_>>().join(", ")
@@ -180,8 +180,8 @@ rows! { holds;
     all_nested: "<all><not><when>x exists</when></not><condition path=\"error.code\" op=\"in\" value=\"1, 429\"/></all>", true;
 }
 
-/// Rows by the operator's name: an expression that holds of [`event`], and one that does not. An operator without a row does
-/// not compile.
+/// Rows by the operator's name: an expression that holds for [`event`], and one that does not. If an operator has no
+/// row, the tests do not compile.
 macro_rules! operators {
     ($($operator:ident: $holds:literal, $fails:literal;)*) => {
         const OPERATORS: &[(Operator, &str, &str)] =

@@ -1,4 +1,4 @@
-//! Config files, and the bounds of data that nobody trusts.
+//! Config files, and the limits on untrusted data.
 
 use rye_parse::config;
 
@@ -44,8 +44,8 @@ rows! { config_refused;
     binary: "yaml", "a: «!»!binary aGk=\n", &["a YAML tag is not supported"];
     tag_in_full: "yaml", "a: «!»<tag:yaml.org,2002:other> x\n", &["a YAML tag is not supported"];
     tag_by_a_name_of_its_own: "yaml", "%TAG !e! tag:yaml.org,2002:\n---\na: «!»e!other x\n", &["a YAML tag is not supported"];
-    tag_of_somebody_in_full: "yaml", "a: «!»<tag:example.org,2000:x> x\n", &["a YAML tag is not supported"];
-    tag_of_somebody_by_name: "yaml", "%TAG !e! tag:example.org,2000:\n---\na: «!»e!other x\n", &["a YAML tag is not supported"];
+    custom_tag_in_full: "yaml", "a: «!»<tag:example.org,2000:x> x\n", &["a YAML tag is not supported"];
+    custom_tag_by_name: "yaml", "%TAG !e! tag:example.org,2000:\n---\na: «!»e!other x\n", &["a YAML tag is not supported"];
     tag_in_a_nested_list: "yaml", "a:\n- b\n- - c\n  - «!»other d\n", &["a YAML tag is not supported"];
     tag_of_a_list: "yaml", "a: «!»other\n- b\n", &["a YAML tag is not supported"];
     tag_of_a_list_in_a_list: "yaml", "- «!»other\n", &["a YAML tag is not supported"];
@@ -95,7 +95,7 @@ rows! { first_problem;
     many_laughs: "yaml", &laughs(), "invalid YAML: repetition limit exceeded";
 }
 
-/// Each line names the one above it nine times.
+/// Returns YAML in which each line refers nine times to the line above it.
 fn laughs() -> String {
     let mut text = "a0: &a0 [lol, lol, lol]\n".to_owned();
     for n in 1..9 {

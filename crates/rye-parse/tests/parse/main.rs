@@ -1,4 +1,4 @@
-//! The crate's public behaviour: what is accepted, what is refused, and how it is said.
+//! The public behaviour of the crate: accepted input, refused input, and messages.
 
 mod conditions;
 mod config;
@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use rye_parse::{Directive, ParseError, Problem};
 
-/// Makes a test of each row: its name, then the arguments of the check.
+/// Makes a test of each row: its name, and the arguments of the check.
 macro_rules! rows {
     ($check:path; $($name:ident: $($argument:expr),+;)*) => {
         $(#[test] fn $name() { $check($($argument),+); })*
@@ -24,17 +24,17 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// A directive file with `inside` in its root element.
+/// Returns a directive file with `inside` in its root element.
 pub(crate) fn file(inside: &str) -> String {
     format!("```xml\n<directive name=\"a\">{inside}</directive>\n```\n")
 }
 
-/// A directive file with `inside` in its metadata.
+/// Returns a directive file with `inside` in its metadata.
 pub(crate) fn metadata(inside: &str) -> String {
     file(&format!("<metadata>{inside}</metadata>"))
 }
 
-/// The directive of a file that must be readable.
+/// Parses a directive that must be valid.
 #[track_caller]
 pub(crate) fn read(source: &str) -> Directive {
     match rye_parse::directive(source) {
@@ -43,7 +43,7 @@ pub(crate) fn read(source: &str) -> Directive {
     }
 }
 
-/// Takes the marks `«` and `»` out of a text; returns the places that they mark, in order.
+/// Removes the marks `«` and `»` from a text. Returns the text and the marked places in order.
 pub(crate) fn unmarked(marked: &str) -> (String, Vec<Range<usize>>) {
     let mut text = String::new();
     let mut places = Vec::new();

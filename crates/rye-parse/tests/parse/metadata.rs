@@ -1,4 +1,4 @@
-//! What stands in `<metadata>`.
+//! The content of `<metadata>`.
 
 use rye_parse::{ContextContent, ContextPosition, HookEvent, PermissionEntry, Spend};
 

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use proptest::prelude::*;
 use rye_parse::{
@@ -8,7 +8,7 @@ use rye_parse::{
 
 use crate::{file, metadata};
 
-/// Pieces that the grammars know, so that random texts come near to real ones.
+/// Pieces of the grammars, so that random texts resemble real ones.
 const PIECES: [&str; 64] = [
     "```xml\n",
     "```\n",
@@ -152,7 +152,7 @@ fn within(outer: &std::ops::Range<usize>, inner: &std::ops::Range<usize>) {
     assert!(outer.start <= inner.start && inner.end <= outer.end, "{inner:?} in {outer:?}");
 }
 
-/// Checks that what stands in an element has a span inside that of the element.
+/// Checks that the spans of an element's content are inside that of the element.
 #[track_caller]
 fn nested(directive: &Directive) {
     for step in &directive.steps {
@@ -326,7 +326,7 @@ fn whole() -> String {
     )
 }
 
-/// Inputs that make a careless parser take time in the square of their length.
+/// Inputs for which a careless parser takes quadratic time.
 #[test]
 fn long_inputs_end() {
     for piece in [

@@ -1,4 +1,4 @@
-//! The manual, block by block: what it shows as valid is valid, and what it shows as refused is refused so.
+//! The blocks of the manual: those shown as valid are valid, and those shown as refused are refused with that message.
 
 use rye_parse::{FORMAT_REFERENCE, ParseError, Problem};
 
@@ -32,7 +32,7 @@ fn blocks() -> Vec<Block> {
     blocks
 }
 
-/// The notes of a block, or its problems.
+/// Returns the notes of a block, or its problems.
 #[track_caller]
 fn read(language: &str, sort: &str, text: &str) -> Result<Vec<Problem>, ParseError> {
     let directive = |text: &str| rye_parse::directive(text).map(|directive| directive.notes);

@@ -1,4 +1,4 @@
-//! Steps that can be read from a body, and placeholders.
+//! Steps in a body, and placeholders.
 
 use rye_parse::{Fallback, Placeholder, Step, placeholders};
 
@@ -8,7 +8,7 @@ fn with_body(body: &str) -> String {
     format!("```xml\n<directive name=\"a\"/>\n```\n\n{body}\n")
 }
 
-/// A step in one line: name, description, then each call with what it says.
+/// Writes a step in one line: name, description, and each call with its arguments.
 fn shown(step: &Step) -> String {
     let mut shown = format!("{}: {}", step.name.as_deref().unwrap_or("-"), step.description);
     for action in &step.actions {

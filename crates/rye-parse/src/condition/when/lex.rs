@@ -1,4 +1,4 @@
-//! The words, texts and lists of an expression.
+//! The tokens of an expression.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::condition::{Operator, operand::of_symbol};
 
-/// One word of an expression, with its place in it.
+/// One token of an expression, with its place in it.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: Kind<'t>,
     pub(super) span: Range<usize>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'t> {
     /// Letters, digits, `_`, `-`, `+` and dots: a path, a number or a word.
     Word(&'t str),
-    /// `==`, `>=` and the like.
+    /// A symbol such as `==` or `>=`.
     Symbol,
-    /// A text in double quotes, with JSON's escapes, or a list.
+    /// A text in double quotes, with the escapes of JSON, or a list.
     Json(&'t str),
-    /// The inside of a text in single quotes, which has no escapes.
+    /// The content of a text in single quotes, which has no escapes.
     Quoted(&'t str),
-    /// A text or list that has no end or is no JSON.
+    /// A text or list that has no end or is not JSON.
     Broken(&'static str),
-    /// A character that the language does not have.
+    /// A character that is not part of the language.
     Foreign,
 }
 
@@ -41,7 +41,7 @@ impl Token<'_> {
     }
 }
 
-/// The tokens of an expression, in order.
+/// Splits an expression into its tokens.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -57,12 +57,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The operator of a word or symbol.
+/// Returns the operator of a word or symbol.
 pub(super) fn operator(text: &str) -> Option<Operator> {
     of_symbol(text).or_else(|| text.parse().ok())
 }
 
-/// The value of a token, when it is one; null is none, as nothing is equal to it.
+/// Returns the value of a token, if it has one. Null is not a value, because nothing is equal to it.
 pub(super) fn literal(token: &Token<'_>) -> Option<Value> {
     match token.kind {
         Kind::Quoted(text) => Some(text.into()),
@@ -73,7 +73,7 @@ pub(super) fn literal(token: &Token<'_>) -> Option<Value> {
     }
 }
 
-/// The token at the start of a text that does not begin with white space, and its length.
+/// Returns the first token of a text that does not begin with white space, and its length.
 fn next(rest: &str) -> (Kind<'_>, usize) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let run = |fits: &dyn Fn(char) -> bool| rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -95,7 +95,7 @@ fn next(rest: &str) -> (Kind<'_>, usize) {
     }
 }
 
-/// A JSON value at the start of a text; one that cannot be read is all of the text.
+/// Returns the JSON value at the start of a text. If it cannot be parsed, the token extends to the end of the text.
 fn json<'t>(rest: &'t str, what: &'static str) -> (Kind<'t>, usize) {
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
     match (values.next(), values.byte_offset()) {

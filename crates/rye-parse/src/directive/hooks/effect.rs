@@ -1,34 +1,34 @@
-//! What a hook decides about the thread itself.
+//! The decisions of hooks about the thread.
 
 use std::{fmt, str::FromStr};
 
 use super::HookEvent;
 
-/// What a hook of a control event decides; the first one that decides anything wins (SPEC 10.3).
+/// The decision of a hook at a control event. The first hook that decides wins (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "an effect that is not handled would be passed over in silence"
 )]
 pub enum HookEffect {
-    /// Once more: the request, or the return of the outputs.
+    /// Repeats the request, or the return of the outputs.
     Retry,
-    /// The thread ends as failed.
+    /// Ends the thread as failed.
     Fail,
-    /// The thread ends as cancelled.
+    /// Ends the thread as cancelled.
     Abort,
-    /// The thread goes on, and no later hook decides otherwise.
+    /// Continues the thread; later hooks do not decide otherwise.
     Continue,
-    /// Somebody is asked, as for an approval.
+    /// Waits for a person's decision, as for an approval.
     Escalate,
 }
 
 impl HookEffect {
-    /// Every effect, in the order of SPEC 10.3.
+    /// All effects, in the order of SPEC 10.3.
     pub const ALL: [Self; 5] =
         [Self::Retry, Self::Fail, Self::Abort, Self::Continue, Self::Escalate];
 
-    /// The name that files use.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Retry => "retry",
@@ -57,7 +57,7 @@ impl FromStr for HookEffect {
     }
 }
 
-/// A text that names no effect.
+/// A text that is not the name of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown effect `{text}`")]
 #[non_exhaustive]
@@ -66,7 +66,7 @@ pub struct ParseHookEffectError {
 }
 
 impl HookEvent {
-    /// What a hook may decide at this event; nothing, where there is nothing to decide.
+    /// The effects that a hook may have at this event; empty if there is nothing to decide.
     pub fn effects(self) -> &'static [HookEffect] {
         use HookEffect::{Abort, Continue, Escalate, Fail, Retry};
         match self {

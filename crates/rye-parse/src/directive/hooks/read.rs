@@ -1,4 +1,4 @@
-//! From elements to hooks.
+//! Parsing of `<hooks>`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{
 /// The elements of a condition.
 const CONDITIONS: [&str; 5] = ["condition", "any", "all", "not", "when"];
 
-/// Everything that may stand in a hook.
+/// All elements that a hook may contain.
 const CHILDREN: [&str; 12] = [
     "condition",
     "any",
@@ -30,7 +30,7 @@ const CHILDREN: [&str; 12] = [
     "fetch",
 ];
 
-/// Reads `<hooks>`.
+/// Parses `<hooks>`.
 pub(in crate::directive) fn read(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -102,7 +102,7 @@ fn event(report: &mut Report<'_>, text: Spanned<String>) -> Option<Spanned<HookE
     Some(Spanned::new(event, text.span))
 }
 
-/// What a hook of this event decides.
+/// Parses the effect of a hook at this event.
 pub(crate) fn effect(
     report: &mut Report<'_>,
     event: HookEvent,
@@ -128,7 +128,7 @@ pub(crate) fn effect(
     Some(Spanned::new(effect, text.span))
 }
 
-/// `<action primary="execute" …>`.
+/// Parses `<action primary="execute" …>`.
 fn generic_action(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Action>> {
     let text = expect::required(report, element, "primary")?;
     let primary = expect::word(report, "primary", &text, &Primary::ALL.map(Primary::as_str))?;
@@ -146,7 +146,7 @@ fn condition(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<C
     Some(Spanned::new(condition, element.span.clone()))
 }
 
-/// `<when>`, whose clauses keep their own places unless entities or CDATA move them.
+/// Parses `<when>`. Its clauses keep their own places, unless the text contains entities or CDATA.
 fn expression(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Condition>> {
     expect::attributes(report, element, &[]);
     let text = expect::some_text(report, element)?;
@@ -174,7 +174,7 @@ fn compare(report: &mut Report<'_>, element: &Element<'_>) -> Option<Condition> 
     Some(Condition::Compare { path: path?.value, operator, value })
 }
 
-/// What the operator compares with; the outer `None` is a problem.
+/// Parses the operand of the operator. The outer `None` is a reported problem.
 fn value(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -204,7 +204,7 @@ fn value(
     }
 }
 
-/// The conditions inside `<any>`, `<all>` or `<not>`.
+/// Parses the conditions inside `<any>`, `<all>` or `<not>`.
 fn nested(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<Condition>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);

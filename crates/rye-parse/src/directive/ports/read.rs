@@ -1,4 +1,4 @@
-//! From elements to inputs and outputs.
+//! Parsing of `<inputs>` and `<outputs>`.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{
     xml::{Element, expect},
 };
 
-/// Reads `<inputs>`.
+/// Parses `<inputs>`.
 pub(in crate::directive) fn inputs(
     report: &mut Report<'_>,
     element: &Element<'_>,
@@ -29,7 +29,7 @@ pub(in crate::directive) fn inputs(
     inputs
 }
 
-/// Reads `<outputs>` in one of its two forms.
+/// Parses `<outputs>` in one of its two forms.
 pub(in crate::directive) fn outputs(report: &mut Report<'_>, element: &Element<'_>) -> Outputs {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
@@ -131,7 +131,7 @@ fn value_type(report: &mut Report<'_>, element: &Element<'_>) -> ValueType {
         .unwrap_or_default()
 }
 
-/// `enum="a,b"`, each part trimmed.
+/// Parses `enum="a,b"` and trims each part.
 fn choices(report: &mut Report<'_>, element: &Element<'_>) -> Vec<String> {
     let Some(text) = expect::optional(report, element, "enum") else { return Vec::new() };
     let choices: Vec<String> =
