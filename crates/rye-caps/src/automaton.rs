@@ -25,7 +25,7 @@ impl<'a> Automaton<'a> {
 
     /// The states before the first byte.
     pub(crate) fn start(&self) -> Positions {
-        self.closed(Positions::one(0))
+        self.closure(Positions::one(0))
     }
 
     /// The states after one more byte.
@@ -40,7 +40,7 @@ impl<'a> Automaton<'a> {
                 Some(Token::One(_)) | None => {}
             }
         }
-        self.closed(next)
+        self.closure(next)
     }
 
     /// The states after `text`.
@@ -73,14 +73,14 @@ impl<'a> Automaton<'a> {
         states
             .iter()
             .filter(move |position| !after_star(position))
-            .map(|position| self.closed(Positions::one(position)))
+            .map(|position| self.closure(Positions::one(position)))
     }
 
     /// Adds the states that are reached without a byte, and drops redundant states.
     ///
     /// A text that is accepted from a state before a `*` is also accepted from that `*`: the text must pass it, and the
     /// `*` matches what comes before. States before the last reached `*` are therefore redundant.
-    fn closed(&self, mut states: Positions) -> Positions {
+    fn closure(&self, mut states: Positions) -> Positions {
         let last_star = states.iter().filter(|&position| self.is_star(position)).last();
         if let Some(star) = last_star {
             states.drop_below(star);

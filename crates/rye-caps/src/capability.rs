@@ -4,7 +4,7 @@ use std::{cmp::Ordering, fmt, str::FromStr, sync::Arc};
 
 use thiserror::Error;
 
-use crate::{letters, shown::shown};
+use crate::{letters, untrusted_text::sanitize};
 
 /// The longest item id in bytes (`SPEC 1.3`).
 pub(crate) const MAX_ID_BYTES: usize = 256;
@@ -43,7 +43,7 @@ impl Capability {
     /// segment starts with an ASCII letter, a digit or `_`, and contains only these, `-` and `.`.
     pub fn new(primary: Primary, kind: Kind, id: &str) -> Result<Self, CapabilityError> {
         if let Some(reason) = id_problem(id) {
-            return Err(CapabilityError::Id { id: shown(id), reason });
+            return Err(CapabilityError::Id { id: sanitize(id), reason });
         }
         let dotted = format!("rye.{primary}.{kind}.{id}.").replace('/', ".").into();
         Ok(Self { dotted, primary, kind })
@@ -98,10 +98,10 @@ impl FromStr for Capability {
         let (Some("rye"), Some(primary), Some(kind), Some(id)) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(CapabilityError::Shape { text: shown(text) });
+            return Err(CapabilityError::Shape { text: sanitize(text) });
         };
         if primary == "fetch" {
-            return Err(CapabilityError::Fetch { text: shown(text) });
+            return Err(CapabilityError::Fetch { text: sanitize(text) });
         }
         Self::new(primary.parse()?, kind.parse()?, id)
     }
@@ -158,7 +158,7 @@ impl FromStr for Primary {
         Self::ALL
             .into_iter()
             .find(|primary| primary.as_str() == name)
-            .ok_or_else(|| CapabilityError::UnknownPrimary { found: shown(name) })
+            .ok_or_else(|| CapabilityError::UnknownPrimary { found: sanitize(name) })
     }
 }
 
@@ -201,7 +201,7 @@ impl FromStr for Kind {
         Self::ALL
             .into_iter()
             .find(|kind| kind.as_str() == name)
-            .ok_or_else(|| CapabilityError::UnknownKind { found: shown(name) })
+            .ok_or_else(|| CapabilityError::UnknownKind { found: sanitize(name) })
     }
 }
 

@@ -103,7 +103,8 @@ impl Grant {
     /// The first call for an action and a kind compiles the patterns into an index. Later calls take some tens of
     /// nanoseconds, independent of the number of patterns.
     pub fn allows(&self, capability: &Capability) -> bool {
-        let (primary, kind) = (capability.primary(), capability.kind());
+        let primary = capability.primary();
+        let kind = capability.kind();
         let slot = primary as usize * Kind::ALL.len() + kind as usize;
         let index = self.0.indexes.get(slot);
         index.is_some_and(|index| {

@@ -138,7 +138,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
 mod letters;
-mod shown;
+mod untrusted_text;
 
 mod capability;
 mod pattern;

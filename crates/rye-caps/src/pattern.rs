@@ -19,7 +19,7 @@ use crate::{
     capability::{Capability, Kind, Primary},
     inclusion::{self, CounterExample},
     letters,
-    shown::shown,
+    untrusted_text::sanitize,
 };
 
 /// A wildcard pattern over capabilities, the unit of grants (`SPEC 9.1`).
@@ -128,9 +128,9 @@ impl Pattern {
     fn from_scanned(scanned: syntax::Scanned) -> Self {
         let text = scanned.text.clone();
         let globs = match text.strip_prefix(FETCH) {
-            Some(_) => {
-                [Primary::Search, Primary::Load].map(|primary| respelled(&scanned, primary)).into()
-            }
+            Some(_) => [Primary::Search, Primary::Load]
+                .map(|primary| expand_fetch(&scanned, primary))
+                .into(),
             None => vec![Glob::new(scanned)],
         };
         Self(Arc::new(Inner { text, globs }))
@@ -187,7 +187,7 @@ impl hash::Hash for Pattern {
 pub(crate) fn of_items(primary: &str, kind: &str, items: &str) -> Result<Pattern, PatternError> {
     let mut problems = primary_problems(primary);
     if Kind::from_str(kind).is_err() {
-        let kind = PatternProblemKind::UnknownKind(shown(kind));
+        let kind = PatternProblemKind::UnknownKind(sanitize(kind));
         problems.push(PatternProblem { kind, span: 0..0 });
     }
     if let Err(error) = syntax::scan(items) {
@@ -225,12 +225,12 @@ fn primary_problems(primary: &str) -> Vec<PatternProblem> {
     if syntax::is_grantable(primary) {
         return Vec::new();
     }
-    let kind = PatternProblemKind::UnknownPrimary(shown(primary));
+    let kind = PatternProblemKind::UnknownPrimary(sanitize(primary));
     vec![PatternProblem { kind, span: 0..0 }]
 }
 
 /// Makes the glob of a `rye.fetch.` pattern for one of the two actions (`SPEC D4`).
-fn respelled(scanned: &syntax::Scanned, primary: Primary) -> Glob {
+fn expand_fetch(scanned: &syntax::Scanned, primary: Primary) -> Glob {
     let head = format!("rye.{primary}.");
     let text = scanned.text.replacen(FETCH, &head, 1);
     let mut tokens = literal(&head);

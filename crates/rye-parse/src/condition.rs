@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Spanned;
 
-mod holds;
+mod evaluation;
 pub(crate) mod operand;
 pub(crate) mod when;
 

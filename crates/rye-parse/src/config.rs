@@ -11,7 +11,7 @@ use crate::{
     problem::Report,
     strict::{Collector, Document},
     suggest::suggestion,
-    yaml::{self, LONGEST_FILE, sized, without_place},
+    yaml::{self, LONGEST_FILE, check_size, without_place},
 };
 
 /// The extensions of config files.
@@ -81,7 +81,7 @@ pub(crate) fn unknown_extension(extension: &str, known: &[&str]) -> Problem {
 
 fn toml(report: &mut Report<'_>) -> Option<Document> {
     let text = report.source;
-    if !sized(report, text, 0, "file", LONGEST_FILE) {
+    if !check_size(report, text, 0, "file", LONGEST_FILE) {
         return None;
     }
     let collector = Collector::new(text, 0, "TOML");
@@ -98,7 +98,7 @@ fn toml(report: &mut Report<'_>) -> Option<Document> {
 fn place_keys(collector: &Collector<'_>, table: &DeTable<'_>, path: &mut Vec<String>) {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
-        collector.placed(path, key.span());
+        collector.record_place(path, key.span());
         place_values(collector, value.get_ref(), path);
         path.pop();
     }
@@ -120,7 +120,7 @@ fn place_values(collector: &Collector<'_>, value: &DeValue<'_>, path: &mut Vec<S
 
 fn json(report: &mut Report<'_>) -> Option<Document> {
     let text = report.source;
-    if !sized(report, text, 0, "file", LONGEST_FILE) {
+    if !check_size(report, text, 0, "file", LONGEST_FILE) {
         return None;
     }
     let collector = Collector::new(text, 0, "JSON");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     ParseError, Problem, Spanned,
     problem::Report,
-    span::trimmed,
+    span::trim_range,
     strict::Document,
     yaml::{self, LONGEST_BLOCK, LONGEST_FILE},
 };
@@ -84,7 +84,7 @@ fn finish(
     body: std::ops::Range<usize>,
 ) -> Result<Knowledge, ParseError> {
     let document = document.unwrap_or_else(Document::empty);
-    let body = trimmed(report.source, body);
+    let body = trim_range(report.source, body);
     let id = document.text(&mut report, "id");
     let mut text = |key| document.text(&mut report, key);
     let mut knowledge = Knowledge {

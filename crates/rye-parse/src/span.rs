@@ -63,7 +63,7 @@ pub(crate) fn char_at(source: &str, offset: usize) -> Range<usize> {
 }
 
 /// Returns `range` without the white space at both ends.
-pub(crate) fn trimmed(source: &str, range: Range<usize>) -> Range<usize> {
+pub(crate) fn trim_range(source: &str, range: Range<usize>) -> Range<usize> {
     let text = source.get(range.clone()).unwrap_or("");
     let start = range.start + (text.len() - text.trim_start().len());
     start..start + text.trim().len()

@@ -169,7 +169,7 @@ impl<'t> Collector<'t> {
     }
 
     /// Records the place of a text in a list. A value of a key has the place of its key.
-    fn placed_value(&self, place: Option<Range<usize>>) {
+    fn record_value_place(&self, place: Option<Range<usize>>) {
         let path = self.path.borrow();
         if let Some(place) = place.filter(|_| path.len() <= PLACED_DEPTH) {
             self.places.borrow_mut().entry(path.clone()).or_insert(place);
@@ -177,7 +177,7 @@ impl<'t> Collector<'t> {
     }
 
     /// Records the place of the last key of a path, for a format that does not report the places of its keys.
-    pub(crate) fn placed(&self, path: &[String], place: Range<usize>) {
+    pub(crate) fn record_place(&self, path: &[String], place: Range<usize>) {
         if path.len() <= PLACED_DEPTH {
             let place = self.base + place.start..self.base + place.end;
             self.places.borrow_mut().entry(path.to_vec()).or_insert(place);
@@ -208,7 +208,7 @@ impl<'t> Collector<'t> {
 
 /// Returns the first line of a range that is not only white space.
 fn first_line(source: &str, range: Range<usize>) -> Range<usize> {
-    let text = crate::span::trimmed(source, range);
+    let text = crate::span::trim_range(source, range);
     let line = source.get(text.clone()).and_then(|text| text.lines().next()).unwrap_or("");
     text.start..text.start + line.trim_end().len()
 }

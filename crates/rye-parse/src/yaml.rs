@@ -39,23 +39,23 @@ pub(crate) fn read_text(
     what: &str,
     longest: usize,
 ) -> Option<Document> {
-    if !sized(report, text, base, what, longest) || !shallow(report, text, base) {
+    if !check_size(report, text, base, what, longest) || !check_depth(report, text, base) {
         return None;
     }
-    if let Some(shown) = tags::shown(text) {
+    if let Some(shown) = tags::reveal_tags(text) {
         let collector = Collector::new(&shown, base, "YAML");
-        let result = parsed(&collector, &shown);
+        let result = parse_value(&collector, &shown);
         if collector.met_a_tag() {
             return collector.finish(report, result);
         }
     }
     let collector = Collector::new(text, base, "YAML");
-    let result = parsed(&collector, text);
+    let result = parse_value(&collector, text);
     collector.finish(report, result)
 }
 
 /// Returns the value, or the parser's message and its place.
-fn parsed(
+fn parse_value(
     collector: &Collector<'_>,
     text: &str,
 ) -> Result<serde_json::Value, (String, Option<Range<usize>>)> {
@@ -76,7 +76,7 @@ pub(crate) fn without_place(message: &str) -> String {
 }
 
 /// Reports a text that is too long. Returns `true` if it is not.
-pub(crate) fn sized(
+pub(crate) fn check_size(
     report: &mut Report<'_>,
     text: &str,
     base: usize,
@@ -92,7 +92,7 @@ pub(crate) fn sized(
 }
 
 /// Reports nesting that is too deep to be parsed in a short time. Returns `true` if there is none.
-fn shallow(report: &mut Report<'_>, text: &str, base: usize) -> bool {
+fn check_depth(report: &mut Report<'_>, text: &str, base: usize) -> bool {
     let Some((at, kind)) = flow::too_deep(text).or_else(|| too_many_entries(text)) else {
         return true;
     };

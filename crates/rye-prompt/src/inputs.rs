@@ -9,7 +9,7 @@ use rye_parse::{Input, Spanned, nearest_name};
 use serde_json::Value;
 
 pub(crate) use self::coerce::coerce;
-use self::coerce::{chosen, described};
+use self::coerce::{describe, is_chosen};
 pub use self::error::{BindError, BindProblem, ValueOrigin};
 
 /// Values for a directive's declared inputs, each of its declared type.
@@ -85,7 +85,7 @@ fn bind_one(input: &Input, given: Option<&Value>) -> Result<Option<Value>, BindP
         (None, None) => return Ok(None),
     };
     let Some(bound) = coerce(&value, input.value_type) else {
-        let found = described(&value);
+        let found = describe(&value);
         return Err(BindProblem::WrongType {
             name: name.clone(),
             origin,
@@ -93,8 +93,9 @@ fn bind_one(input: &Input, given: Option<&Value>) -> Result<Option<Value>, BindP
             found,
         });
     };
-    if !chosen(&bound, &input.choices, input.value_type) {
-        let (choices, found) = (input.choices.clone(), described(&value));
+    if !is_chosen(&bound, &input.choices, input.value_type) {
+        let choices = input.choices.clone();
+        let found = describe(&value);
         return Err(BindProblem::NotAChoice { name: name.clone(), origin, choices, found });
     }
     Ok(Some(bound))

@@ -11,20 +11,20 @@ pub(crate) fn compact(value: &Value) -> String {
 
 /// Writes JSON without spaces, with the keys sorted at every depth, so that equal values give equal bytes.
 pub(crate) fn canonical(value: &Value) -> String {
-    sorted(value).to_string()
+    sort_keys(value).to_string()
 }
 
 /// Writes a string as a JSON literal with its quotes.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     serde_json::to_string(text).expect("because text is always JSON")
 }
 
-fn sorted(value: &Value) -> Value {
+fn sort_keys(value: &Value) -> Value {
     match value {
-        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Array(items) => items.iter().map(sort_keys).collect(),
         Value::Object(fields) => {
             let fields: BTreeMap<&String, Value> =
-                fields.iter().map(|(key, value)| (key, sorted(value))).collect();
+                fields.iter().map(|(key, value)| (key, sort_keys(value))).collect();
             fields.into_iter().map(|(key, value)| (key.clone(), value)).collect()
         }
         scalar => scalar.clone(),
@@ -55,6 +55,6 @@ mod tests {
 
     #[test]
     fn quoted_escapes_only_what_json_needs() {
-        assert_eq!(quoted("a\"b\\c\td</é"), r#""a\"b\\c\td</é""#);
+        assert_eq!(quote("a\"b\\c\td</é"), r#""a\"b\\c\td</é""#);
     }
 }

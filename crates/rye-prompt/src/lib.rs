@@ -64,9 +64,9 @@ mod link;
 mod inputs;
 
 mod context;
-mod hooked;
+mod hook_context;
 
-mod place;
+mod placement;
 mod render;
 
 mod steps;
@@ -79,11 +79,11 @@ mod json;
 pub use context::{
     ComposeError, Context, Origin, Piece, Slot, Suppression, Wanted, compose, wanted,
 };
-pub use hooked::{HookEntry, Wrap};
+pub use hook_context::{HookEntry, Wrap};
 pub use inputs::{BindError, BindProblem, Inputs, ValueOrigin};
 pub use link::Link;
 pub use opening::{Opening, opening};
-pub use place::{Part, RenderError, RenderProblem};
+pub use placement::{Part, RenderError, RenderProblem};
 pub use render::{ReturnStyle, UnknownReturnStyle, body, render, template};
 pub use steps::steps;
 pub use system::{SystemFacts, TemplateError, system};

@@ -28,19 +28,19 @@ pub fn opening(
     let template = system_template.into_iter();
     let system = template.chain(strs(&hooks.system)).chain(texts(&context.system));
     let sections = [
-        joined(strs(&hooks.before), "\n"),
-        joined(texts(&context.before), "\n"),
+        join_texts(strs(&hooks.before), "\n"),
+        join_texts(texts(&context.before), "\n"),
         directive_prompt.to_owned(),
-        joined(texts(&context.after), "\n"),
-        joined(strs(&hooks.after), "\n"),
+        join_texts(texts(&context.after), "\n"),
+        join_texts(strs(&hooks.after), "\n"),
     ];
     Opening {
-        system: Some(joined(system, "\n")).filter(|system| !system.is_empty()),
-        first_user_message: joined(sections.iter().map(String::as_str), "\n\n"),
+        system: Some(join_texts(system, "\n")).filter(|system| !system.is_empty()),
+        first_user_message: join_texts(sections.iter().map(String::as_str), "\n\n"),
     }
 }
 
-fn joined<'a>(texts: impl Iterator<Item = &'a str>, separator: &str) -> String {
+fn join_texts<'a>(texts: impl Iterator<Item = &'a str>, separator: &str) -> String {
     texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join(separator)
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rye_parse::Directive;
 use thiserror::Error;
 
-use crate::place::{Part, Placed, Placer};
+use crate::placement::{Part, Placed, Placer};
 use crate::{Inputs, Link, RenderError};
 
 /// The form in which a directive asks the model for its outputs (SPEC D1).

@@ -2,7 +2,7 @@
 
 use rye_parse::{Action, Directive, Step};
 
-use crate::place::{Part, Placer};
+use crate::placement::{Part, Placer};
 use crate::{Inputs, RenderError};
 
 /// Returns the steps of a directive with the inputs placed.
@@ -19,11 +19,11 @@ pub fn steps(directive: &Directive, inputs: &Inputs) -> Result<Vec<Step>, Render
     let mut placer = Placer::new(directive, inputs);
     let steps = directive.steps.iter().map(|step| step.value.clone()).enumerate();
     let steps =
-        steps.map(|(index, step)| placed(step, &mut placer, &Part::Step(index + 1))).collect();
+        steps.map(|(index, step)| place_step(step, &mut placer, &Part::Step(index + 1))).collect();
     placer.finish().map(|()| steps)
 }
 
-fn placed(mut step: Step, placer: &mut Placer<'_>, part: &Part) -> Step {
+fn place_step(mut step: Step, placer: &mut Placer<'_>, part: &Part) -> Step {
     step.description = placer.place(&step.description, part).verbatim();
     for action in &mut step.actions {
         place_action(&mut action.value, placer, part);

@@ -49,7 +49,7 @@ impl Digest {
         }
         // The parts are joined first, because a CR at the end of one part and an LF at the start of the next are one
         // line end.
-        Self::of(normalized(&parts.concat()).as_bytes())
+        Self::of(normalize_line_ends(&parts.concat()).as_bytes())
     }
 
     /// The 32 bytes.
@@ -95,7 +95,7 @@ impl fmt::Debug for Digest {
 }
 
 /// Turns CRLF into LF. A lone CR stays, so that replacing an LF by a CR changes the digest.
-fn normalized(text: &str) -> Cow<'_, str> {
+fn normalize_line_ends(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 

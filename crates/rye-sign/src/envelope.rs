@@ -85,7 +85,10 @@ impl Envelope {
         };
         let mut fields = fields.rsplitn(4, ':');
         let mut next = || fields.next().ok_or(MalformedReason::TooFewFields);
-        let (key_id, signature, digest, at) = (next()?, next()?, next()?, next()?);
+        let key_id = next()?;
+        let signature = next()?;
+        let digest = next()?;
+        let at = next()?;
         Ok(Self {
             at: at.parse().map_err(|_| MalformedReason::Time { text: at.to_owned() })?,
             digest: digest

@@ -105,7 +105,7 @@ pub enum Error {
     /// No accepted trust document has the key.
     #[error(
         "signed by the unknown key `{key_id}`; {}; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add {key_id}` the document that the project carries, and `--trust FILE` a document for one command",
-        listed(.trusted)
+        trusted_text(.trusted)
     )]
     UnknownKey {
         /// The key that the signature line names.
@@ -138,7 +138,7 @@ impl Error {
     }
 }
 
-fn listed(trusted: &[KeyId]) -> String {
+fn trusted_text(trusted: &[KeyId]) -> String {
     let ids: Vec<String> = trusted.iter().map(|key_id| format!("`{key_id}`")).collect();
     if ids.is_empty() {
         "no key is trusted".to_owned()

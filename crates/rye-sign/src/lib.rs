@@ -54,7 +54,7 @@ mod layout;
 mod message;
 mod sign;
 
-mod elsewhere;
+mod candidates;
 mod error;
 mod policy;
 mod provenance;

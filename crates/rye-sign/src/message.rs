@@ -55,7 +55,8 @@ mod tests {
     }
 
     fn envelope(item: &ItemName, key: &SigningKey) -> Envelope {
-        let (at, digest) = (Timestamp::from_unix(AT), Digest::of(item.to_string().as_bytes()));
+        let at = Timestamp::from_unix(AT);
+        let digest = Digest::of(item.to_string().as_bytes());
         let signature = key.sign(bound(item, at, &digest).as_bytes());
         let key_id = key.public().key_id().clone();
         Envelope { at, digest, signature, key_id, claimed_owner: None }

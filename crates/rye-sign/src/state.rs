@@ -13,13 +13,13 @@ use crate::trust::{Origin, TrustStore, TrustedKey};
 pub fn verification_state(trust: &TrustStore, policy: &Policy, now: Timestamp) -> Digest {
     // The policy's `Debug` is derived, so a setting that is added to the policy enters the state without a change here.
     let mut parts = vec![format!("{policy:?}")];
-    parts.extend(trust.keys().map(|key| told(key, now)));
+    parts.extend(trust.keys().map(|key| key_state(key, now)));
     // Each part is preceded by its length, so that the text of an owner cannot imitate the start of another part.
     let framed: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     Digest::of(framed.as_bytes())
 }
 
-fn told(key: &TrustedKey, now: Timestamp) -> String {
+fn key_state(key: &TrustedKey, now: Timestamp) -> String {
     let origin = match key.origin() {
         Origin::Operator => "operator",
         Origin::Project => "project",

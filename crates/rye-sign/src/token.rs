@@ -81,7 +81,7 @@ impl Token {
     ///
     /// An id is empty or contains a control character, or the token would expire before it becomes valid.
     pub fn mint(claims: Claims, key: &SigningKey) -> Result<Self, TokenError> {
-        Self::signed(claims, None, key)
+        Self::sign_claims(claims, None, key)
     }
 
     /// Signs the token of a child thread. `covers` returns `true` if a list of the parent's patterns covers a pattern
@@ -97,7 +97,7 @@ impl Token {
         key: &SigningKey,
         covers: impl Fn(&[String], &str) -> bool,
     ) -> Result<Self, TokenError> {
-        let child = Self::signed(claims, Some(self.digest()), key)?;
+        let child = Self::sign_claims(claims, Some(self.digest()), key)?;
         verify::check_narrowed(self, &child, covers)?;
         Ok(child)
     }
@@ -136,7 +136,7 @@ impl Token {
         &self.key_id
     }
 
-    fn signed(
+    fn sign_claims(
         mut claims: Claims,
         parent: Option<Digest>,
         key: &SigningKey,

@@ -1,8 +1,8 @@
 //! Text with a signature line, and its verification.
 
+use crate::candidates::candidates;
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
-use crate::elsewhere::candidates;
 use crate::envelope::{Envelope, MalformedReason};
 use crate::error::Error;
 use crate::item_name::{ItemName, known_kind};

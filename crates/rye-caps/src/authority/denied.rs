@@ -38,8 +38,9 @@ impl Denied {
                 format!("add `{smallest}` to the `grants` of its trust document")
             }
             LayerName::Directive(_) => {
-                let (primary, kind, id) =
-                    (capability.primary(), capability.kind(), capability.dotted_id());
+                let primary = capability.primary();
+                let kind = capability.kind();
+                let id = capability.dotted_id();
                 format!("add `<{primary}><{kind}>{id}</{kind}></{primary}>` to its `<permissions>`")
             }
             LayerName::Thread(_) => format!("start it with `{smallest}` granted"),

@@ -37,8 +37,10 @@ enum Others {
 impl Index {
     pub(super) fn new(patterns: &[Pattern], primary: Primary, kind: Kind) -> Self {
         let head = format!("rye.{primary}.{kind}.");
-        let (mut all, mut ids, mut prefixes, mut others) =
-            (false, Vec::new(), Vec::new(), Vec::new());
+        let mut all = false;
+        let mut ids = Vec::new();
+        let mut prefixes = Vec::new();
+        let mut others = Vec::new();
         for glob in patterns.iter().flat_map(Pattern::globs) {
             match glob.shape() {
                 Shape::Exact(text) => ids.extend(text.strip_prefix(&head).map(Box::from)),

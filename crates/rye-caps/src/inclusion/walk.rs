@@ -65,10 +65,12 @@ impl<'a> Walk<'a> {
     pub(super) fn between(inner: &'a Glob, outer: &[Vec<&'a Glob>], goal: Goal) -> Self {
         let sides =
             outer.iter().enumerate().flat_map(|(side, globs)| globs.iter().map(move |_| side));
-        let (inner, sides, n_sides) = (Automaton::new(inner), sides.collect(), outer.len());
+        let sides = sides.collect();
+        let n_sides = outer.len();
+        let inner = Automaton::new(inner);
         let outer = outer.iter().flatten().map(|glob| Automaton::new(glob)).collect();
-        let (alphabet, work, budget) = (Vec::new(), 0, BUDGET);
-        Self { inner, outer, sides, n_sides, goal, alphabet, work, budget }
+        let alphabet = Vec::new();
+        Self { inner, outer, sides, n_sides, goal, alphabet, work: 0, budget: BUDGET }
     }
 
     /// Returns the same walk with another budget of work.
@@ -104,7 +106,7 @@ impl<'a> Walk<'a> {
             for next in self.following(index, &node)? {
                 if self.is_goal(&next) {
                     nodes.push(next);
-                    return Ok(Some(spelled(&nodes)));
+                    return Ok(Some(spell_id(&nodes)));
                 }
                 if self.admit(&mut seen, &next)? {
                     queue.push_back(nodes.len());
@@ -144,7 +146,8 @@ impl<'a> Walk<'a> {
                 .map(|(automaton, &states)| automaton.next(states, byte))
                 .collect();
             self.work += 1 + outer.len();
-            let (from, depth) = (Some((index, byte)), node.depth + 1);
+            let from = Some((index, byte));
+            let depth = node.depth + 1;
             let states = self.inner.generators(inner);
             following.extend(states.map(|inner| Node { inner, outer: outer.clone(), from, depth }));
         }
@@ -205,7 +208,7 @@ fn may_stand(byte: u8, depth: usize) -> bool {
 }
 
 /// Returns the bytes that lead to the last of `nodes`.
-fn spelled(nodes: &[Node]) -> String {
+fn spell_id(nodes: &[Node]) -> String {
     let mut bytes = Vec::new();
     let mut node = nodes.last();
     while let Some((index, byte)) = node.and_then(|node| node.from) {

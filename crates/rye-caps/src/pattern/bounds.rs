@@ -16,7 +16,8 @@ fn size(pattern: &str) -> usize {
     let fits = |limit: usize| {
         sources.iter().all(|source| RegexBuilder::new(source).size_limit(limit).build().is_ok())
     };
-    let (mut low, mut high) = (0, MOST);
+    let mut low = 0;
+    let mut high = MOST;
     assert!(fits(high), "`{}` takes more than {MOST} bytes", pattern.as_str());
     while high - low > 256 {
         let middle = low + (high - low) / 2;

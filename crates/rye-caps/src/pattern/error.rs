@@ -4,7 +4,7 @@ use std::{error, fmt, ops::Range};
 
 use thiserror::Error;
 
-use crate::shown::shown;
+use crate::untrusted_text::sanitize;
 
 /// A text that is not a pattern, with all its problems.
 ///
@@ -26,7 +26,7 @@ pub struct PatternError {
 impl PatternError {
     /// Invariant: `problems` is not empty.
     pub(crate) fn new(pattern: &str, problems: Vec<PatternProblem>) -> Self {
-        Self { pattern: shown(pattern), problems }
+        Self { pattern: sanitize(pattern), problems }
     }
 
     /// The refused text, shortened if it is long, with control characters escaped.
@@ -95,7 +95,7 @@ pub enum PatternProblemKind {
         limit: usize,
     },
     /// A character that is not allowed in patterns.
-    #[error("`{}` is not allowed; {}", shown(&.0.to_string()), hint(*.0))]
+    #[error("`{}` is not allowed; {}", sanitize(&.0.to_string()), hint(*.0))]
     Forbidden(char),
     /// A `]` without its `[`.
     #[error("`]` closes no class; write the `[` that opens it, or remove it")]
@@ -110,7 +110,7 @@ pub enum PatternProblemKind {
     #[error("`[^` is not allowed; write `[!` for every character but these")]
     CaretNegation,
     /// A character that is not allowed in a class.
-    #[error("`{}` is not allowed in a class; {}", shown(&.0.to_string()), class_hint(*.0))]
+    #[error("`{}` is not allowed in a class; {}", sanitize(&.0.to_string()), class_hint(*.0))]
     ForbiddenInClass(char),
     /// A range with its ends in the wrong order.
     #[error("the range `{first}-{last}` is reversed; write `{last}-{first}`")]

@@ -88,8 +88,9 @@ impl Glob {
 
     /// Returns `true` if the heads show that no text matches both globs.
     pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
-        let (own, others) = (self.head(), other.head());
-        !own.starts_with(others) && !others.starts_with(own)
+        let own_head = self.head();
+        let other_head = other.head();
+        !own_head.starts_with(other_head) && !other_head.starts_with(own_head)
     }
 
     /// Returns `true` if the head of `other` shows that this glob matches everything that `other` matches.

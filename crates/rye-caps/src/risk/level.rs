@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 
-use crate::shown::shown;
+use crate::untrusted_text::sanitize;
 
 /// The harm that a grant can do, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +53,7 @@ impl FromStr for Risk {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|risk| risk.as_str() == name).ok_or_else(|| UnknownName {
             what: "risk",
-            found: shown(name),
+            found: sanitize(name),
             valid: "`safe`, `write`, `elevated`, `unrestricted`",
         })
     }
@@ -100,7 +100,7 @@ impl FromStr for RiskPolicy {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == name).ok_or_else(|| UnknownName {
             what: "policy",
-            found: shown(name),
+            found: sanitize(name),
             valid: "`allow`, `acknowledge_required`, `block`",
         })
     }

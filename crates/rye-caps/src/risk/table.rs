@@ -45,7 +45,7 @@ impl RiskTable {
     pub fn classify_capability(&self, capability: &Capability) -> Classification {
         match self.rules.iter().find(|rule| rule.pattern.matches(capability)) {
             Some(rule) => Classification::by(rule),
-            None => Classification::unclassified(),
+            None => Classification::of_unknown(),
         }
     }
 
@@ -81,7 +81,7 @@ impl RiskTable {
         }
         let together = self.rules.iter().map(|rule| &rule.pattern);
         let worst = worst.filter(|_| inclusion::covers_glob(together, glob));
-        Some(worst.map_or_else(Classification::unclassified, Classification::by))
+        Some(worst.map_or_else(Classification::of_unknown, Classification::by))
     }
 }
 
@@ -106,7 +106,7 @@ impl Classification {
         }
     }
 
-    fn unclassified() -> Self {
+    fn of_unknown() -> Self {
         Self { risk: Risk::Unrestricted, by: None, description: None }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
     suggest::{quoted, suggestion},
-    xml::expect::shortened,
+    xml::expect::shorten,
 };
 
 /// The longest pattern of a `regex` condition, in bytes.
@@ -42,7 +42,7 @@ pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Optio
 
 /// Returns the problem of an unknown operator, with the operator that was probably meant.
 pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
-    let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shortened(word) };
+    let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shorten(word) };
     let known = Operator::ALL.map(Operator::as_str);
     let meant = of_symbol(word).or(match word {
         "=" | "===" | "is" | "equals" => Some(Operator::Eq),

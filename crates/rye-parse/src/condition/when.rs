@@ -71,16 +71,20 @@ impl<'t> Reader<'_, '_, 't> {
         let Some((path, rest)) = clause.split_first() else {
             let end = beside.last().map_or(self.text.len(), |token| token.span.end);
             let from = beside.first().map_or(0, |token| token.span.start);
-            self.expected("a path is expected", from..end, "a comparison is missing");
+            self.report_expected("a path is expected", from..end, "a comparison is missing");
             return None;
         };
         let is_path = matches!(path.kind, Kind::Word(word) if is_path(word));
         if !is_path {
-            self.expected("a path is expected", path.span.clone(), "not a path");
+            self.report_expected("a path is expected", path.span.clone(), "not a path");
             return None;
         }
         let Some((operator, rest)) = rest.split_first() else {
-            self.expected("an operator is expected", path.span.clone(), "compared with nothing");
+            self.report_expected(
+                "an operator is expected",
+                path.span.clone(),
+                "compared with nothing",
+            );
             return None;
         };
         let word = self.slice(operator);
@@ -107,13 +111,17 @@ impl<'t> Reader<'_, '_, 't> {
             (Operator::Exists, Some((more, _))) => (None, Some(more)),
             (_, None) => {
                 let what = format!("a value is expected after `{}`", self.slice(token));
-                self.expected(&what, token.span.clone(), "compared with nothing");
+                self.report_expected(&what, token.span.clone(), "compared with nothing");
                 return None;
             }
             (_, Some((literal, more))) => (Some(literal), more.first()),
         };
         if let Some(more) = more {
-            self.expected("`and` or `or` is expected", more.span.clone(), "not expected here");
+            self.report_expected(
+                "`and` or `or` is expected",
+                more.span.clone(),
+                "not expected here",
+            );
             return None;
         }
         let literal = literal?;
@@ -128,7 +136,7 @@ impl<'t> Reader<'_, '_, 't> {
             Err(unfit) => {
                 let kind = ProblemKind::BadValue {
                     what: format!("the value of `{operator}`"),
-                    value: expect::shortened(self.slice(literal)),
+                    value: expect::shorten(self.slice(literal)),
                     expected: unfit.expected.replace("`a, b`", "`[\"a\", \"b\"]`"),
                 };
                 self.report_as(kind, literal.span.clone(), "does not fit", unfit.why);
@@ -158,7 +166,7 @@ impl<'t> Reader<'_, '_, 't> {
         self.report.error(operand::unknown_operator(self.slice(token), place));
     }
 
-    fn expected(&mut self, what: &str, span: Range<usize>, label: &str) {
+    fn report_expected(&mut self, what: &str, span: Range<usize>, label: &str) {
         self.problem(what, span, label, None);
     }
 

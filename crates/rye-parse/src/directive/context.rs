@@ -6,7 +6,7 @@ use crate::{
     Spanned,
     name::is_item_id,
     problem::Report,
-    span::trimmed,
+    span::trim_range,
     xml::{Element, Node, expect},
 };
 
@@ -128,7 +128,7 @@ fn piece_of_text(
         id if is_item_id(id) => ContextContent::Knowledge(id.to_owned()),
         text => ContextContent::Inline(text.to_owned()),
     };
-    Some(Spanned::new(content, trimmed(report.source, text.span.clone())))
+    Some(Spanned::new(content, trim_range(report.source, text.span.clone())))
 }
 
 /// Parses the text of an opaque element, which is never an id.

@@ -62,7 +62,8 @@ fn context(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<CostContex
         let text = expect::optional(report, element, name)?;
         expect::whole_number(report, name, &text)
     };
-    let (turns, spawn_threshold) = (number("turns"), number("spawn_threshold"));
+    let turns = number("turns");
+    let spawn_threshold = number("spawn_threshold");
     let estimated_usage =
         expect::optional(report, element, "estimated_usage").map(|text| text.value);
     let text = expect::text(report, element);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trim_range};
 
 /// The longest allowed fence (SPEC 3.8).
 const LONGEST: usize = 1024 * 1024;
@@ -36,8 +36,8 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
             if opening.is_closed_by(line) {
                 if opening.directive {
                     let content = opening.content..start;
-                    let body = trimmed(source, next..source.len());
-                    return sized(report, &content).then_some(Fence { content, body, title });
+                    let body = trim_range(source, next..source.len());
+                    return check_size(report, &content).then_some(Fence { content, body, title });
                 }
                 open = None;
             }
@@ -48,7 +48,7 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
         }
     }
     match open {
-        Some(opening) if opening.directive => unclosed(report, &opening),
+        Some(opening) if opening.directive => report_unclosed(report, &opening),
         Some(_) | None => missing(report),
     }
     None
@@ -123,7 +123,7 @@ fn heading(line: &str, start: usize) -> Option<Spanned<String>> {
 }
 
 /// Reports a fence that is too long. Returns `true` if it is not.
-fn sized(report: &mut Report<'_>, content: &Range<usize>) -> bool {
+fn check_size(report: &mut Report<'_>, content: &Range<usize>) -> bool {
     let fits = content.len() <= LONGEST;
     if !fits {
         let kind = ProblemKind::TooLarge {
@@ -136,8 +136,8 @@ fn sized(report: &mut Report<'_>, content: &Range<usize>) -> bool {
     fits
 }
 
-fn unclosed(report: &mut Report<'_>, opening: &Opening<'_>) {
-    let end = trimmed(report.source, 0..opening.content).end;
+fn report_unclosed(report: &mut Report<'_>, opening: &Opening<'_>) {
+    let end = trim_range(report.source, 0..opening.content).end;
     let line =
         report.source.get(..end).and_then(|text| text.rfind('\n')).map_or(0, |newline| newline + 1);
     let kind = ProblemKind::UnclosedFence { language: opening.language.to_owned() };

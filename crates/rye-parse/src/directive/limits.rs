@@ -45,7 +45,7 @@ const NAMES: [&str; 7] =
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Limits {
     expect::no_text(report, element);
     for child in element.elements() {
-        nested(report, element, child);
+        report_nested(report, element, child);
     }
     let mut limits = Limits::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -146,7 +146,7 @@ fn unknown(report: &mut Report<'_>, attribute: &Attribute<'_>) {
 }
 
 /// Reports a limit that is written as an element.
-fn nested(report: &mut Report<'_>, element: &Element<'_>, child: &Element<'_>) {
+fn report_nested(report: &mut Report<'_>, element: &Element<'_>, child: &Element<'_>) {
     let kind = ProblemKind::UnknownElement {
         parent: element.name.value.to_owned(),
         name: child.name.value.to_owned(),

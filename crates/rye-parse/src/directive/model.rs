@@ -3,7 +3,7 @@
 use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
-    span::trimmed,
+    span::trim_range,
     xml::{Element, expect},
 };
 
@@ -26,7 +26,7 @@ pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<Mo
     expect::attributes(report, element, &["tier", "id", "fallback", "provider"]);
     for text in element.texts() {
         let kind = ProblemKind::UnusedText { element: element.name.value.to_owned() };
-        report.note(Problem::new(kind, trimmed(report.source, text.span.clone()), "not used"));
+        report.note(Problem::new(kind, trim_range(report.source, text.span.clone()), "not used"));
     }
     for child in element.elements() {
         expect::unknown_child(report, element, child, &[]);

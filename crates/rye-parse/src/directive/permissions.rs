@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
-    span::trimmed,
+    span::trim_range,
     xml::{Element, expect},
 };
 
@@ -106,11 +106,14 @@ fn wildcard(report: &mut Report<'_>, element: &Element<'_>) -> Option<Range<usiz
     let mut place = None;
     for text in element.texts() {
         if text.value.trim() == "*" {
-            place = Some(trimmed(report.source, text.span.clone()));
+            place = Some(trim_range(report.source, text.span.clone()));
         } else {
             let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
-            let problem =
-                Problem::new(kind, trimmed(report.source, text.span.clone()), "not a permission");
+            let problem = Problem::new(
+                kind,
+                trim_range(report.source, text.span.clone()),
+                "not a permission",
+            );
             report.error(problem.help("write `*` alone, or elements"));
         }
     }
@@ -145,7 +148,8 @@ fn primary(
         }
         expect::attributes(report, child, &[]);
         if let Some(pattern) = expect::some_text(report, child) {
-            let (primary, kind) = (primary.to_owned(), kind.to_owned());
+            let primary = primary.to_owned();
+            let kind = kind.to_owned();
             entries.push(pattern.map(|pattern| PermissionEntry::Item { primary, kind, pattern }));
         }
     }
@@ -160,7 +164,7 @@ fn capability(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<
 
 fn acknowledge(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Acknowledge>> {
     expect::attributes(report, element, &["risk"]);
-    let risk = expect::required(report, element, "risk");
+    let risk = expect::require(report, element, "risk");
     let reason = expect::some_text(report, element);
     let acknowledge = Acknowledge { risk: risk?.value, reason: reason?.value };
     Some(Spanned::new(acknowledge, element.span.clone()))

@@ -50,7 +50,7 @@ pub(super) fn read(report: &mut Report<'_>) -> Option<Directive> {
 fn root_element(report: &mut Report<'_>, root: &Element<'_>, fence: Fence) -> Option<Directive> {
     expect::attributes(report, root, &["name", "version", "extends"]);
     expect::no_text(report, root);
-    let name = expect::required(report, root, "name");
+    let name = expect::require(report, root, "name");
     let version = expect::optional(report, root, "version");
     let extends = expect::optional(report, root, "extends");
     let extends = extends.and_then(|id| expect::item_id(report, "extends", id));

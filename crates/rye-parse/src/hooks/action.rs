@@ -52,11 +52,13 @@ pub(super) fn all(report: &mut Report<'_>, node: &Node<'_>) -> Vec<Spanned<Actio
 
 fn one(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Action>> {
     node.only(report, &[&FIELDS[..], &OPTIONS].concat());
-    let primary = node.required(report, "primary").and_then(|text| {
+    let primary = node.require(report, "primary").and_then(|text| {
         expect::word::<Primary>(report, "primary", &text, &Primary::ALL.map(Primary::as_str))
     });
     let mut field = |key| node.text(report, key).map(|text| text.value);
-    let (item_id, query, scope) = (field("item_id"), field("query"), field("scope"));
+    let item_id = field("item_id");
+    let query = field("query");
+    let scope = field("scope");
     let item_type = item_type(report, node);
     let parameters = parameters(report, node);
     let options =

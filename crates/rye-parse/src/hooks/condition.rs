@@ -94,11 +94,11 @@ fn one(report: &mut Report<'_>, node: &Node<'_>, depth: usize) -> Option<Spanned
 
 fn compare(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Condition>> {
     node.only(report, &["path", "op", "value"]);
-    let path = node.required(report, "path");
+    let path = node.require(report, "path");
     if let Some(path) = path.as_ref().filter(|path| !is_path(&path.value)) {
         expect::bad_value(report, "path", path, "a dotted path such as `cost.spend`");
     }
-    let operator = node.required(report, "op").and_then(|text| operand::operator(report, &text))?;
+    let operator = node.require(report, "op").and_then(|text| operand::operator(report, &text))?;
     let value = value(report, node, operator)?;
     let place = node.place("path");
     Some(Spanned::new(Condition::Compare { path: path?.value, operator, value }, place))

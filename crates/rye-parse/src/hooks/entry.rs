@@ -54,8 +54,8 @@ pub(super) fn all(
 
 fn hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<ConfigHook> {
     node.only(report, &KEYS);
-    let id = node.required(report, "id");
-    let event = node.required(report, "event").and_then(|text| {
+    let id = node.require(report, "id");
+    let event = node.require(report, "event").and_then(|text| {
         let valid = HookEvent::ALL.map(HookEvent::as_str);
         let event = expect::word::<HookEvent>(report, "event", &text, &valid)?;
         Some(Spanned::new(event, text.span))
@@ -96,8 +96,7 @@ fn fits_event(report: &mut Report<'_>, node: &Node<'_>, event: HookEvent) {
         useless.extend(["position", "wrap"]);
     }
     for key in useless.into_iter().filter(|key| node.value.contains_key(*key)) {
-        let (key_text, event) = (key.to_owned(), event.to_string());
-        let kind = ProblemKind::UselessKey { key: key_text, event };
+        let kind = ProblemKind::UselessKey { key: key.to_owned(), event: event.to_string() };
         report.error(Problem::new(kind, node.place(key), "not used here").help("remove it"));
     }
 }

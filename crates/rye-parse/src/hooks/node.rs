@@ -9,7 +9,7 @@ use crate::{
     problem::Report,
     strict::{Document, type_name},
     suggest::suggestion,
-    xml::expect::{self, shortened},
+    xml::expect::{self, shorten},
 };
 
 /// One mapping with the keys that lead to it.
@@ -85,7 +85,7 @@ impl<'d> Node<'d> {
     }
 
     /// Returns a required text, and reports an absent one.
-    pub(super) fn required(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
+    pub(super) fn require(&self, report: &mut Report<'_>, key: &str) -> Option<Spanned<String>> {
         if !self.value.contains_key(key) {
             self.missing(report, key, &format!("add `{key}: …`"));
         }
@@ -131,7 +131,7 @@ impl<'d> Node<'d> {
         help: Option<String>,
     ) {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let text = Spanned::new(shortened(&value), self.place(key));
+        let text = Spanned::new(shorten(&value), self.place(key));
         report.error(Problem { help, ..expect::bad(&text, key, expected) });
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Problem, ProblemKind, problem::Report, span::trimmed};
+use crate::{Problem, ProblemKind, problem::Report, span::trim_range};
 
 /// The longest allowed Markdown file.
 const LONGEST: usize = 4 * 1024 * 1024;
@@ -34,14 +34,14 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
     let start = metadata_start(source, content);
     let first = source.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("").trim_end();
     match first {
-        "```yaml" | "```yml" => fenced(report, start, &["```"], "yaml"),
+        "```yaml" | "```yml" => find_fenced(report, start, &["```"], "yaml"),
         "---" => {
             old(report, "in front matter", start..start + 3);
-            fenced(report, start, &["---", "..."], "---")
+            find_fenced(report, start, &["---", "..."], "---")
         }
-        _ => {
-            Some(unfenced(report, start).unwrap_or(Block { metadata: None, body: content..bytes }))
-        }
+        _ => Some(
+            find_unfenced(report, start).unwrap_or(Block { metadata: None, body: content..bytes }),
+        ),
     }
 }
 
@@ -75,14 +75,19 @@ fn is_signature(line: &str) -> bool {
 }
 
 /// Finds the metadata between the line at `start` and the next line that closes it.
-fn fenced(report: &mut Report<'_>, start: usize, ends: &[&str], language: &str) -> Option<Block> {
+fn find_fenced(
+    report: &mut Report<'_>,
+    start: usize,
+    ends: &[&str],
+    language: &str,
+) -> Option<Block> {
     let source = report.source;
     let mut lines = lines_from(source, start);
     let opening = lines.next().unwrap_or(start..start);
     let end = lines.find(|line| ends.contains(&report.text(line).trim_end()));
     let Some(end) = end else {
         let kind = ProblemKind::UnclosedFence { language: language.to_owned() };
-        let problem = Problem::new(kind, trimmed(source, opening), "opened here");
+        let problem = Problem::new(kind, trim_range(source, opening), "opened here");
         let end = ends.first().unwrap_or(&"");
         report.error(problem.help(format!("write {end} on the line after the metadata")));
         return None;
@@ -91,7 +96,7 @@ fn fenced(report: &mut Report<'_>, start: usize, ends: &[&str], language: &str) 
 }
 
 /// Finds the first run of at least two `key: value` lines above the first heading.
-fn unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
+fn find_unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
     let source = report.source;
     let mut run: Option<Range<usize>> = None;
     let mut telling = false;
@@ -110,13 +115,13 @@ fn unfenced(report: &mut Report<'_>, start: usize) -> Option<Block> {
         }
     }
     let run = run.filter(|_| telling && 1 < count)?;
-    let above = trimmed(source, start..run.start);
+    let above = trim_range(source, start..run.start);
     let form = if above.is_empty() {
         "in plain lines"
     } else {
         "in plain lines, and the text above them is left out"
     };
-    old(report, form, trimmed(source, run.clone()));
+    old(report, form, trim_range(source, run.clone()));
     Some(Block { body: run.end..source.len(), metadata: Some(run) })
 }
 

@@ -27,7 +27,7 @@ impl<'s> Report<'s> {
     /// Adds a problem that makes the file invalid.
     pub(crate) fn error(&mut self, problem: Problem) {
         if self.problems.len() < KEPT {
-            self.problems.push(self.placed(problem));
+            self.problems.push(self.align_span(problem));
         } else {
             self.dropped += 1;
         }
@@ -36,7 +36,7 @@ impl<'s> Report<'s> {
     /// Adds a remark on a valid file.
     pub(crate) fn note(&mut self, problem: Problem) {
         if self.notes.len() < KEPT {
-            self.notes.push(self.placed(problem));
+            self.notes.push(self.align_span(problem));
         }
     }
 
@@ -66,7 +66,7 @@ impl<'s> Report<'s> {
     }
 
     /// Returns the problem with its span moved to character boundaries inside the file.
-    fn placed(&self, mut problem: Problem) -> Problem {
+    fn align_span(&self, mut problem: Problem) -> Problem {
         let start = floor_boundary(self.source, problem.span.start);
         let end = floor_boundary(self.source, problem.span.end).max(start);
         problem.span = start..end;

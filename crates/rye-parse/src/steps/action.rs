@@ -9,7 +9,7 @@ use crate::{
     Problem, ProblemKind, Spanned,
     name::is_name,
     problem::Report,
-    span::trimmed,
+    span::trim_range,
     xml::{Element, Node, expect},
 };
 
@@ -24,7 +24,8 @@ pub(crate) fn read(
 ) -> Spanned<Action> {
     let mut action = Action::new(primary);
     for attribute in &element.attributes {
-        let (name, text) = (attribute.name.value, attribute.value.value.clone().into_owned());
+        let name = attribute.name.value;
+        let text = attribute.value.value.clone().into_owned();
         match name {
             "item_type" => action.item_type = Some(text),
             "item_id" => action.item_id = Some(text),
@@ -58,7 +59,7 @@ pub(crate) fn inputs(
     let mut names: BTreeSet<String> = parameters.keys().cloned().collect();
     for child in element.elements() {
         if matches!(child.name.value, "input" | "param") {
-            named(report, child, parameters, &mut names);
+            named_parameter(report, child, parameters, &mut names);
         } else {
             expect::attributes(report, child, &[]);
             let value = expect::text(report, child).value;
@@ -84,7 +85,7 @@ fn id_text(
     }
     let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
     let problem =
-        Problem::new(kind, trimmed(report.source, text.span.clone()), "not read as a parameter");
+        Problem::new(kind, trim_range(report.source, text.span.clone()), "not read as a parameter");
     report.error(problem.help("write `<param name=\"…\">…</param>`"));
 }
 
@@ -96,14 +97,14 @@ fn parameter(
     names: &mut BTreeSet<String>,
 ) {
     match child.name.value {
-        "param" => named(report, child, parameters, names),
+        "param" => named_parameter(report, child, parameters, names),
         "inputs" => inputs(report, child, parameters),
         _ => expect::unknown_child(report, element, child, &["param", "inputs"]),
     }
 }
 
 /// Parses `<param name="x" value="1"/>` or `<param name="x">1</param>`.
-fn named(
+fn named_parameter(
     report: &mut Report<'_>,
     element: &Element<'_>,
     parameters: &mut Map<String, Value>,
@@ -122,7 +123,7 @@ fn named(
         }
         None => text.value,
     };
-    if let Some(name) = expect::required(report, element, "name") {
+    if let Some(name) = expect::require(report, element, "name") {
         insert(report, name, value, parameters, names);
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Primary, Step, action, call,
     token::{Kind, Token, tokens},
 };
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed, xml};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trim_range, xml};
 
 /// Parses the steps of the text after the fence, then those of the parts inside the fence.
 ///
@@ -62,11 +62,11 @@ impl<'s> Reader<'_, 's> {
         for token in tokens {
             match token.kind {
                 Kind::Open("step") => {
-                    self.unclosed(token.span.start);
+                    self.close_unclosed(token.span.start);
                     self.open_element(&token.span);
                 }
                 Kind::Empty("step") => {
-                    self.unclosed(token.span.start);
+                    self.close_unclosed(token.span.start);
                     self.open_element(&token.span);
                     self.close(token.span.end, token.span.end);
                 }
@@ -74,12 +74,12 @@ impl<'s> Reader<'_, 's> {
                     self.drop_element();
                     self.close(token.span.start, token.span.end);
                 }
-                Kind::Close("process") => self.unclosed(token.span.start),
+                Kind::Close("process") => self.close_unclosed(token.span.start),
                 _ if self.step.is_some() => self.inside(token),
                 _ => {}
             }
         }
-        self.unclosed(end);
+        self.close_unclosed(end);
         self.steps
     }
 
@@ -183,7 +183,7 @@ impl<'s> Reader<'_, 's> {
         let Some(open) = self.step.take() else { return };
         let mut step = open.step;
         step.description = match open.description {
-            Some(place) => self.report.text(&trimmed(self.report.source, place)).to_owned(),
+            Some(place) => self.report.text(&trim_range(self.report.source, place)).to_owned(),
             None => prose(self.report, open.text..text, &open.calls),
         };
         self.steps.push(Spanned::new(step, open.start..end));
@@ -199,7 +199,7 @@ impl<'s> Reader<'_, 's> {
     }
 
     /// Ends a step without an end tag, and adds a note.
-    fn unclosed(&mut self, end: usize) {
+    fn close_unclosed(&mut self, end: usize) {
         self.drop_element();
         let Some(open) = &self.step else { return };
         let place = open.start..open.text;

@@ -27,11 +27,11 @@ impl Seed<'_, '_> {
         error
     }
 
-    fn unsupported<E: Error>(self, what: &str) -> E {
+    fn refuse_unsupported<E: Error>(self, what: &str) -> E {
         self.refuse(ProblemKind::Unsupported { what: what.to_owned() })
     }
 
-    fn weighed<E: Error>(self, value: Value) -> Result<Value, E> {
+    fn weigh_value<E: Error>(self, value: Value) -> Result<Value, E> {
         let text = value.as_str().map_or(0, str::len);
         self.0.weigh(text).map_err(|kind| self.refuse(kind))?;
         Ok(value)
@@ -54,47 +54,47 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        self.weighed(Value::Bool(value))
+        self.weigh_value(Value::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        self.weighed(Value::Number(value.into()))
+        self.weigh_value(Value::Number(value.into()))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        self.weighed(Value::Number(value.into()))
+        self.weigh_value(Value::Number(value.into()))
     }
 
     fn visit_i128<E: Error>(self, _: i128) -> Result<Value, E> {
-        Err(self.unsupported("a number of more than 64 bits"))
+        Err(self.refuse_unsupported("a number of more than 64 bits"))
     }
 
     fn visit_u128<E: Error>(self, _: u128) -> Result<Value, E> {
-        Err(self.unsupported("a number of more than 64 bits"))
+        Err(self.refuse_unsupported("a number of more than 64 bits"))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         match Number::from_f64(value) {
-            Some(number) => self.weighed(Value::Number(number)),
-            None => Err(self.unsupported("a number that is not finite")),
+            Some(number) => self.weigh_value(Value::Number(number)),
+            None => Err(self.refuse_unsupported("a number that is not finite")),
         }
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        self.weighed(Value::String(value.to_owned()))
+        self.weigh_value(Value::String(value.to_owned()))
     }
 
     fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<Value, E> {
-        self.0.placed_value(self.0.place(value));
+        self.0.record_value_place(self.0.place(value));
         self.visit_str(value)
     }
 
     fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        self.weighed(Value::String(value))
+        self.weigh_value(Value::String(value))
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        self.weighed(Value::Null)
+        self.weigh_value(Value::Null)
     }
 
     fn visit_none<E: Error>(self) -> Result<Value, E> {
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, _: A) -> Result<Value, A::Error> {
-        Err(self.unsupported(super::TAG))
+        Err(self.refuse_unsupported(super::TAG))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
@@ -173,7 +173,7 @@ impl KeySeed<'_, '_> {
     }
 
     fn not_text<E: Error>(self) -> Result<Key, E> {
-        Err(self.0.unsupported("a key that is not text"))
+        Err(self.0.refuse_unsupported("a key that is not text"))
     }
 }
 
@@ -230,6 +230,6 @@ impl<'de> Visitor<'de> for KeySeed<'_, '_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, _: A) -> Result<Key, A::Error> {
-        Err(self.0.unsupported(super::TAG))
+        Err(self.0.refuse_unsupported(super::TAG))
     }
 }

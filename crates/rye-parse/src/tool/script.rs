@@ -68,8 +68,10 @@ fn refuse_other_interpreter(report: &mut Report<'_>, extension: &str) {
     if extensions.contains(&extension) {
         return;
     }
-    let (interpreter, extension) = (interpreter.to_owned(), extension.to_owned());
-    let kind = ProblemKind::OtherInterpreter { interpreter, extension };
+    let kind = ProblemKind::OtherInterpreter {
+        interpreter: interpreter.to_owned(),
+        extension: extension.to_owned(),
+    };
     let problem = Problem::new(kind, 0..first.len(), "names another language");
     let names = extensions.iter().map(|extension| format!("`.{extension}`"));
     let names = names.collect::<Vec<_>>().join(" or ");
@@ -86,7 +88,7 @@ const LANGUAGES: [(&[&str], &[&str]); 4] = [
 
 /// Parses the block `# /// rye` … `# ///`, or the same with `//`.
 pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> Option<Document> {
-    if !yaml::sized(report, report.source, 0, "file", LONGEST) {
+    if !yaml::check_size(report, report.source, 0, "file", LONGEST) {
         return None;
     }
     refuse_other_interpreter(report, extension);
@@ -103,7 +105,7 @@ pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> O
             Some(_) if line.trim_end() == format!("{comment} ///") => break,
             Some(open) => {
                 if !open.add(line, comment) {
-                    unclosed(report, comment, place);
+                    report_unclosed(report, comment, place);
                     return None;
                 }
                 open.end = next;
@@ -115,7 +117,7 @@ pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> O
             yaml::read_text(report, &header.yaml, header.base, "header", LONGEST_BLOCK)
         }
         Some(header) => {
-            unclosed(report, comment, header.place);
+            report_unclosed(report, comment, header.place);
             None
         }
         None => {
@@ -161,7 +163,7 @@ impl Header {
     }
 }
 
-fn unclosed(report: &mut Report<'_>, comment: &str, place: Range<usize>) {
+fn report_unclosed(report: &mut Report<'_>, comment: &str, place: Range<usize>) {
     let problem = Problem::new(ProblemKind::UnclosedHeader, place, "not a line of the header");
     report.error(problem.help(format!(
         "start each line with `{comment} ` and end the header with `{comment} ///`"

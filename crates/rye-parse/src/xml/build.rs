@@ -8,7 +8,9 @@ use super::{
     Element, Node, attributes,
     escape::{Space, check_characters, unescape},
 };
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trimmed, suggest::nearest_name};
+use crate::{
+    Problem, ProblemKind, Spanned, problem::Report, span::trim_range, suggest::nearest_name,
+};
 
 /// The greatest depth of elements (SPEC 3.8).
 const DEPTH: usize = 64;
@@ -111,7 +113,7 @@ impl<'r, 's> Builder<'r, 's> {
             let fits = innermost.element.name.value == name;
             if !fits {
                 let innermost = innermost.element.name.clone();
-                self.unclosed(innermost);
+                self.report_unclosed(innermost);
             }
             self.close(place.end);
             if fits {
@@ -174,12 +176,12 @@ impl<'r, 's> Builder<'r, 's> {
             let value = unescape(self.report, place.clone(), Space::Text);
             self.push(Node::Text(Spanned::new(value, place)));
         } else if !self.report.text(&place).trim().is_empty() {
-            self.outside(trimmed(self.report.source, place));
+            self.outside(trim_range(self.report.source, place));
         }
     }
 
     /// Reports a start tag without its end tag.
-    pub(super) fn unclosed(&mut self, name: Spanned<&str>) {
+    pub(super) fn report_unclosed(&mut self, name: Spanned<&str>) {
         self.sound = false;
         let help = format!("write `</{}>`", name.value);
         let kind = ProblemKind::UnclosedElement { name: name.value.to_owned() };
@@ -197,7 +199,7 @@ impl<'r, 's> Builder<'r, 's> {
     pub(super) fn finish(mut self) -> Option<Element<'s>> {
         self.flush_text();
         while let Some(innermost) = self.open.pop() {
-            self.unclosed(innermost.element.name);
+            self.report_unclosed(innermost.element.name);
         }
         self.root.filter(|_| self.sound)
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, str::FromStr};
 
 use super::{Element, Node};
 use crate::{
-    Problem, ProblemKind, Spanned, name, problem::Report, span::trimmed, suggest::suggestion,
+    Problem, ProblemKind, Spanned, name, problem::Report, span::trim_range, suggest::suggestion,
 };
 
 /// Reports attributes that are not in `known`.
@@ -51,7 +51,7 @@ pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
         let kind = ProblemKind::UnexpectedText { element: element.name.value.to_owned() };
         report.error(Problem::new(
             kind,
-            trimmed(report.source, text.span.clone()),
+            trim_range(report.source, text.span.clone()),
             "text is not read here",
         ));
     }
@@ -61,7 +61,7 @@ pub(crate) fn no_text(report: &mut Report<'_>, element: &Element<'_>) {
 pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<String> {
     // Nearly every element contains only one text, which is then copied once.
     if let [Node::Text(text)] = element.children.as_slice() {
-        let span = trimmed(report.source, text.span.clone());
+        let span = trim_range(report.source, text.span.clone());
         return Spanned::new(text.value.trim().to_owned(), span);
     }
     let mut value = String::new();
@@ -77,7 +77,7 @@ pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<St
             Node::Element(child) => unknown_child(report, element, child, &[]),
         }
     }
-    let span = span.map_or(element.span.clone(), |span| trimmed(report.source, span));
+    let span = span.map_or(element.span.clone(), |span| trim_range(report.source, span));
     Spanned::new(value.trim().to_owned(), span)
 }
 
@@ -94,16 +94,16 @@ pub(crate) fn some_text(report: &mut Report<'_>, element: &Element<'_>) -> Optio
 }
 
 /// Returns a required attribute, which must not be blank.
-pub(crate) fn required(
+pub(crate) fn require(
     report: &mut Report<'_>,
     element: &Element<'_>,
     attribute: &str,
 ) -> Option<Spanned<String>> {
-    required_str(report, element, attribute).map(|text| text.map(str::to_owned))
+    require_str(report, element, attribute).map(|text| text.map(str::to_owned))
 }
 
-/// Like [`required`], without a copy of the value.
-pub(crate) fn required_str<'e>(
+/// Like [`require`], without a copy of the value.
+pub(crate) fn require_str<'e>(
     report: &mut Report<'_>,
     element: &'e Element<'_>,
     attribute: &str,
@@ -137,7 +137,7 @@ pub(crate) fn optional_str<'e>(
     attribute: &str,
 ) -> Option<Spanned<&'e str>> {
     let value = element.attribute(attribute)?;
-    let span = trimmed(report.source, value.span.clone());
+    let span = trim_range(report.source, value.span.clone());
     if value.value.trim().is_empty() {
         let kind =
             ProblemKind::Empty { what: format!("`{attribute}` of `<{}>`", element.name.value) };
@@ -196,7 +196,7 @@ pub(crate) fn unknown_word(
     valid: &[&str],
 ) {
     let value = text.value.as_ref();
-    let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shortened(value) };
+    let kind = ProblemKind::UnknownValue { what: what.to_owned(), value: shorten(value) };
     let problem = Problem::new(kind, text.span.clone(), format!("not a known {what}"));
     report.error(problem.help(suggestion(value, valid)));
 }
@@ -228,7 +228,7 @@ pub(crate) fn bad_value(
 pub(crate) fn bad(text: &Spanned<impl AsRef<str>>, what: &str, expected: &str) -> Problem {
     let kind = ProblemKind::BadValue {
         what: format!("`{what}`"),
-        value: shortened(text.value.as_ref()),
+        value: shorten(text.value.as_ref()),
         expected: expected.to_owned(),
     };
     Problem::new(kind, text.span.clone(), format!("not {expected}"))
@@ -260,7 +260,7 @@ pub(crate) fn empty_element(element: &Element<'_>) -> Problem {
 }
 
 /// Returns the first forty characters, for a message.
-pub(crate) fn shortened(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
         None => text.to_owned(),

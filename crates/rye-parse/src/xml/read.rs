@@ -81,7 +81,9 @@ impl<'s> Document<'_, 's> {
             let next = match event {
                 Ok(Event::Eof) => Next::Stop,
                 Ok(event) => self.event(&event, place),
-                Err(error) => self.broken(&error, from + offset(reader.error_position())),
+                Err(error) => {
+                    self.report_unclosed_markup(&error, from + offset(reader.error_position()))
+                }
             };
             match next {
                 Next::Event => {}
@@ -138,7 +140,7 @@ impl<'s> Document<'_, 's> {
             None => {
                 // The rest of the file is its text, so missing end tags of its ancestors are not reported.
                 if let Some(element) = self.builder.pop() {
-                    self.builder.unclosed(element.name);
+                    self.builder.report_unclosed(element.name);
                 }
                 self.builder.give_up();
                 Next::Stop
@@ -159,7 +161,7 @@ impl<'s> Document<'_, 's> {
     }
 
     /// Reports markup that runs to the end of the text.
-    fn broken(&mut self, error: &Error, at: usize) -> Next {
+    fn report_unclosed_markup(&mut self, error: &Error, at: usize) -> Next {
         let (what, end) = unclosed_markup(error);
         let kind = ProblemKind::UnclosedMarkup { what: what.to_owned() };
         let place = char_at(self.builder.report.source, at.min(self.end));

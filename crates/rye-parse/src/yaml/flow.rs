@@ -72,8 +72,8 @@ impl Scan {
                 (self.comment, self.line_start, self.token) = (false, true, '\n');
             }
             _ if self.comment => {}
-            (c, Some(quote)) => self.quoted(c, quote),
-            (c, None) => self.plain(c),
+            (c, Some(quote)) => self.read_quoted(c, quote),
+            (c, None) => self.read_plain(c),
         }
         self.previous = c;
         if !c.is_whitespace() && self.quote.is_none() {
@@ -81,7 +81,7 @@ impl Scan {
         }
     }
 
-    fn quoted(&mut self, c: char, quote: char) {
+    fn read_quoted(&mut self, c: char, quote: char) {
         match c {
             _ if self.escaped => self.escaped = false,
             '\\' if quote == '"' => self.escaped = true,
@@ -90,7 +90,7 @@ impl Scan {
         }
     }
 
-    fn plain(&mut self, c: char) {
+    fn read_plain(&mut self, c: char) {
         match c {
             '[' | '{' => self.depth += 1,
             ']' | '}' => self.depth = self.depth.saturating_sub(1),

@@ -8,7 +8,7 @@
 const KNOWN: [&str; 7] = ["bool", "float", "int", "map", "null", "seq", "str"];
 
 /// Returns a text of the same length in which the parser ignores no tag; `None` if nothing looks like such a tag.
-pub(super) fn shown(text: &str) -> Option<String> {
+pub(super) fn reveal_tags(text: &str) -> Option<String> {
     let mut shown = text.to_owned();
     in_full(text).into_iter().for_each(|at| shown.replace_range(at..=at, "!"));
     let mut from = 0;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn only_names_that_mean_nothing_are_written_anew() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(shown(text).as_deref(), expected, "{text}");
+            assert_eq!(reveal_tags(text).as_deref(), expected, "{text}");
         };
         check("a: !!str 1\nb: [!!int 2, !!seq [], !!map {}]", None);
         check("a: !x 1", None);

@@ -15,9 +15,9 @@ fn condition(inside: &str) -> Spanned<Condition> {
 }
 
 /// Writes a condition in a short notation for tests.
-pub(crate) fn told(condition: &Condition) -> String {
+pub(crate) fn notation(condition: &Condition) -> String {
     let list = |conditions: &[Spanned<Condition>]| {
-        conditions.iter().map(|condition| told(&condition.value)).collect::<Vec<_>>().join(", ")
+        conditions.iter().map(|condition| notation(&condition.value)).collect::<Vec<_>>().join(", ")
     };
     match condition {
         Condition::Compare { path, operator, value, .. } => match value {
@@ -26,7 +26,7 @@ pub(crate) fn told(condition: &Condition) -> String {
         },
         Condition::Any(conditions) => format!("any({})", list(conditions)),
         Condition::All(conditions) => format!("all({})", list(conditions)),
-        Condition::Not(condition) => format!("not({})", told(&condition.value)),
+        Condition::Not(condition) => format!("not({})", notation(&condition.value)),
         _ => "unknown".to_owned(),
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn told(condition: &Condition) -> String {
 #[track_caller]
 fn reads(expression: &str, expected: &str) {
     let escaped = expression.replace('&', "&amp;").replace('<', "&lt;");
-    assert_eq!(told(&condition(&format!("<when>{escaped}</when>")).value), expected);
+    assert_eq!(notation(&condition(&format!("<when>{escaped}</when>")).value), expected);
 }
 
 rows! { reads;

@@ -3,7 +3,7 @@
 use rye_parse::{HookEvent, HookPosition, hooks};
 use serde_json::json;
 
-use crate::{conditions::told, refused, rows};
+use crate::{conditions::notation, refused, rows};
 
 const FULL: &str = "\
 hooks:
@@ -43,14 +43,14 @@ fn every_key_of_a_file() {
     assert_eq!((base.layer.map(|layer| layer.value.number()), base.order), (Some(0), -5));
     assert_eq!(base.extends.map(|id| id.value).as_deref(), Some("team/base"));
     assert_eq!(
-        base.hook.condition.map(|condition| told(&condition.value)).as_deref(),
+        base.hook.condition.map(|condition| notation(&condition.value)).as_deref(),
         Some("all(directive.category eq \"deploy\", directive.extends ne \"team/base\")")
     );
     assert_eq!((preamble.position, preamble.wrap), (HookPosition::After, false));
     assert_eq!((preamble.layer, preamble.order), (None, 0));
     assert_eq!((warn.position, warn.wrap), (HookPosition::Before, true));
     assert_eq!(
-        warn.hook.condition.map(|condition| told(&condition.value)).as_deref(),
+        warn.hook.condition.map(|condition| notation(&condition.value)).as_deref(),
         Some(
             "all(error.code in [429,529], not(error.final exists), any(cost.turns gte 5, all(a.b eq true)))"
         )
@@ -81,7 +81,7 @@ fn the_same_in_toml_and_json() {
         let hooks = hooks(text, extension).expect("readable");
         assert_eq!(hooks[0].value.hook.actions.len(), 1);
         let condition = hooks[0].value.hook.condition.as_ref().expect("given");
-        assert_eq!(told(&condition.value), "limit.name eq \"turns\"");
+        assert_eq!(notation(&condition.value), "limit.name eq \"turns\"");
     }
 }
 

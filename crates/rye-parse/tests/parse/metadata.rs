@@ -2,7 +2,7 @@
 
 use rye_parse::{ContextContent, ContextPosition, HookEvent, PermissionEntry, Spend};
 
-use crate::{conditions::told, file, metadata, metadata_refused, noted, read, rows};
+use crate::{conditions::notation, file, metadata, metadata_refused, noted, read, rows};
 
 const LIMITS: &str =
     "`turns`, `tokens`, `spend`, `duration_seconds`, `spawns`, `depth`, `spend_currency`";
@@ -262,7 +262,7 @@ fn hooks_become_a_tree() {
     assert_eq!((hook.id.value.as_str(), hook.event.value), ("a", HookEvent::AfterStep));
     let condition = hook.condition.as_ref().expect("given");
     assert_eq!(
-        told(&condition.value),
+        notation(&condition.value),
         "all(cost.spend gte 0.9, any(not(x exists), all(a eq 1, b lt 2)))"
     );
     assert!(

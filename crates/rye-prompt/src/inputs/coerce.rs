@@ -24,7 +24,7 @@ pub(crate) fn coerce(value: &Value, to: ValueType) -> Option<Value> {
 
 /// Returns `true` if the value is one of the choices, which are texts and are converted to the declared type. If there
 /// are no choices, every value is allowed.
-pub(super) fn chosen(value: &Value, choices: &[String], declared: ValueType) -> bool {
+pub(super) fn is_chosen(value: &Value, choices: &[String], declared: ValueType) -> bool {
     let is = |choice: &String| match coerce(&Value::from(choice.as_str()), declared) {
         // `1` and `1.0` are the same number, but two JSON values.
         Some(Value::Number(choice)) => value.as_f64() == choice.as_f64(),
@@ -34,14 +34,14 @@ pub(super) fn chosen(value: &Value, choices: &[String], declared: ValueType) -> 
 }
 
 /// Describes a value for an error message, shortened.
-pub(super) fn described(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => format!("the boolean `{value}`"),
         Value::Number(_) => format!("the number `{value}`"),
-        Value::String(text) => format!("the text `{}`", shortened(text)),
-        Value::Array(_) => format!("the array `{}`", shortened(&compact(value))),
-        Value::Object(_) => format!("the object `{}`", shortened(&compact(value))),
+        Value::String(text) => format!("the text `{}`", shorten(text)),
+        Value::Array(_) => format!("the array `{}`", shorten(&compact(value))),
+        Value::Object(_) => format!("the object `{}`", shorten(&compact(value))),
     }
 }
 
@@ -79,7 +79,7 @@ fn float(text: &str) -> Option<Value> {
     text.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
     if text.chars().count() <= LONGEST {
         text.to_owned()

@@ -3,7 +3,7 @@
 use rye_parse::{Output, Outputs};
 
 use super::{ReturnStyle, in_attribute, in_element};
-use crate::json::quoted;
+use crate::json::quote;
 
 /// One declared output, from either form of declaration.
 struct Field<'a> {
@@ -77,7 +77,7 @@ fn parameters(fields: &[Field<'_>], place: &mut dyn FnMut(&str) -> String) -> St
     let mut parameter = |field: &Field<'_>| {
         // The brackets are added before placing, so that a value cannot form a directive tag with them.
         let label = place(&format!("<{}>", field.label.trim()));
-        format!("{}: {}", quoted(field.name), quoted(&one_line(&label)))
+        format!("{}: {}", quote(field.name), quote(&one_line(&label)))
     };
     format!("{{{}}}", fields.iter().map(&mut parameter).collect::<Vec<_>>().join(", "))
 }

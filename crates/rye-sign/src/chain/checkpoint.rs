@@ -204,10 +204,9 @@ impl Checkpoint {
     }
 
     fn of_another_record(&self, seq: u64, thread: &str) -> CheckpointError {
-        let (stated_seq, stated_thread) = (self.seq, self.thread.clone());
         CheckpointError::OfAnotherRecord {
-            stated_seq,
-            stated_thread,
+            stated_seq: self.seq,
+            stated_thread: self.thread.clone(),
             seq,
             thread: thread.to_owned(),
         }

@@ -76,8 +76,8 @@ pub enum TokenError {
     /// The token names another parent than the token before it in the chain.
     #[error(
         "the token `{token_id}` is re-parented: it descends from {}, and is presented under {}",
-        named(.stated),
-        named(.expected)
+        digest_text(.stated),
+        digest_text(.expected)
     )]
     Reparented {
         /// The id of the token.
@@ -120,6 +120,6 @@ pub enum TokenError {
     },
 }
 
-fn named(digest: &Option<Digest>) -> String {
+fn digest_text(digest: &Option<Digest>) -> String {
     digest.map_or_else(|| "none".to_owned(), |digest| format!("`{}`", digest.shortened()))
 }

@@ -53,7 +53,8 @@ pub(crate) fn check_narrowed(
     if let Some(list) = parent.claims.capabilities.iter().find(uncovered) {
         let innermost = child.claims.capabilities.iter().rev().find(|own| !own.is_empty());
         let wider = innermost.into_iter().flatten().filter(|capability| !covers(list, capability));
-        let (parent_id, capabilities) = (parent.claims.token_id.clone(), wider.cloned().collect());
+        let parent_id = parent.claims.token_id.clone();
+        let capabilities = wider.cloned().collect();
         return Err(TokenError::Widened { token_id, parent_id, capabilities });
     }
     if child.claims.expires > parent.claims.expires || child.claims.issued < parent.claims.issued {
@@ -76,7 +77,8 @@ fn is_covered(
 }
 
 fn check_signature(token: &Token, keys: &[PublicKey]) -> Result<(), TokenError> {
-    let (token_id, key_id) = (token.claims.token_id.clone(), token.key_id.clone());
+    let token_id = token.claims.token_id.clone();
+    let key_id = token.key_id.clone();
     match keys.iter().find(|key| key.is_named(&key_id)) {
         None => Err(TokenError::UnknownKey { token_id, key_id }),
         Some(key) if !token.is_signed_by(key) => Err(TokenError::Forged { token_id, key_id }),
@@ -97,8 +99,9 @@ fn check_parent(token: &Token, parent: Option<&Token>) -> Result<(), TokenError>
 }
 
 fn check_time(token: &Token, now: Timestamp) -> Result<(), TokenError> {
-    let (token_id, issued, expires) =
-        (token.claims.token_id.clone(), token.claims.issued, token.claims.expires);
+    let token_id = token.claims.token_id.clone();
+    let issued = token.claims.issued;
+    let expires = token.claims.expires;
     if expires <= now {
         return Err(TokenError::Expired { token_id, at: expires });
     }

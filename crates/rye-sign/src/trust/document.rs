@@ -23,7 +23,8 @@ pub struct TrustDocument {
 impl TrustDocument {
     /// Makes a document that assigns the key to the owner, without a limit on grants.
     pub fn new(owner: &str, key: PublicKey) -> Self {
-        let (owner, attestation) = (owner.to_owned(), String::new());
+        let owner = owner.to_owned();
+        let attestation = String::new();
         Self { key, owner, attestation, grants: None, expires: None, revoked: None }
     }
 
@@ -62,11 +63,11 @@ impl TrustDocument {
         let mut text = format!(
             "version = \"1.0.0\"\ncategory = \"keys/trusted\"\nfingerprint = \"{}\"\nowner = {}\nattestation = {}\n",
             self.key.key_id(),
-            quoted(&self.owner),
-            quoted(&self.attestation),
+            quote(&self.owner),
+            quote(&self.attestation),
         );
         if let Some(grants) = &self.grants {
-            let grants: Vec<String> = grants.iter().map(|grant| quoted(grant)).collect();
+            let grants: Vec<String> = grants.iter().map(|grant| quote(grant)).collect();
             text += &format!("grants = [{}]\n", grants.join(", "));
         }
         for (field, time) in [("expires", self.expires), ("revoked", self.revoked)] {
@@ -112,6 +113,6 @@ impl TrustDocument {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -22,7 +22,7 @@ pub enum TrustError {
         key_id: KeyId,
     },
     /// Fields are missing, unknown or wrong.
-    #[error("the trust document has {}", listed(.problems))]
+    #[error("the trust document has {}", problem_list(.problems))]
     Invalid {
         /// All wrong fields.
         problems: Vec<TrustProblem>,
@@ -137,7 +137,7 @@ pub struct TomlError {
     pub message: String,
 }
 
-fn listed(problems: &[TrustProblem]) -> String {
+fn problem_list(problems: &[TrustProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ")
 }
 

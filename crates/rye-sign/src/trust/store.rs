@@ -48,12 +48,12 @@ impl TrustStore {
     ) -> Result<Admission, TrustError> {
         let document = TrustDocument::parse(text)?;
         check_file_name(&document, file_stem)?;
-        let vouching = admission::vouch(&document, text, self, origin, now)?;
+        let check = admission::check_signer(&document, text, self, origin, now)?;
         let key_id = document.key().key_id().clone();
         let owner = document.owner().to_owned();
-        let mut notes = vouching.notes;
-        notes.extend(admission::standing(&document, now));
-        if self.insert(TrustedKey::new(document, origin, vouching.by)) {
+        let mut notes = check.notes;
+        notes.extend(admission::standing_notes(&document, now));
+        if self.insert(TrustedKey::new(document, origin, check.limiting_key)) {
             notes.push(AdmissionNote::AlreadyTrusted);
         }
         Ok(Admission { key_id, owner, notes })

@@ -9,7 +9,7 @@ use super::{RiskTable, Rule};
 use crate::{
     pattern::{Pattern, PatternError},
     risk::level::{Risk, RiskPolicy, UnknownName},
-    shown::shown,
+    untrusted_text::sanitize,
 };
 
 impl RiskTable {
@@ -147,7 +147,7 @@ impl Reader {
         let level = self.mapping(level, path, &["policy", "description"])?;
         self.text(level, path, "description");
         let name = self.text(level, path, "policy")?;
-        self.named(name, format!("{path}.policy"))
+        self.parse_name(name, format!("{path}.policy"))
     }
 
     fn rules(&mut self, classifications: &Value) -> Vec<Rule> {
@@ -169,7 +169,7 @@ impl Reader {
         let description = self.text(element, path, "description").map(str::to_owned);
         let risk = self
             .text(element, path, "risk")
-            .and_then(|name| self.named(name, format!("{path}.risk")));
+            .and_then(|name| self.parse_name(name, format!("{path}.risk")));
         let patterns = element
             .get("patterns")
             .map(|patterns| self.patterns(patterns, &format!("{path}.patterns")));
@@ -213,7 +213,7 @@ impl Reader {
             let valid = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
             let dot = if path.is_empty() { "" } else { "." };
             self.report(
-                format!("{path}{dot}{}", shown(key)),
+                format!("{path}{dot}{}", sanitize(key)),
                 RiskTableProblemKind::UnknownKey { valid },
             );
         }
@@ -246,7 +246,7 @@ impl Reader {
         text
     }
 
-    fn named<T: FromStr<Err = UnknownName>>(&mut self, name: &str, path: String) -> Option<T> {
+    fn parse_name<T: FromStr<Err = UnknownName>>(&mut self, name: &str, path: String) -> Option<T> {
         name.parse()
             .map_err(|unknown| self.report(path, RiskTableProblemKind::UnknownName(unknown)))
             .ok()

@@ -57,8 +57,8 @@ pub(in crate::directive) fn read(
 fn hook(report: &mut Report<'_>, element: &Element<'_>) -> Option<Hook> {
     expect::attributes(report, element, &["id", "event", "effect"]);
     expect::no_text(report, element);
-    let id = expect::required(report, element, "id");
-    let event = expect::required(report, element, "event").and_then(|text| event(report, text));
+    let id = expect::require(report, element, "id");
+    let event = expect::require(report, element, "event").and_then(|text| event(report, text));
     let effect = element.attribute("effect").and_then(|text| {
         let text = Spanned::new(text.value.clone().into_owned(), text.span.clone());
         effect(report, event.as_ref()?.value, text)
@@ -130,7 +130,7 @@ pub(crate) fn effect(
 
 /// Parses `<action primary="execute" …>`.
 fn generic_action(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Action>> {
-    let text = expect::required(report, element, "primary")?;
+    let text = expect::require(report, element, "primary")?;
     let primary = expect::word(report, "primary", &text, &Primary::ALL.map(Primary::as_str))?;
     Some(action::read(report, element, primary))
 }
@@ -139,9 +139,9 @@ fn condition(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<C
     let condition = match element.name.value {
         "condition" => compare(report, element)?,
         "when" => return expression(report, element),
-        "any" => Condition::Any(nested(report, element)),
-        "all" => Condition::All(nested(report, element)),
-        _ => Condition::Not(Box::new(all(nested(report, element))?)),
+        "any" => Condition::Any(nested_conditions(report, element)),
+        "all" => Condition::All(nested_conditions(report, element)),
+        _ => Condition::Not(Box::new(all(nested_conditions(report, element))?)),
     };
     Some(Spanned::new(condition, element.span.clone()))
 }
@@ -164,12 +164,12 @@ fn compare(report: &mut Report<'_>, element: &Element<'_>) -> Option<Condition> 
     for child in element.elements() {
         expect::unknown_child(report, element, child, &[]);
     }
-    let path = expect::required(report, element, "path");
+    let path = expect::require(report, element, "path");
     if let Some(path) = path.as_ref().filter(|path| !is_path(&path.value)) {
         expect::bad_value(report, "path", path, "a dotted path such as `cost.spend`");
     }
-    let operator = expect::required(report, element, "op")
-        .and_then(|text| operand::operator(report, &text))?;
+    let operator =
+        expect::require(report, element, "op").and_then(|text| operand::operator(report, &text))?;
     let value = value(report, element, operator)?;
     Some(Condition::Compare { path: path?.value, operator, value })
 }
@@ -189,7 +189,7 @@ fn value(
             return None;
         }
         (_, None) => {
-            expect::required(report, element, "value");
+            expect::require(report, element, "value");
             return None;
         }
         (_, Some(value)) => value,
@@ -205,7 +205,7 @@ fn value(
 }
 
 /// Parses the conditions inside `<any>`, `<all>` or `<not>`.
-fn nested(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<Condition>> {
+fn nested_conditions(report: &mut Report<'_>, element: &Element<'_>) -> Vec<Spanned<Condition>> {
     expect::attributes(report, element, &[]);
     expect::no_text(report, element);
     if element.elements().next().is_none() {

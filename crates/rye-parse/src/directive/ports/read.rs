@@ -99,7 +99,7 @@ fn name<'e>(
     what: &str,
     names: &mut BTreeSet<&'e str>,
 ) -> Option<Spanned<String>> {
-    let name = expect::required_str(report, element, "name")?;
+    let name = expect::require_str(report, element, "name")?;
     if !is_name(name.value) {
         expect::bad_value(report, "name", &name, "letters, digits, `_` and `-`");
         return None;

@@ -71,20 +71,21 @@ pub enum AdmissionNote {
 }
 
 /// The result of the check on the signer of a document.
-pub(crate) struct Vouching<'s> {
-    pub(crate) by: Option<&'s TrustedKey>,
+pub(crate) struct SignerCheck<'s> {
+    /// The trusted key that signed a project's document. Its limits apply to the new key.
+    pub(crate) limiting_key: Option<&'s TrustedKey>,
     pub(crate) notes: Vec<AdmissionNote>,
 }
 
 /// Decides whether a document is accepted. A signature that fails is always refused. A document of a project must be
 /// signed by a trusted key of the operator.
-pub(crate) fn vouch<'s>(
+pub(crate) fn check_signer<'s>(
     document: &TrustDocument,
     text: &str,
     store: &'s TrustStore,
     origin: Origin,
     now: Timestamp,
-) -> Result<Vouching<'s>, TrustError> {
+) -> Result<SignerCheck<'s>, TrustError> {
     let key_id = document.key().key_id();
     let self_vouched = |signer| TrustError::SelfVouched { key_id: key_id.clone(), signer };
     let signer = match Unverified::locate(text, CommentStyle::Hash) {
@@ -92,24 +93,24 @@ pub(crate) fn vouch<'s>(
         Err(Error::Unsigned) => None,
         Err(source) => return Err(TrustError::Unverified { key_id: key_id.clone(), source }),
     };
-    let by = signer.as_ref().and_then(|signer| store.find(signer));
-    let by_itself = signer.as_ref().is_some_and(|signer| document.key().is_named(signer));
-    let notes = if by_itself && origin != Origin::Project {
-        verified_notes(document, text, &of_its_own(document), now)?
+    let signing_key = signer.as_ref().and_then(|signer| store.find(signer));
+    let is_own_key = signer.as_ref().is_some_and(|signer| document.key().is_named(signer));
+    let notes = if is_own_key && origin != Origin::Project {
+        verified_notes(document, text, &own_store(document), now)?
     } else {
         verified_notes(document, text, store, now)?
     };
-    if origin == Origin::Project && by.is_none_or(|by| by.origin() == Origin::Project) {
-        let signer = signer.map(|signer| if by_itself { key_id.clone() } else { signer });
+    if origin == Origin::Project && signing_key.is_none_or(|key| key.origin() == Origin::Project) {
+        let signer = signer.map(|signer| if is_own_key { key_id.clone() } else { signer });
         return Err(self_vouched(signer));
     }
-    let by = if origin == Origin::Project { by } else { None };
-    Ok(Vouching { by, notes })
+    let limiting_key = if origin == Origin::Project { signing_key } else { None };
+    Ok(SignerCheck { limiting_key, notes })
 }
 
 /// Makes a store with only the key of the document. A signature by that key shows that its owner wrote the document,
 /// which is enough for a document that the operator put in place.
-fn of_its_own(document: &TrustDocument) -> TrustStore {
+fn own_store(document: &TrustDocument) -> TrustStore {
     let mut own = TrustStore::new();
     own.trust_key(document.owner(), document.key().clone());
     own
@@ -143,7 +144,7 @@ fn binding_note(provenance: &Provenance) -> Option<AdmissionNote> {
 }
 
 /// Warns if the document itself revokes its key or has expired.
-pub(crate) fn standing(document: &TrustDocument, now: Timestamp) -> Vec<AdmissionNote> {
+pub(crate) fn standing_notes(document: &TrustDocument, now: Timestamp) -> Vec<AdmissionNote> {
     let revoked = document.revoked().map(|at| AdmissionNote::Revoked { at });
     let expired =
         document.expires().filter(|at| *at <= now).map(|at| AdmissionNote::Expired { at });

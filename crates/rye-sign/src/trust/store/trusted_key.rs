@@ -24,19 +24,17 @@ struct Standing {
 }
 
 impl TrustedKey {
-    /// Makes a trusted key. If `voucher`, a trusted key, signed the document, its limits apply to the new key as well.
+    /// Makes a trusted key. If `signer`, a trusted key, signed the document, its limits apply to the new key as well.
     pub(crate) fn new(
         document: TrustDocument,
         origin: Origin,
-        voucher: Option<&TrustedKey>,
+        signer: Option<&TrustedKey>,
     ) -> Self {
-        let inherited_grants = voucher.into_iter().flat_map(|voucher| voucher.grants.clone());
+        let inherited_grants = signer.into_iter().flat_map(|signer| signer.grants.clone());
         let grants = inherited_grants.chain(document.grants.clone()).collect();
-        let standing = |voucher: &TrustedKey| Standing {
-            expires: voucher.expires(),
-            revoked: voucher.revoked(),
-        };
-        Self { document, origin, grants, inherited: voucher.map(standing).unwrap_or_default() }
+        let standing =
+            |signer: &TrustedKey| Standing { expires: signer.expires(), revoked: signer.revoked() };
+        Self { document, origin, grants, inherited: signer.map(standing).unwrap_or_default() }
     }
 
     /// Adds the limits of another document for the same key: its patterns, an earlier expiry, a revocation. Without

@@ -127,7 +127,8 @@ impl<'a> Placer<'a> {
             }
             (None, Fallback::None) if input.required => {
                 if self.blames(part, name) {
-                    let (part, name) = (part.clone(), name.clone());
+                    let part = part.clone();
+                    let name = name.clone();
                     self.problems.push(RenderProblem::Absent { part, name });
                 }
                 Filling::AsWritten

@@ -1,7 +1,7 @@
 //! Untrusted text in messages.
 
 /// Makes `text` safe for a message: shortens it if it is long, and escapes control characters.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     const MAX_CHARACTERS: usize = 120;
     let mut shown: String = text.chars().take(MAX_CHARACTERS).flat_map(visible).collect();
     if text.chars().nth(MAX_CHARACTERS).is_some() {

@@ -50,16 +50,16 @@ impl Placed {
     /// This includes tags that are composed of two values, or of a value and the author's own text. Tags that the
     /// author wrote alone stay.
     pub(crate) fn in_frame(self) -> String {
-        self.escaped(|placed, at| placed.forges_a_tag(at))
+        self.escape(|placed, at| placed.forges_a_tag(at))
     }
 
     /// Returns the text for use inside an XML element. Every `<` of a value is escaped, so that the element ends at the
     /// author's closing tag.
     pub(crate) fn in_element(self) -> String {
-        self.escaped(|placed, at| placed.touches_a_value(&(at..at + 1)) || placed.forges_a_tag(at))
+        self.escape(|placed, at| placed.touches_a_value(&(at..at + 1)) || placed.forges_a_tag(at))
     }
 
-    fn escaped(self, is_escaped: impl Fn(&Self, usize) -> bool) -> String {
+    fn escape(self, is_escaped: impl Fn(&Self, usize) -> bool) -> String {
         let places: Vec<usize> = self.near_values().filter(|at| is_escaped(&self, *at)).collect();
         if places.is_empty() {
             return self.text;

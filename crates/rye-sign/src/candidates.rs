@@ -8,8 +8,8 @@ use crate::item_name::{ItemName, KINDS};
 pub(crate) fn candidates(text: &str, kind: &str, id: Option<&str>) -> Vec<ItemName> {
     let mut ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
     let folder = id.and_then(|id| id.rsplit_once('/')).map(|(folder, _)| folder.to_owned());
-    let category = declared(text, "<category>", "category:");
-    if let Some(name) = declared(text, " name=", "name:") {
+    let category = find_value(text, "<category>", "category:");
+    if let Some(name) = find_value(text, " name=", "name:") {
         for folder in [folder, category].into_iter().flatten() {
             ids.push(format!("{folder}/{name}"));
         }
@@ -17,14 +17,14 @@ pub(crate) fn candidates(text: &str, kind: &str, id: Option<&str>) -> Vec<ItemNa
     }
     let other_kinds = KINDS.into_iter().filter(|other| *other != kind);
     let kinds: Vec<&str> = [kind].into_iter().chain(other_kinds).collect();
-    let named = |id: &String| {
+    let names = |id: &String| {
         kinds.iter().filter_map(|kind| ItemName::new(kind, id).ok()).collect::<Vec<_>>()
     };
-    ids.iter().flat_map(named).collect()
+    ids.iter().flat_map(names).collect()
 }
 
 /// Returns the first value after either marker, up to the next quote, tag or line end.
-fn declared(text: &str, tag: &str, key: &str) -> Option<String> {
+fn find_value(text: &str, tag: &str, key: &str) -> Option<String> {
     let (_, after) = text.split_once(tag).or_else(|| text.split_once(key))?;
     let value = after.trim_start_matches([' ', '"', '\'']);
     let value = value.split(['"', '\'', '<', '>', '\n', '\r']).next()?.trim();
