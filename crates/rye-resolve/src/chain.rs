@@ -5,7 +5,7 @@ use rye_parse::Directive;
 
 use crate::{Item, ItemId, ItemKind, PlacedHook, ResolveError, grant};
 
-/// A directive, the one it extends, and so on to the root; each is verified (SPEC 7.1).
+/// A directive, the directive that it extends, and so on to the root. Each is verified (SPEC 7.1).
 #[derive(Clone, Debug)]
 pub struct ExtendsChain {
     /// Leaf first. Invariant: never empty.
@@ -17,8 +17,8 @@ impl ExtendsChain {
     /// The most directives that a chain may have, the leaf counted.
     pub const MAX_LINKS: usize = 32;
 
-    /// Follows `extends` from `leaf`, or what `hook` says that it extends, getting each directive
-    /// from `load`.
+    /// Follows `extends` from `leaf` and gets each directive from `load`. If there is a `hook`, it decides
+    /// what the leaf extends.
     pub(crate) fn walk(
         leaf: Item<Directive>,
         hook: Option<PlacedHook>,
@@ -46,7 +46,7 @@ impl ExtendsChain {
         }
     }
 
-    /// The hook that says what the leaf extends, in place of the leaf's own `extends` (SPEC 7.3).
+    /// The hook that overrides the `extends` of the leaf, if one applied (SPEC 7.3).
     pub fn extended_by(&self) -> Option<&PlacedHook> {
         self.extended_by.as_ref()
     }
@@ -61,18 +61,20 @@ impl ExtendsChain {
         self.links.iter().rev()
     }
 
-    /// The nearest directive, from the leaf on, with a `<permissions>` block, be it empty (SPEC D5).
+    /// The first directive, counted from the leaf, that has a `<permissions>` block. An empty block counts
+    /// (SPEC D5).
     pub fn declaring(&self) -> Option<&Item<Directive>> {
         self.links.iter().find(|link| link.content.value().permissions.is_some())
     }
 
-    /// What the declaring directive grants; nothing when none in the chain declares (SPEC D5, 9.2).
+    /// The grant of the declaring directive. If no directive of the chain declares permissions, it is empty
+    /// (SPEC D5, 9.2).
     ///
     /// The grants of several directives are never merged.
     ///
     /// # Errors
     ///
-    /// Every entry of the block that is no capability pattern.
+    /// [`ResolveError::InvalidPermissions`] with every entry of the block that is not a capability pattern.
     pub fn grant(&self) -> Result<Grant, ResolveError> {
         let Some(declaring) = self.declaring() else { return Ok(Grant::nothing()) };
         let permissions = declaring.content.value().permissions.as_ref();
@@ -85,7 +87,7 @@ impl ExtendsChain {
     }
 }
 
-/// What the leaf extends: what the hook says, else what it says itself.
+/// Returns the id that the leaf extends: the hook's if there is a hook, else the leaf's own.
 fn first(
     leaf: &Item<Directive>,
     hook: Option<&PlacedHook>,
@@ -107,8 +109,8 @@ fn parent(link: &Item<Directive>) -> Result<Option<ItemId>, ResolveError> {
     })
 }
 
-/// The walk without its directives: `T` is a link, `next` what the leaf extends, `load` gets the
-/// parent of a child.
+/// Walks the chain without knowing directives. `T` is a link, `next` is the id that the leaf extends, and
+/// `load` takes the ids of a child and of its parent and returns the parent.
 fn follow<T>(
     leaf: T,
     mut next: Option<ItemId>,

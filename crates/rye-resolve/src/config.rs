@@ -1,4 +1,4 @@
-//! Settings: every space has its say, the nearest the last one (SPEC 4.4).
+//! Settings, merged from all spaces; a nearer space overrides a farther one (SPEC 4.4).
 
 use serde_json::Value;
 
@@ -6,26 +6,26 @@ use crate::Item;
 
 /// The verified files of one configuration name, at most one per root.
 ///
-/// Who may only tighten what a farther space says, and which lists concatenate instead of
-/// replacing each other (SPEC 4.3, 4.4), depends on what the settings mean: readers of such
-/// settings take [`Config::layers`] instead of [`Config::merged`].
+/// Some settings may only be tightened by a nearer space, and some lists are concatenated instead of replaced
+/// (SPEC 4.3, 4.4). Readers of such settings use [`Config::layers`] instead of [`Config::merged`].
 #[derive(Clone, Debug)]
 pub struct Config {
     layers: Vec<Item<Value>>,
 }
 
 impl Config {
-    /// The layers `layers`, nearest first, or `None` when no space has the name.
+    /// A configuration of `layers`, nearest first, or `None` if there are none.
     pub(crate) fn new(layers: Vec<Item<Value>>) -> Option<Self> {
         (!layers.is_empty()).then_some(Self { layers })
     }
 
-    /// Each file with its space, nearest first; every value is a mapping.
+    /// The files with their spaces, nearest first. Every value is a mapping.
     pub fn layers(&self) -> &[Item<Value>] {
         &self.layers
     }
 
-    /// The one mapping they make: mappings merge deeply, all else is the nearest one's, lists too.
+    /// All layers merged into one mapping. Mappings merge deeply; of any other value, lists included, the
+    /// nearest wins.
     pub fn merged(&self) -> Value {
         let values = self.layers.iter().map(|layer| layer.content.value());
         merge_layers(values)

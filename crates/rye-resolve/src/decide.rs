@@ -1,8 +1,8 @@
-//! Precedence, as a function of what each space has: nothing here reads a disk.
+//! Precedence of the spaces, decided from the files that each holds, without reading a disk.
 
 use crate::{ItemId, ItemKind, Location, ResolveError};
 
-/// The file that an id means, and those that it hides.
+/// The file that an id means, and the files that it shadows.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
@@ -12,10 +12,11 @@ pub struct Located {
     pub shadowed: Vec<Location>,
 }
 
-/// The winner among `candidates`, one list per root and nearest first, with its root's index.
+/// Returns the winner among `candidates` with the index of its root. There is one list per root, nearest
+/// first.
 ///
-/// Several files are an error only in the root that decides: what a farther one holds does not
-/// change the answer (SPEC 1.4).
+/// Several files are an error only in the root that decides, because farther roots do not change the answer
+/// (SPEC 1.4).
 pub(crate) fn decide(
     kind: ItemKind,
     id: &ItemId,
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_it() {
+    fn no_space_has_it() {
         assert_eq!(decided(["", "", "", ""]).unwrap(), None);
     }
 

@@ -1,4 +1,4 @@
-//! What a directive says of itself, compared with where it lies.
+//! Comparison of a directive's name, category and version with its place.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub enum DeclaredProblem {
     Version {
         /// The version as declared.
         version: String,
-        /// What is wrong with it.
+        /// The problem of the version.
         reason: String,
         /// The bytes of the version in the file.
         span: Range<usize>,
@@ -65,9 +65,9 @@ impl DeclaredProblem {
     }
 }
 
-/// Every claim of `directive` that its id contradicts, in the order name, category, version.
+/// Returns the problems of the name, the category and the version of `directive`, in this order.
 ///
-/// It takes any directive, verified or not, because authors check before they sign.
+/// The directive need not be verified, because authors check before they sign.
 pub fn declared_problems(directive: &Directive, id: &ItemId) -> Vec<DeclaredProblem> {
     [name(directive, id), category(directive, id), version(directive)]
         .into_iter()

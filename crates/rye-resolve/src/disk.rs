@@ -1,4 +1,4 @@
-//! The only place that touches the file system: bounded reads that stay inside their space.
+//! Bounded reads that stay inside their space.
 
 use std::{
     fs::{self, File, Metadata},
@@ -11,7 +11,8 @@ use crate::ResolveError;
 /// The longest file that is read, in bytes (SPEC 3.8).
 pub(crate) const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Whether anything is at `path`: a dangling link is, and must not fall through to a lower space.
+/// Returns `true` if anything is at `path`. A dangling link counts, so that it does not fall through to a
+/// farther space.
 pub(crate) fn occupied(path: &Path) -> Result<bool, ResolveError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -20,16 +21,16 @@ pub(crate) fn occupied(path: &Path) -> Result<bool, ResolveError> {
     }
 }
 
-/// Whether nothing can be below the folder at `path`, because it is not there.
+/// Returns `true` if there is no folder at `path`, so that nothing can be below it.
 pub(crate) fn is_missing(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| is_absence(&error))
 }
 
-/// The text of the plain file at `path`, which must lie in the `.ai` folder `ai` after every link.
+/// Reads the plain file at `path`, which must lie in the `.ai` folder `ai` once all links are followed.
 pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
     let (real, metadata) = reach(ai, path)?;
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
-    // One byte more than there should be, so that the end is found without another piece of memory.
+    // One byte more than the file has, so that reading to its end needs no second allocation.
     let room = metadata.len().min(MAX_FILE_BYTES) + 1;
     let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     // The length is counted while reading, because a file can grow after it was measured.
@@ -41,7 +42,7 @@ pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
     String::from_utf8(bytes).map_err(|_| ResolveError::NotText { path: path.to_owned() })
 }
 
-/// The real path of the plain file at `path`, and how it looks.
+/// Returns the real path and the metadata of the plain file at `path`.
 fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let (real, metadata) = inside(ai, path)?;
     // Checked before opening: opening a pipe would wait for a writer.
@@ -52,9 +53,9 @@ fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     }
 }
 
-/// The real path and sort of what is at `path`, refused when a link leads it out of `ai`.
+/// Returns the real path and the metadata of the entry at `path`, or an error if a link leads out of `ai`.
 ///
-/// `ai` itself may be a link: a home folder kept elsewhere is still the operator's.
+/// `ai` itself may be a link, because a home folder may be kept elsewhere.
 pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let space = fs::canonicalize(ai).map_err(failed)?;
@@ -69,8 +70,9 @@ pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), Reso
     Ok((real, metadata))
 }
 
-/// What is at `below` in the real folder `space`, when no segment of `below` is a link: then nothing can lead out, and the
-/// segments of `space` need not be looked at again.
+/// Returns the entry at `below` in the real folder `space`, or `None` if a segment of `below` is a link.
+///
+/// Without a link nothing can lead out, so the segments of `space` need not be resolved again.
 fn unlinked(space: &Path, below: &Path) -> Option<(PathBuf, Metadata)> {
     let mut real = space.to_owned();
     let mut last = None;
@@ -84,7 +86,7 @@ fn unlinked(space: &Path, below: &Path) -> Option<(PathBuf, Metadata)> {
 
 /// The names in the folder at `path`, sorted, or `None` when there is no such folder.
 ///
-/// Hidden names and names that are not Unicode are left out: no id can spell them.
+/// Hidden names and names that are not Unicode are left out, because no id can spell them.
 pub(crate) fn names(path: &Path) -> Result<Option<Vec<String>>, ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let entries = match fs::read_dir(path) {
@@ -103,6 +105,6 @@ pub(crate) fn names(path: &Path) -> Result<Option<Vec<String>>, ResolveError> {
 
 fn is_absence(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
-    // An id may be longer than the longest file name, which is one more way not to be there.
+    // An id may be longer than the longest file name; such a file cannot exist.
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }

@@ -1,4 +1,4 @@
-//! Everything that can stand between an id and the item that it means.
+//! The errors of this crate.
 
 use std::{error::Error, io, ops::Range, path::PathBuf, slice};
 
@@ -7,21 +7,20 @@ use rye_parse::{HookLayer, ParseError, Problem, position};
 
 use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
 
-/// Why an id does not give an item here; every variant is an answer, none is a reason to look in a
-/// lower space (SPEC 1.4).
+/// The reason why an id gives no item. Every variant is final: no farther space is searched (SPEC 1.4).
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     /// No space has the id.
     #[error("{kind} `{id}` not found; {}looked in {}", instead(*other, suggestion.as_ref()), listed(looked))]
     NotFound {
-        /// What was asked for.
+        /// The kind that was asked for.
         kind: ItemKind,
         /// The id that was asked for.
         id: ItemId,
         /// The nearest id that does exist.
         suggestion: Option<ItemId>,
-        /// The kind of which there is an item with this id.
+        /// Another kind that has an item with this id.
         other: Option<ItemKind>,
         /// The folders that were searched, nearest first.
         looked: Vec<Location>,
@@ -29,7 +28,7 @@ pub enum ResolveError {
     /// One space holds several files for the id (SPEC 1.4).
     #[error("{kind} `{id}` is ambiguous in the {space} space: {}; keep one of them", listed(files))]
     Ambiguous {
-        /// What was asked for.
+        /// The kind that was asked for.
         kind: ItemKind,
         /// The id that was asked for.
         id: ItemId,
@@ -43,7 +42,7 @@ pub enum ResolveError {
     LeavesSpace {
         /// The path inside the space.
         path: PathBuf,
-        /// Where the link leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A folder, a device or a pipe stands where an item should be.
@@ -52,12 +51,12 @@ pub enum ResolveError {
         /// The path inside the space.
         path: PathBuf,
     },
-    /// The file is longer than may be read.
+    /// The file is longer than the limit.
     #[error("`{}` is longer than {limit} bytes; split it", .path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The most bytes that are read.
+        /// The longest file that is read, in bytes.
         limit: u64,
     },
     /// The file's bytes are not UTF-8.
@@ -71,7 +70,7 @@ pub enum ResolveError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file or folder has a name that no id can have, so nothing can ask for it.
@@ -79,7 +78,7 @@ pub enum ResolveError {
     Misnamed {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with the name.
+        /// The problem of the name.
         source: ItemIdError,
     },
     /// A folder holds more entries than are listed.
@@ -90,22 +89,22 @@ pub enum ResolveError {
         /// The most entries that are looked at.
         limit: usize,
     },
-    /// A text that should be an id is none.
+    /// A text is not an item id.
     #[error("`{}` is not the name of a {kind}", .text.escape_debug())]
     InvalidId {
-        /// What was asked for.
+        /// The kind that was asked for.
         kind: ItemKind,
         /// The text as given.
         text: String,
-        /// What is wrong with it.
+        /// The problem of the text.
         source: ItemIdError,
     },
-    /// The item's signature does not vouch for it here (SPEC 2.5).
+    /// The item's signature is missing or is not accepted (SPEC 2.5).
     #[error("`{location}` is not verified")]
     Unverified {
         /// The file that was refused.
         location: Location,
-        /// What is wrong, and how to fix it.
+        /// The reason, with the way to fix it.
         source: Box<rye_sign::Error>,
     },
     /// The file's type has no comments, so it cannot carry a signature line (SPEC 2.1).
@@ -126,37 +125,37 @@ pub enum ResolveError {
         /// Every problem in the file.
         source: ParseError,
     },
-    /// A configuration is verified, but does not parse. Its text is not kept, because a secret may stand anywhere in it.
+    /// A configuration is verified, but does not parse. Its text is left out, because it may hold secrets.
     #[error("`{location}` cannot be parsed: {}", problems.join("; "))]
     UnparseableConfig {
         /// The file that was refused.
         location: Location,
-        /// Every problem with its line and column, and without a word of the file.
+        /// Every problem with its line and column, without text of the file.
         problems: Vec<String>,
     },
-    /// A directive extends something that is no id.
+    /// The `extends` of a directive is not an item id.
     #[error("directive `{id}` extends `{}`, which is no item id", .extends.escape_debug())]
     InvalidExtends {
-        /// The directive that says so.
+        /// The directive with this `extends`.
         id: ItemId,
         /// The attribute's value.
         extends: String,
         /// The bytes of the value in the directive's file.
         span: Range<usize>,
-        /// What is wrong with the value.
+        /// The problem of the value.
         source: ItemIdError,
     },
-    /// A directive extends one that cannot be had.
+    /// A directive extends a directive that cannot be used.
     #[error("directive `{id}` extends `{parent}`, which cannot be used")]
     Extends {
-        /// The directive that says so.
+        /// The directive with this `extends`.
         id: ItemId,
         /// The directive that it extends.
         parent: ItemId,
-        /// Why that one cannot be had.
+        /// The reason why the parent cannot be used.
         source: Box<ResolveError>,
     },
-    /// What a `resolve_extends` hook lets a directive extend cannot be used (SPEC 7.3).
+    /// A `resolve_extends` hook names a directive that cannot be used (SPEC 7.3).
     #[error("hook `{hook}` of `{location}` says what directive `{id}` extends")]
     HookExtends {
         /// The directive that the chain starts from.
@@ -165,7 +164,7 @@ pub enum ResolveError {
         hook: String,
         /// The hooks file that declares it.
         location: Location,
-        /// Why the chain cannot be had.
+        /// The reason why the chain cannot be followed.
         source: Box<ResolveError>,
     },
     /// A hook is in a layer that its space may not use (SPEC 10.3).
@@ -184,7 +183,7 @@ pub enum ResolveError {
         /// The layers that the space may use.
         allowed: Vec<HookLayer>,
     },
-    /// A directive extends itself, at some distance (SPEC 7.1).
+    /// A directive extends itself, directly or through others (SPEC 7.1).
     #[error(
         "Circular extends chain: {id} (chain: {}); remove `extends` from one of them",
         arrows(chain)
@@ -203,7 +202,7 @@ pub enum ResolveError {
         /// The most directives that a chain may have.
         limit: usize,
     },
-    /// A `<permissions>` block holds entries that are no capability patterns.
+    /// A `<permissions>` block has entries that are not capability patterns.
     #[error("directive `{id}` declares permissions that cannot be granted: {}", joined(problems))]
     InvalidPermissions {
         /// The directive that declares them.
@@ -216,26 +215,26 @@ pub enum ResolveError {
     /// A trust document that the operator named for this run does not count.
     #[error("trust document {number} of this run does not count")]
     RunTrust {
-        /// Which of the documents, counted from one.
+        /// The number of the document, counted from one.
         number: usize,
         /// Why it does not count.
         source: Box<rye_sign::TrustError>,
     },
-    /// A file was not twice the same while it was searched.
+    /// A file changed during a search.
     #[error("`{location}` changes while it is read; search again")]
     Changing {
         /// The file.
         location: Location,
     },
-    /// What a search keeps for the next one could not be written.
+    /// The search cache could not be written.
     #[error("cannot write the search cache `{}`", .path.display())]
     Cache {
         /// The cache's file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Several of the above at once.
+    /// Several problems at once.
     #[error("{} problems: {}", .problems.len(), joined(problems))]
     Several {
         /// Every problem; at least two.
@@ -244,7 +243,7 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// The single problems: itself, or those that it gathers.
+    /// The single problems: those of [`ResolveError::Several`], or this error alone.
     pub fn problems(&self) -> &[ResolveError] {
         match self {
             Self::Several { problems } => problems,
@@ -252,7 +251,8 @@ impl ResolveError {
         }
     }
 
-    /// Whether trust is what is missing, so that the caller refuses instead of fails (SPEC 12.1).
+    /// Returns `true` if trust is missing, so that the caller reports a refusal instead of a failure (SPEC
+    /// 12.1).
     pub fn is_unverified(&self) -> bool {
         match self {
             Self::Unverified { .. } | Self::Unsignable { .. } | Self::RunTrust { .. } => true,
@@ -264,7 +264,7 @@ impl ResolveError {
         }
     }
 
-    /// The same without the text of files that do not parse, for configuration, in which a secret may stand anywhere.
+    /// Removes the text of files that do not parse, because the text of a configuration may hold secrets.
     #[must_use]
     pub fn without_text(self) -> Self {
         match self {
@@ -279,7 +279,7 @@ impl ResolveError {
         }
     }
 
-    /// `Ok` for no problem, the problem itself for one, [`ResolveError::Several`] for more.
+    /// Returns `Ok` for no problem, the problem itself for one, and [`ResolveError::Several`] for more.
     pub(crate) fn gather(mut problems: Vec<Self>) -> Result<(), Self> {
         match problems.len() {
             0 => Ok(()),
@@ -289,18 +289,19 @@ impl ResolveError {
     }
 }
 
-/// One entry of a `<permissions>` block that is no capability pattern.
+/// An entry of a `<permissions>` block that is not a capability pattern.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct PermissionProblem {
     /// The bytes of the entry in the directive's file.
     pub span: Range<usize>,
-    /// The pattern that the entry stands for, what is wrong with it, and what to write instead.
+    /// The reason, with the pattern of the entry and the way to fix it.
     pub reason: PatternError,
 }
 
-/// What there is instead of the item, and what it is for.
+/// Returns a hint for an unknown id: the other kind that has it and the use of that kind, else the nearest
+/// id.
 fn instead(other: Option<ItemKind>, suggestion: Option<&ItemId>) -> String {
     let what = match other {
         Some(ItemKind::Directive) => "that is the id of a directive, which `rye run` runs; ",
@@ -336,12 +337,12 @@ fn arrows(chain: &[ItemId]) -> String {
     ids.join(" → ")
 }
 
-/// Every problem with its causes: where several are gathered, none can be the one `source`.
+/// Joins all problems with their causes, because `source` can name only one.
 fn joined<E: Error>(problems: &[E]) -> String {
     problems.iter().map(|problem| with_causes(problem)).collect::<Vec<_>>().join("; ")
 }
 
-/// The message of `error` and of everything that led to it, on one line.
+/// Returns the message of `error` and of all its causes, on one line.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,11 +1,11 @@
-//! From the entries of a `<permissions>` block to capability patterns.
+//! Capability patterns of the entries of a `<permissions>` block.
 
 use rye_caps::{Grant, PatternError};
 use rye_parse::{PermissionEntry, Permissions, Spanned};
 
 use crate::PermissionProblem;
 
-/// The grant that `entries` declare, or every entry that is no capability pattern.
+/// Returns the grant that `entries` declare, or every entry that is not a capability pattern.
 pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<PermissionProblem>> {
     let (mut patterns, mut problems) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -17,7 +17,8 @@ pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<P
     if problems.is_empty() { Ok(patterns.into_iter().collect()) } else { Err(problems) }
 }
 
-/// Every entry of a `<permissions>` block that is no capability pattern, for authors who check before they sign.
+/// Returns every entry of a `<permissions>` block that is not a capability pattern, so that authors can check
+/// before they sign.
 pub fn permission_problems(permissions: &Permissions) -> Vec<PermissionProblem> {
     grant(&permissions.entries).err().unwrap_or_default()
 }
@@ -26,7 +27,7 @@ pub fn permission_problems(permissions: &Permissions) -> Vec<PermissionProblem> 
 ///
 /// # Errors
 ///
-/// When it is no capability pattern.
+/// The entry is not a capability pattern.
 pub fn permission_grant(entry: &PermissionEntry) -> Result<Grant, PatternError> {
     match entry {
         PermissionEntry::Everything => Ok(Grant::everything()),

@@ -6,39 +6,40 @@ use serde_json::{Map, Value};
 
 use crate::{ExtendsChain, Item, Library, Location, ResolveError, Space};
 
-/// The configuration that hooks files are: `config/agent/hooks.yaml` and its other extensions.
+/// The configuration name of hooks files: `config/agent/hooks.yaml` and its other extensions.
 const NAME: &str = "agent/hooks";
 
-/// A hook, and when it has its turn.
+/// A hook with its file and its place in the order of all hooks.
 ///
-/// It can only be had from a verified file; `provenance` says who vouches for it.
+/// It always comes from a verified file; `provenance` names the signer.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct PlacedHook {
     /// The hook as declared; its spans index the file at `location`.
     pub hook: Hook,
-    /// When it has its turn among all hooks, lowest first.
+    /// The layer that the hook runs in, lowest first.
     pub layer: HookLayer,
-    /// When it has its turn in its layer, lowest first.
+    /// The place in its layer, lowest first.
     pub order: i64,
-    /// Where the knowledge of its action goes.
+    /// The position in the prompt of the knowledge that its action adds.
     pub position: HookPosition,
-    /// Whether that knowledge is named for the model by an element around it.
+    /// `true` if an element around that knowledge names it for the model.
     pub wrap: bool,
-    /// What the directive is to extend: given for `resolve_extends`, and for no other event.
+    /// The id that the directive is to extend; only for the event `resolve_extends`.
     pub extends: Option<String>,
     /// The file that declares it.
     pub location: Location,
-    /// Who vouches for that file.
+    /// The signer of that file.
     pub provenance: Provenance,
 }
 
 impl Library {
-    /// The hooks of the hooks files of all spaces, by layer and order; equal ones nearest space first.
+    /// The hooks of the hooks files of all spaces, sorted by layer and order. Equal ones are sorted nearest
+    /// space first.
     ///
     /// # Errors
     ///
-    /// Those of [`config`](Self::config), and every hook in a layer that is not its space's.
+    /// Those of [`config`](Self::config), and every hook in a layer that its space may not use.
     pub fn config_hooks(&self) -> Result<Vec<PlacedHook>, ResolveError> {
         let (mut hooks, mut problems) = (Vec::new(), Vec::new());
         for file in self.layers(NAME, rye_parse::hooks)? {
@@ -53,8 +54,8 @@ impl Library {
         Ok(in_turn(hooks))
     }
 
-    /// Every hook of a run of the chain's leaf, in turn: those of [`config_hooks`](Self::config_hooks)
-    /// and those of [`ExtendsChain::hooks`].
+    /// Every hook of a run of the chain's leaf, in the order of execution: those of
+    /// [`config_hooks`](Self::config_hooks) and those of [`ExtendsChain::hooks`].
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ impl Library {
 impl ExtendsChain {
     /// The hooks that the directives of the chain declare, root first.
     ///
-    /// One nearer the leaf takes the place of an inherited one with the same id (SPEC D10).
+    /// A hook nearer the leaf replaces an inherited hook with the same id (SPEC D10).
     pub fn hooks(&self) -> Vec<PlacedHook> {
         let mut hooks: Vec<PlacedHook> = Vec::new();
         for link in self.root_first() {
@@ -103,10 +104,10 @@ impl ExtendsChain {
     }
 }
 
-/// The layers that hooks files of a space may use, the one of hooks that name none first.
+/// The layers that hooks files of a space may use. The first is the layer of hooks that name none.
 ///
-/// The operator may put hooks anywhere. A project may not get in front of the operator, nor among
-/// the hooks that run whatever came before.
+/// The operator may use every layer except the directive's. A project may use neither a layer before the
+/// operator's nor the infrastructure layer, whose hooks run whatever came before.
 fn layers_of(space: Space) -> &'static [HookLayer] {
     use HookLayer::{BuiltIn, Infrastructure, Project, User};
     match space {
@@ -157,20 +158,20 @@ fn of_directive(link: &Item<Directive>, hook: &Spanned<Hook>) -> PlacedHook {
 }
 
 impl ExtendsChain {
-    /// What hooks see of the leaf: `directive` with `id`, `name`, `category`, `version`, `author` and `extends`, those
-    /// that there are.
+    /// The event data that hooks see: `directive` with those of `id`, `name`, `category`, `version`, `author`
+    /// and `extends` that the leaf declares.
     pub fn event_data(&self) -> Value {
         event(self.leaf())
     }
 }
 
-/// Sorted by layer, then order; what is equal in both stays as it was.
+/// Sorts by layer, then by order. Equal hooks keep their order.
 fn in_turn(mut hooks: Vec<PlacedHook>) -> Vec<PlacedHook> {
     hooks.sort_by_key(|hook| (hook.layer, hook.order));
     hooks
 }
 
-/// What a `resolve_extends` hook sees; what the directive does not say is absent.
+/// The event data that a `resolve_extends` hook sees, without the fields that the directive does not declare.
 fn event(leaf: &Item<Directive>) -> Value {
     let directive = leaf.content.value();
     let text = |value: &Option<Spanned<String>>| value.as_ref().map(|text| text.value.clone());

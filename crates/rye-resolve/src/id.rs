@@ -1,4 +1,4 @@
-//! The name of an item, checked before it comes near a file system.
+//! Item ids, checked before they are used as paths.
 
 use std::{fmt, str::FromStr};
 
@@ -61,7 +61,7 @@ impl FromStr for ItemId {
     }
 }
 
-/// Why a text is no item id.
+/// The reason why a text is not an item id.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemIdError {
@@ -71,7 +71,7 @@ pub enum ItemIdError {
     /// The id is longer than [`ItemId::MAX_BYTES`].
     #[error("an item id of {bytes} bytes is too long; use at most {}", ItemId::MAX_BYTES)]
     TooLong {
-        /// How long the refused id is.
+        /// The length of the refused id, in bytes.
         bytes: usize,
     },
     /// The id begins or ends with `/` or holds `//`.
@@ -85,7 +85,7 @@ pub enum ItemIdError {
     Climbs {
         /// The refused id.
         id: String,
-        /// The segment that is a step and not a name.
+        /// The segment: `.` or `..`.
         segment: String,
     },
     /// A character stands where the grammar does not allow it.

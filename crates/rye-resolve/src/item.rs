@@ -1,20 +1,20 @@
-//! A verified item, with what is needed to explain and to pin it.
+//! Verified items with their location, source and digest.
 
 use rye_sign::{Digest, Verified};
 
 use crate::{ItemId, ItemKind, Location};
 
-/// The verified content of one file, and which file that was.
+/// The verified content of a file, with its location, source and digest.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Item<T> {
-    /// The id that the item was asked for by.
+    /// The id that was asked for.
     pub id: ItemId,
-    /// The sort of item.
+    /// The kind of the item.
     pub kind: ItemKind,
     /// The file that won.
     pub location: Location,
-    /// What the file says; the type is the proof that its signature was checked (SPEC 2.10).
+    /// The content of the file. Its type proves that the signature was checked (SPEC 2.10).
     pub content: Verified<T>,
     /// The whole text of the file, signature line included, which the spans in `content` index.
     pub source: String,
@@ -23,7 +23,7 @@ pub struct Item<T> {
 }
 
 impl Item<String> {
-    /// The item whose file at `location` holds the text in `content`.
+    /// Makes the item of the file at `location`, whose text is `content`.
     pub fn new(kind: ItemKind, id: ItemId, location: Location, content: Verified<String>) -> Self {
         let source = content.value().clone();
         let digest = Digest::of(source.as_bytes()).to_string();
@@ -32,13 +32,13 @@ impl Item<String> {
 }
 
 impl<T> Item<T> {
-    /// The same item with what `read` makes of its content.
+    /// Applies `read` to the content.
     pub fn map<U>(self, read: impl FnOnce(T) -> U) -> Item<U> {
         let Self { id, kind, location, content, source, digest } = self;
         Item { id, kind, location, content: content.map(read), source, digest }
     }
 
-    /// The same item with what `read` makes of its content, unless that fails.
+    /// Applies `read` to the content, or returns its error.
     pub fn try_map<U, E>(self, read: impl FnOnce(T) -> Result<U, E>) -> Result<Item<U>, E> {
         let Self { id, kind, location, content, source, digest } = self;
         let content = content.try_map(read)?;

@@ -1,4 +1,4 @@
-//! What sorts of files live in an `.ai` folder, and how each is spelled on disk.
+//! Kinds of items with their folders and file extensions.
 
 use std::{fmt, str::FromStr};
 
@@ -12,9 +12,9 @@ pub enum ItemKind {
     Directive,
     /// Text or metadata that is composed into prompts or loaded on request.
     Knowledge,
-    /// Something a thread may call: a manifest, or a script that holds one.
+    /// A tool that a thread may call: a manifest, or a script that holds one.
     Tool,
-    /// A settings file, merged over the spaces instead of won by one (SPEC 4.4).
+    /// A settings file. The files of all spaces are merged (SPEC 4.4).
     Config,
 }
 
@@ -52,8 +52,8 @@ impl ItemKind {
         }
     }
 
-    /// Whether `id` names something else than an item although it lies in this kind's folder:
-    /// `config/keys` holds keys and trust documents, which have rules of their own (SPEC 2.6, 2.7).
+    /// Returns `true` if `id` is in this kind's folder but is not an item. `config/keys` holds keys and trust
+    /// documents, which have rules of their own (SPEC 2.6, 2.7).
     pub(crate) fn reserves(self, id: &ItemId) -> bool {
         self == Self::Config && (id.as_str() == "keys" || id.as_str().starts_with("keys/"))
     }
@@ -74,7 +74,7 @@ impl FromStr for ItemKind {
     }
 }
 
-/// A word that names no kind of item.
+/// The error for a word that is not a kind of item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is no kind of item; use `directive`, `knowledge`, `tool` or `config`", .word.escape_debug())]
 pub struct ItemKindError {

@@ -1,8 +1,8 @@
-//! Finds the one verified item that an id means here.
+//! Finds the one verified item that an id stands for.
 //!
-//! Items live in *spaces*: the project's `.ai` folder, the operator's, extra system roots and the
-//! files shipped inside the program. The nearest space that has an id decides: if its file is
-//! unsigned, tampered with or unparseable, that is the answer, and no farther space is asked.
+//! Items live in *spaces*: the project's `.ai` folder, the operator's, extra system roots and the files
+//! shipped inside the program. The nearest space that has an id decides. If its file is unsigned, tampered
+//! with or unparseable, the result is an error, and no farther space is searched.
 //!
 //! ```
 //! use rye_resolve::{ItemKind, Library, ShippedFile, Space, Spaces, trust_store};
@@ -32,10 +32,9 @@
 //!
 //! # What it does not do
 //!
-//! It discovers no root but the project's, and that only when asked: roots, keys, policy and time
-//! are given. It writes and remembers nothing but what a search keeps for the next one, in a folder
-//! that it is given for that. What settings mean, and who may only tighten them, is for their
-//! readers.
+//! The caller gives the roots, the keys, the policy and the time; only [`project_root`] looks for a root. The
+//! crate writes nothing except the search cache, in a folder that the caller names. It does not know what
+//! settings mean or which spaces may only tighten them.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 

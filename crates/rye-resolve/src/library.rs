@@ -1,4 +1,4 @@
-//! The hub: ids in, the one verified item of each out.
+//! Verified items of ids.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use crate::{
     walk::walk,
 };
 
-/// What ids mean, given the spaces, the trusted keys, the policy and the time.
+/// The items of the spaces, verified with the trusted keys, the policy and the time.
 ///
-/// Nothing is remembered between calls: each one looks at the files as they are then. Only a search
-/// may keep hints for the next one, see [`with_search_cache`](Self::with_search_cache).
+/// Each call reads the files as they are then. Only a search may keep hints for the next one, see
+/// [`with_search_cache`](Self::with_search_cache).
 #[derive(Clone, Debug)]
 pub struct Library {
     spaces: Spaces,
@@ -30,23 +30,23 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library over `spaces`, in which keys expire as of `now`.
+    /// A library over `spaces` that judges the expiry of keys at `now`.
     ///
     /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
     pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
         Self { spaces, trust, policy, now, search_cache: None }
     }
 
-    /// Lets searches keep the words of verified items in `folder`, to read fewer files the next time.
+    /// Lets searches keep the words of verified items in `folder`, so that the next search reads fewer files.
     ///
-    /// The folder must be the operator's alone, and is made when it is missing. What is kept there is
-    /// a hint: every result is read and verified again before it is returned.
+    /// Only the operator may have access to the folder; if it is missing, a search makes it. The cache is a
+    /// hint: a search reads and verifies every result again before it returns it.
     #[must_use]
     pub fn with_search_cache(self, folder: impl Into<PathBuf>) -> Self {
         Self { search_cache: Some(folder.into()), ..self }
     }
 
-    /// The spaces that are looked in.
+    /// The spaces that are searched.
     pub fn spaces(&self) -> &Spaces {
         &self.spaces
     }
@@ -56,21 +56,21 @@ impl Library {
         &self.trust
     }
 
-    /// Which of the weaker signatures are accepted.
+    /// The policy that says which weaker signatures are accepted.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The time that keys are judged at.
+    /// The time at which the expiry of keys is judged.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The file that `id` means and those that it hides, by their names alone: none is read.
+    /// The file that `id` means and the files that it shadows. Only names are looked at; no file is read.
     ///
     /// # Errors
     ///
-    /// No space has the id, the nearest that has it has it twice, or a folder cannot be looked in.
+    /// No space has the id, the nearest space that has it has it twice, or a folder cannot be read.
     pub fn locate(&self, kind: ItemKind, id: &ItemId) -> Result<Located, ResolveError> {
         self.find(kind, id).map(|(_, located)| located)
     }
@@ -79,8 +79,9 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Those of [`locate`](Self::locate); the winner is no plain UTF-8 file of at most 4 MiB inside
-    /// its space; or its signature does not vouch for it. No farther space is asked then.
+    /// Those of [`locate`](Self::locate); the winner is not a plain UTF-8 file of at most 4 MiB inside its
+    /// space; or its signature is missing or not accepted. In none of these cases is a farther space
+    /// searched.
     pub fn text(&self, kind: ItemKind, id: &ItemId) -> Result<Item<String>, ResolveError> {
         let (root, located) = self.find(kind, id)?;
         self.read(&root, kind, id, located.winner)
@@ -106,24 +107,24 @@ impl Library {
         parse(text, knowledge)
     }
 
-    /// The verified manifest of the tool that `id` means, from its own file or its script's header.
+    /// The verified manifest of the tool that `id` means, from a manifest file or the header of a script.
     ///
     /// # Errors
     ///
-    /// Those of [`directive`](Self::directive); a script without a header is no tool.
+    /// Those of [`directive`](Self::directive), and a script without a header.
     pub fn tool(&self, id: &ItemId) -> Result<Item<ToolManifest>, ResolveError> {
         parse(self.text(ItemKind::Tool, id)?, rye_parse::tool)
     }
 
-    /// `leaf` and everything that it extends, each found and verified like any directive.
+    /// The chain from `leaf` through all that it extends. Each directive is found and verified as usual.
     ///
-    /// The first `resolve_extends` hook of the hooks files that applies to `leaf` says what it
-    /// extends (SPEC 7.3); else the directive itself does.
+    /// If a `resolve_extends` hook of the hooks files applies to `leaf`, the first such hook decides what
+    /// `leaf` extends (SPEC 7.3). Otherwise the directive itself decides.
     ///
     /// # Errors
     ///
-    /// A directive of the chain cannot be had or repeats, or there are too many (SPEC 7.1); or the
-    /// hooks cannot be had, see [`config_hooks`](Self::config_hooks).
+    /// A directive of the chain cannot be used or repeats, or there are too many (SPEC 7.1); or the hooks
+    /// cannot be read, see [`config_hooks`](Self::config_hooks).
     pub fn chain(&self, leaf: Item<Directive>) -> Result<ExtendsChain, ResolveError> {
         let hook = self.extending(&leaf)?;
         ExtendsChain::walk(leaf, hook, |id| self.directive(id))
@@ -133,48 +134,48 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Everything that keeps the list from being complete; [`survey`](Self::survey) gives what there
-    /// is all the same.
+    /// Every problem that keeps the list from being complete. [`survey`](Self::survey) returns the rest of
+    /// the list all the same.
     pub fn list(&self, kind: ItemKind) -> Result<Vec<Listed>, ResolveError> {
         let Survey { items, problems } = self.survey(kind);
         ResolveError::gather(problems).map(|()| items)
     }
 
-    /// Every id of `kind` that can be listed, beside every problem met on the way.
+    /// Every id of `kind` that can be listed, and every problem of the others.
     pub fn survey(&self, kind: ItemKind) -> Survey {
         let holdings = self.spaces.roots().iter().map(|root| walk(root, kind)).collect();
         listing::survey(kind, holdings)
     }
 
-    /// Every item of `kind` with what it says that it is, beside every problem that keeps one from
-    /// being listed; all are read and verified.
+    /// Every item of `kind` with its summary, and every problem that keeps an item from being listed. All
+    /// items are read and verified.
     pub fn describe(&self, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
         search::describe(self, kind)
     }
 
     /// The items of all spaces that answer `query`, best first (SPEC 1.6).
     ///
-    /// Shadowed items are no results. Nothing is a result that is not verified now; what is refused
-    /// is told in [`SearchResults::refused`], whether or not it would answer, because what it says
-    /// is not believed. Equal files, trust and query give equal results, with a cache or without.
+    /// Shadowed items are not results. Every result is verified during the search. Items that are refused are
+    /// reported in [`SearchResults::refused`] whether or not they match, because their content is not
+    /// trusted. Equal files, trust and query give equal results, with a cache or without.
     pub fn search(&self, query: &SearchQuery) -> SearchResults {
         search::search(self, query)
     }
 
     /// The configuration `name`, for example `agent/resilience`, from every space that has it.
     ///
-    /// `None` when no space has it.
+    /// Returns `None` if no space has it.
     ///
     /// # Errors
     ///
-    /// The name is no id, or a layer is unsigned, tampered with, ambiguous or unreadable: one refuses
-    /// the whole, and all are reported (SPEC 4.3).
+    /// The name is not an id, or a layer is unsigned, tampered with, ambiguous, unparseable or unreadable.
+    /// One such layer refuses the whole configuration, and all are reported (SPEC 4.3).
     pub fn config(&self, name: &str) -> Result<Option<Config>, ResolveError> {
         let layers = self.layers(name, rye_parse::config);
         layers.map(Config::new).map_err(ResolveError::without_text)
     }
 
-    /// The files of the configuration `name`, nearest space first, each verified and read by `read`.
+    /// The files of the configuration `name`, nearest space first, each verified and parsed by `read`.
     pub(crate) fn layers<T>(
         &self,
         name: &str,
@@ -272,8 +273,8 @@ impl Library {
     }
 }
 
-/// A file type without comments has no place for a signature, so its files are never signed; a line
-/// that looks like one is checked like any other.
+/// The comment style for file types without comments, whose files are never signed. A line that looks like a
+/// signature is checked all the same.
 const STYLE_OF_THE_UNSIGNABLE: CommentStyle = CommentStyle::Slash;
 
 /// Parses a knowledge entry by its extension.
@@ -284,7 +285,7 @@ pub(crate) fn knowledge(source: &str, extension: &str) -> Result<Knowledge, Pars
     }
 }
 
-/// Reads the text of an item with `read`, which is given the file's extension too.
+/// Parses the text of an item with `read`, which also takes the file's extension.
 pub(crate) fn parse<T>(
     text: Item<String>,
     read: impl FnOnce(&str, &str) -> Result<T, ParseError>,

@@ -1,4 +1,4 @@
-//! Every id of a kind, decided over the spaces.
+//! All ids of a kind, with the winner of each over the spaces.
 
 use crate::{
     ItemId, ItemKind, Location, ResolveError,
@@ -7,7 +7,7 @@ use crate::{
     walk::{Found, Holdings},
 };
 
-/// An item that can be asked for, and the file that would answer.
+/// An id with the file that it means.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -17,9 +17,9 @@ pub struct Listed {
     pub location: Location,
 }
 
-/// All that can be listed, next to all that cannot.
+/// The ids that can be listed, and the problems of those that cannot.
 ///
-/// An id is in one of the two, never in both: a refused winner hides what it shadows.
+/// An id is in one of the two, never in both, because a refused winner hides the files that it shadows.
 #[non_exhaustive]
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -29,25 +29,26 @@ pub struct Survey {
     pub problems: Vec<ResolveError>,
 }
 
-/// The file that an id means, with what is needed to read it and to know it again.
+/// The file that an id means, with its root and its stamp.
 #[derive(Debug)]
 pub(crate) struct Winner {
     pub(crate) kind: ItemKind,
     pub(crate) id: ItemId,
     pub(crate) location: Location,
-    /// The place of its root among the roots, nearest first.
+    /// The index of its root among the roots, nearest first.
     pub(crate) root: usize,
     pub(crate) stamp: Stamp,
 }
 
-/// Lists every id that any of `roots`, nearest first, holds.
+/// Lists every id that any of `roots` holds. The roots are given nearest first.
 pub(crate) fn survey(kind: ItemKind, roots: Vec<Holdings>) -> Survey {
     let (winners, problems) = winners(kind, roots);
     let listed = |Winner { id, location, .. }| Listed { id, location };
     Survey { items: winners.into_iter().map(listed).collect(), problems }
 }
 
-/// Decides every id that any of `roots`, nearest first, holds; the winners are sorted by id.
+/// Decides every id that any of `roots` holds. The roots are given nearest first; the winners are sorted by
+/// id.
 pub(crate) fn winners(kind: ItemKind, roots: Vec<Holdings>) -> (Vec<Winner>, Vec<ResolveError>) {
     let (mut winners, mut problems) = (Vec::new(), Vec::new());
     let mut all: Vec<(usize, Found)> = Vec::new();
@@ -73,7 +74,7 @@ pub(crate) fn winners(kind: ItemKind, roots: Vec<Holdings>) -> (Vec<Winner>, Vec
     (winners, problems)
 }
 
-/// Decides between the files of one id; `first` is the first of the nearest root that has it.
+/// Decides between the files of one id. `first` is the first file of the nearest root that has the id.
 fn settle(
     kind: ItemKind,
     (root, first): (usize, Found),

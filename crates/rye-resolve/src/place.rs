@@ -1,4 +1,4 @@
-//! The other direction: from a path to the id that it answers to.
+//! Ids of paths, and the project of a folder.
 
 use std::{
     fs,
@@ -7,11 +7,11 @@ use std::{
 
 use crate::{ItemId, ItemKind, Space, Spaces, root::Root, walk::stem};
 
-/// The id that the file at `path` answers to in `spaces`, or `None` when it is no item of theirs.
+/// Returns the kind, id and space of the file at `path`, or `None` if it is not an item of `spaces`.
 ///
-/// The path is taken as written, and if that leads nowhere and it is absolute, with its folder's
-/// links followed. The file itself need not exist. That the id *wins* there is not said: ask
-/// [`Library::locate`](crate::Library::locate).
+/// The path is first compared as written. If that finds nothing and the path is absolute, it is compared with
+/// the links of its folder followed. The file need not exist, and a nearer space may shadow it:
+/// [`Library::locate`](crate::Library::locate) returns the winner of an id.
 pub fn item_at(spaces: &Spaces, path: &Path) -> Option<(ItemKind, ItemId, Space)> {
     let disks = || {
         spaces.roots().into_iter().filter_map(|root| match root {
@@ -27,7 +27,7 @@ pub fn item_at(spaces: &Spaces, path: &Path) -> Option<(ItemKind, ItemId, Space)
     as_written().or_else(resolved)
 }
 
-/// The nearest folder from `start` upward that holds an `.ai` folder and is not `user`'s (SPEC 1.1).
+/// Returns the nearest folder from `start` upward that holds an `.ai` folder and is not `user` (SPEC 1.1).
 pub fn project_root(start: &Path, user: Option<&Path>) -> Option<PathBuf> {
     let is_user = |folder: &Path| user.is_some_and(|user| same(folder, user));
     let is_project = |folder: &&Path| folder.join(".ai").is_dir() && !is_user(folder);
@@ -46,9 +46,9 @@ fn place(ai: &Path, path: &Path, space: Space) -> Option<(ItemKind, ItemId, Spac
     (!kind.reserves(&id)).then_some((kind, id, space))
 }
 
-/// `path` with the links of its folder followed, its last segment kept.
+/// Follows the links of the folder of `path` and keeps its last segment.
 fn real(path: &Path) -> Option<PathBuf> {
-    // A relative path would be completed by the working directory, which is the caller's to read.
+    // A relative path would depend on the working directory, which only the caller reads.
     let folder = path.parent().filter(|folder| folder.is_absolute())?;
     Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }

@@ -1,4 +1,4 @@
-//! One root as a thing that holds files, whether on disk or inside the program.
+//! Roots that hold files, on disk or inside the program.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(crate) enum Root {
     Shipped(&'static [ShippedFile]),
 }
 
-/// The text of a file together with what is known of its origin before any signature is read.
+/// The text of a file, on disk or shipped; only text on disk needs a signature.
 #[derive(Debug)]
 pub(crate) enum Text {
     Disk(String),
@@ -26,7 +26,7 @@ impl Root {
         }
     }
 
-    /// Where the file at `relative`, a path below `.ai`, is or would be.
+    /// The location of the file at `relative`, a path below `.ai`, whether or not it exists.
     pub(crate) fn location(&self, relative: &str) -> Location {
         match self {
             Self::Disk { space, ai } => Location::new(*space, ai.join(relative)),
@@ -68,7 +68,9 @@ impl Root {
         }
     }
 
-    /// Whether one look shows that nothing is at `path`, whatever its extension; not asked where it saves nothing.
+    /// Returns `true` if the folder of `path` is missing, so that no extension needs to be tried.
+    ///
+    /// For a kind with one extension this would save nothing, and the answer is `false`.
     fn lacks_folder_of(&self, path: &str, kind: ItemKind) -> bool {
         match (self, Path::new(path).parent()) {
             (Self::Disk { ai, .. }, Some(folder)) if kind.extensions().len() > 1 => {
@@ -78,7 +80,7 @@ impl Root {
         }
     }
 
-    /// Whether anything is at `relative`, a path below `.ai`.
+    /// Returns `true` if anything is at `relative`, a path below `.ai`.
     fn holds(&self, relative: &str) -> Result<bool, ResolveError> {
         match self {
             Self::Disk { ai, .. } => disk::occupied(&ai.join(relative)),

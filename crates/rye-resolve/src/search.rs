@@ -1,4 +1,4 @@
-//! Finds items by what they say.
+//! Search for items by their text.
 
 mod bytes;
 mod cache;
@@ -33,18 +33,19 @@ use crate::{
     walk::walk,
 };
 
-/// What a search found, and what it could not look into.
+/// The results of a search, with the items that it could not read.
 #[non_exhaustive]
 #[derive(Debug, Default)]
 pub struct SearchResults {
     /// The best results, best first.
     pub hits: Vec<SearchHit>,
-    /// How many items answer the query; those beyond its limit are not verified again, as far as a cache knows them.
+    /// The number of items that match the query. Those beyond the limit that come from a cache are not
+    /// verified again.
     pub n_matched: usize,
-    /// What was not searched, and why: items that are not verified or cannot be parsed, ids that are ambiguous, folders
-    /// that cannot be read.
+    /// The problems of all that was not searched: items that are not verified or cannot be parsed, ambiguous
+    /// ids, unreadable folders.
     pub refused: Vec<ResolveError>,
-    /// Why the cache could not be written; the results are the same without it.
+    /// The reason why the cache could not be written. The results do not depend on it.
     pub cache_problem: Option<ResolveError>,
 }
 
@@ -54,43 +55,43 @@ pub struct SearchResults {
 pub struct SearchHit {
     /// The item, verified during this search.
     pub item: Item<Excerpt>,
-    /// How well it answers: above 0, comparable within one search, with three decimals.
+    /// The score: above 0, with three decimals, comparable only within one search.
     pub score: f64,
 }
 
-/// What of an item is shown in a result.
+/// The part of an item that a result shows.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What the item says that it is.
+    /// The summary of the item.
     pub summary: Summary,
-    /// A line that shows why it was found.
+    /// A line that shows why the item was found.
     pub preview: Preview,
 }
 
-/// What an item says that it is.
+/// The title, description and tags of an item, as it declares them.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Its title, as written.
+    /// The title, as written.
     pub title: Option<String>,
-    /// What it is about, as written.
+    /// The description, as written.
     pub description: Option<String>,
-    /// Words to find it by; only knowledge has them.
+    /// The tags; only knowledge has them.
     pub tags: Vec<String>,
 }
 
-/// An item that can be asked for, with what it says that it is or why it is refused.
+/// An item with its summary, or with the reason why it is refused.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct Described {
     /// The item, whether or not it is verified.
     pub listed: Listed,
-    /// Its verified summary.
+    /// The verified summary, or the reason why the item is refused.
     pub summary: Result<Item<Summary>, ResolveError>,
 }
 
-/// All items that are searched, in the order of kind and id, and the words of each.
+/// All searched items, in the order of kind and id, and the words of each.
 #[derive(Debug)]
 pub(crate) struct Index {
     winners: Vec<Winner>,
@@ -111,7 +112,7 @@ pub(crate) fn search(library: &Library, query: &SearchQuery) -> SearchResults {
     SearchResults::default()
 }
 
-/// Describes every item of `kind`, next to all that cannot be listed.
+/// Describes every item of `kind`, and returns the problems of those that cannot be listed.
 pub(crate) fn describe(library: &Library, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
     let roots = library.spaces().roots();
     let (winners, problems) = survey(&roots, kind);
@@ -147,17 +148,19 @@ struct Searcher<'a> {
     cache: Option<&'a Cache>,
 }
 
-/// An index, and what its making told.
+/// An index, and the problems found while it was made.
 struct Indexed {
     index: Index,
     refused: Vec<ResolveError>,
-    /// Whether the cache lacks something of it, or has more.
+    /// `true` if the cache should be written, because it differs from the index.
     is_news: bool,
 }
 
 impl Searcher<'_> {
-    /// The results, and whether every one of them is what the index says: a cache that disagrees with the files, or a
-    /// file that changes meanwhile, calls for another round, which reads everything.
+    /// Returns the results, and `true` if all of them agree with the index.
+    ///
+    /// If the cache disagrees with the files, or a file changes during the search, another round is needed,
+    /// which reads everything.
     fn search(&self, round: usize) -> (SearchResults, bool) {
         let cache = self.cache.filter(|_| round == 1);
         let Indexed { index, mut refused, is_news } = self.index(cache);
@@ -202,14 +205,15 @@ impl Searcher<'_> {
         Indexed { index: Index { winners, shards }, refused, is_news }
     }
 
-    /// Whether something was read that the cache would keep.
+    /// Returns `true` if an item was read that the cache should keep.
     fn has_news(&self, shards: &[Shard], winners: &[Winner]) -> bool {
         let settled = |winner: &Winner| winner.stamp.has_settled(self.library.now());
         let mut read = shards.iter().flat_map(|shard| &shard.documents);
         read.any(|document| winners.get(document.winner).is_some_and(settled))
     }
 
-    /// With a cache, all that it would keep is read, so that queries for different kinds share one.
+    /// Returns `true` if items of `kind` are read. With a cache, all kinds that it keeps are read, so that
+    /// queries for different kinds share it.
     fn reads(&self, kind: ItemKind) -> bool {
         self.query.wants(kind) || (self.cache.is_some() && kind != ItemKind::Config)
     }
@@ -240,7 +244,8 @@ impl Searcher<'_> {
     }
 }
 
-/// The first may be led by a cache that is wrong; a file that changes during the second may rest during the third.
+/// The first round may use a wrong cache. A file that changes during the second may be stable during the
+/// third.
 const MOST_ROUNDS: usize = 3;
 
 const FEWEST_FOR_A_THREAD: usize = 8;

@@ -1,4 +1,4 @@
-//! Where items are looked for, and where one was found.
+//! The spaces that items are found in, and locations of files.
 
 use std::{
     fmt,
@@ -7,11 +7,11 @@ use std::{
 
 use crate::root::Root;
 
-/// One of the places that items are found in, nearest first (SPEC 1.1).
+/// A place that items are found in. The variants are ordered nearest first (SPEC 1.1).
 #[expect(clippy::exhaustive_enums, reason = "SPEC 1.1 and 2.9 name exactly these")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
-    /// The `.ai` folder of the project that is worked on.
+    /// The `.ai` folder of the current project.
     Project,
     /// The `.ai` folder of the operator.
     User,
@@ -41,7 +41,7 @@ impl fmt::Display for Space {
 
 /// A file of the system space that is compiled into the program.
 ///
-/// `'static` is what makes it trustworthy: nothing read at run time can become one.
+/// It is trusted because of `'static`: text that was read at run time cannot become a shipped file.
 #[expect(clippy::exhaustive_structs, reason = "written as a literal by generated tables")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShippedFile {
@@ -51,7 +51,7 @@ pub struct ShippedFile {
     pub text: &'static str,
 }
 
-/// The roots that a [`Library`](crate::Library) looks in; they are given, never discovered.
+/// The roots that a [`Library`](crate::Library) searches. The caller names them; none is discovered.
 ///
 /// The project, user and system roots are the folders that *hold* an `.ai` folder.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ impl Spaces {
         Self { project: Some(root.into()), ..self }
     }
 
-    /// The same without the project: what the operator has whatever project it is.
+    /// Removes the project, so that only what is independent of a project remains.
     #[must_use]
     pub fn without_project(self) -> Self {
         Self { project: None, ..self }
@@ -131,7 +131,7 @@ impl Spaces {
     }
 }
 
-/// The one file that an id stands for in one space.
+/// A file and the space that it belongs to.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {

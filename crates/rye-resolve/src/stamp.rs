@@ -1,21 +1,21 @@
-//! How a file looks from outside, to know it again without reading it.
+//! Metadata of a file, by which an unchanged file is recognized without reading it.
 
 use std::fs::Metadata;
 
 use rye_sign::{Digest, Timestamp};
 
-/// What the file system tells of a file's content: equal stamps are a strong hint of equal bytes, not a proof.
+/// The size, times and inode of a file. Equal stamps are a strong hint of equal bytes, not a proof.
 ///
-/// Where the system has it, the time of the last change of the file's entry is part of it. Unlike the time of
-/// modification it cannot be set, so that a file that was changed and given its old time back is noticed.
+/// On Unix the stamp includes the time of the last change of the inode. Programs cannot set that time, so a
+/// changed file whose old modification time was restored is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
     /// In nanoseconds since 1970.
     pub(crate) modified: i64,
-    /// In nanoseconds since 1970; 0 where the system does not tell.
+    /// In nanoseconds since 1970; 0 on systems other than Unix.
     pub(crate) changed: i64,
-    /// 0 where the system has none.
+    /// 0 on systems other than Unix.
     pub(crate) inode: u64,
 }
 
@@ -39,15 +39,16 @@ impl Stamp {
         Self { size: metadata.len(), modified: modified.unwrap_or(i64::MAX), changed: 0, inode: 0 }
     }
 
-    /// For a text inside the program, a part of its digest stands for the inode.
+    /// The stamp of a shipped text, with a part of its digest in place of the inode.
     pub(crate) fn of_text(text: &str) -> Self {
         let digest = Digest::of(text.as_bytes());
         let start = digest.as_bytes().first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk));
         Self { size: text.len() as u64, modified: 0, changed: 0, inode: start }
     }
 
-    /// Whether the file has rested long enough before `now` for a further change to give another stamp: clocks of
-    /// file systems tick in steps of up to two seconds.
+    /// Returns `true` if the file is old enough at `now` that a further change gives another stamp.
+    ///
+    /// The clocks of file systems tick in steps of up to two seconds.
     pub(crate) fn has_settled(&self, now: Timestamp) -> bool {
         let latest = self.modified.max(self.changed).div_euclid(SECOND);
         latest.saturating_add(LONGEST_TICK_SECONDS) < now.as_unix()

@@ -1,13 +1,13 @@
-//! "Did you mean": the id that exists and is nearest to one that does not.
+//! "Did you mean": the existing id that is nearest to an unknown one.
 
 use rye_parse::nearest_name;
 
 use crate::{ItemId, ItemKind};
 
-/// The id among `known` that was probably meant by `wanted`.
+/// Returns the id among `known` that `wanted` was probably meant to be.
 ///
-/// A written extension or folder mistake is a likelier slip than several wrong letters, so those
-/// are tried first.
+/// An id with a file extension or a wrong folder is likelier than several wrong letters, so these are tried
+/// first.
 pub fn nearest_id<'a>(
     kind: ItemKind,
     wanted: &ItemId,

@@ -1,4 +1,5 @@
-//! The keys that count here: the operator's spaces say which, a project may only pass on.
+//! Trusted keys. The operator's spaces name them; a project may only pass on documents that their keys
+//! signed.
 
 mod entry;
 
@@ -12,20 +13,19 @@ use crate::{
     root::{Root, Text},
 };
 
-/// Reads the trust documents of `spaces`, and `run_documents`, the texts that the operator named
-/// for this run (SPEC 2.7, 2.8).
+/// Reads the trust documents of `spaces` and those that the operator named for this run (SPEC 2.7, 2.8).
 ///
-/// The user's documents come first, then those of the system roots and of the program, then the
-/// project's, which count only when a key of the former signed them: a project cannot vouch for
-/// itself. The run's come last, so that they vouch for nothing but themselves.
+/// The documents of the user space come first, then those of the system roots and of the program. The
+/// project's follow; they count only if a key of the former signed them, because a project cannot vouch for
+/// itself. The run's come last, so that they vouch only for themselves.
 ///
-/// A document that does not count is a note, as long as it is not one of the run's. Where it is
-/// refused in one of the operator's spaces, no farther document for that key counts either: it
-/// might have been the one that revokes it.
+/// A document that does not count gives a note; a document of the run that does not count is an error. If one
+/// of the operator's spaces has a refused document, no farther document for the same key counts either,
+/// because the refused document may have revoked the key.
 ///
 /// # Errors
 ///
-/// A folder of documents cannot be listed, or a document of the run does not count.
+/// A folder of documents cannot be read, or a document of the run does not count.
 pub fn trust_store(
     spaces: &Spaces,
     run_documents: &[&str],
@@ -35,11 +35,11 @@ pub fn trust_store(
     Ok((store, entries.into_iter().flat_map(TrustEntry::into_notes).collect()))
 }
 
-/// As [`trust_store`], with every document that was looked at, those included of which there is nothing to note.
+/// Reads the same documents as [`trust_store`] and returns an entry for each, with or without remarks.
 ///
 /// # Errors
 ///
-/// The ones of [`trust_store`].
+/// Those of [`trust_store`].
 pub fn trust_entries(
     spaces: &Spaces,
     run_documents: &[&str],
@@ -64,7 +64,8 @@ struct Document {
 }
 
 impl Document {
-    /// Whether `store` can judge the signature: it has none, or one by its own or a known key.
+    /// Returns `true` if `store` can judge the signature: there is none, or its key is in `store` or is the
+    /// document's own.
     fn is_judged_by(&self, store: &TrustStore) -> bool {
         match Unverified::locate(&self.text, CommentStyle::Hash) {
             Ok(signed) => {
@@ -76,11 +77,11 @@ impl Document {
     }
 }
 
-/// Admission in the order of precedence.
+/// The admission of documents in the order of precedence.
 struct Admitting {
     store: TrustStore,
     entries: Vec<TrustEntry>,
-    /// By the name of the file, which is an id of the key that the document was meant for.
+    /// The refused documents, by the stem of the file name, which is an id of the key.
     refused: BTreeMap<String, Location>,
     now: Timestamp,
 }
@@ -90,7 +91,8 @@ impl Admitting {
         Self { store: TrustStore::new(), entries: Vec::new(), refused: BTreeMap::new(), now }
     }
 
-    /// Admits the documents of one root, signers before what they signed whatever the file names.
+    /// Admits the documents of one root. Whatever the file names, the document of a signer comes before those
+    /// that it signed.
     fn root(&mut self, root: &Root) -> Result<(), ResolveError> {
         let mut waiting = self.documents(root)?;
         while !waiting.is_empty() {
@@ -156,7 +158,7 @@ impl Admitting {
         self.entries.push(TrustEntry { location, remarks, stem, text: None });
     }
 
-    /// No farther document for the key counts either.
+    /// Makes every farther document for the key of `stem` not count.
     fn hide(&mut self, stem: &str, by: &Location) {
         self.refused.entry(stem.to_owned()).or_insert_with(|| by.clone());
     }
@@ -169,7 +171,7 @@ fn origin(space: Space) -> Origin {
     }
 }
 
-/// The document files of a root with their names' stems.
+/// The document files of a root, each with the stem of its name.
 fn files(root: &Root) -> Result<Vec<(Location, String)>, ResolveError> {
     let names: Vec<String> = match root {
         Root::Disk { ai, .. } => disk::names(&ai.join(FOLDER))?.unwrap_or_default(),
@@ -186,7 +188,7 @@ fn files(root: &Root) -> Result<Vec<(Location, String)>, ResolveError> {
     Ok(names.iter().filter_map(file).collect())
 }
 
-/// The ids of the key in a document, by which a file for it can be named; none if it is unreadable.
+/// The ids of the key in a document, by which a file for it can be named. An unreadable document has none.
 fn names(text: &str) -> Vec<String> {
     let Ok(document) = TrustDocument::parse(text) else { return Vec::new() };
     let key = document.key();

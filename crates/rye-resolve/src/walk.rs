@@ -1,4 +1,4 @@
-//! Everything of one kind that one root holds.
+//! All items of one kind in one root.
 
 use std::{
     fs::{self, Metadata},
@@ -9,7 +9,7 @@ use crate::{
     ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root, stamp::Stamp,
 };
 
-/// A file that is found by asking for `id`, and how it looks from outside or what would refuse it.
+/// A file that `id` means in its root, with its stamp or the reason why it is refused.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) id: ItemId,
@@ -17,7 +17,7 @@ pub(crate) struct Found {
     pub(crate) stamp: Result<Stamp, ResolveError>,
 }
 
-/// What a root holds, and what lies in the way of seeing it whole.
+/// The files that a root holds, and the problems that keep the list from being complete.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
     pub(crate) found: Vec<Found>,
@@ -43,7 +43,7 @@ fn shipped(root: &Root, files: &[ShippedFile], kind: ItemKind) -> Holdings {
     holdings
 }
 
-/// `path` without its extension, when the extension is one of `kind`.
+/// Returns `path` without its extension, or `None` if the extension is not one of `kind`.
 pub(crate) fn stem(kind: ItemKind, path: &str) -> Option<&str> {
     let (stem, extension) = path.rsplit_once('.')?;
     kind.extensions().contains(&extension).then_some(stem)
@@ -72,13 +72,13 @@ struct Walk<'a> {
     root: &'a Root,
     ai: &'a Path,
     kind: ItemKind,
-    /// How many more entries may be looked at; `None` once that was too few.
+    /// The number of entries that may still be read; `None` once the limit was exceeded.
     budget: Option<usize>,
     limit: usize,
     holdings: Holdings,
 }
 
-/// What an entry is once links are followed.
+/// The sort of an entry once links are followed.
 enum Sort {
     Folder,
     File,
@@ -103,8 +103,8 @@ impl<'a> Walk<'a> {
         self.ai.join(self.kind.folder())
     }
 
-    /// Walks the folder at `below`, a path below the kind's folder; `above` are the real paths of
-    /// the folders around it.
+    /// Walks the folder at `below`, a path below the kind's folder. `above` has the real paths of its
+    /// ancestors.
     fn folder(&mut self, below: &str, above: &mut Vec<PathBuf>) {
         match self.open(below, above) {
             Ok(Some((real, names))) => {
@@ -119,8 +119,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The real path and the names of a folder, or `None` when it is not to be walked into: a link
-    /// to a folder around itself would never end, and a spent budget is said once.
+    /// Returns the real path and the names of a folder, or `None` if it must not be walked.
+    ///
+    /// A link to an ancestor would never end, and an exceeded limit is reported once.
     fn open(
         &mut self,
         below: &str,
@@ -177,7 +178,7 @@ fn sort(ai: &Path, path: &Path) -> Result<(Sort, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let mut metadata = fs::symlink_metadata(path).map_err(failed)?;
     if metadata.is_symlink() {
-        // Only a link can lead out, so only a link pays for finding out.
+        // Only a link can lead out, so only links are resolved.
         metadata = disk::inside(ai, path)?.1;
     }
     let sort = match metadata.file_type() {
@@ -188,7 +189,7 @@ fn sort(ai: &Path, path: &Path) -> Result<(Sort, Metadata), ResolveError> {
     Ok((sort, metadata))
 }
 
-/// Ten times what a search has to cope with (SPEC 1.6).
+/// Ten times the number of items that a search must support (SPEC 1.6).
 const MAX_ENTRIES: usize = 100_000;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Numbers and slices out of bytes that may be damaged.
 
-/// Reads from the start of a slice; every call says `None` instead of reading past its end.
+/// A reader from the start of a slice. Every read past its end returns `None`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -25,7 +25,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of seven bits per byte, the lowest first, each byte but the last marked.
+    /// Reads a number of seven bits per byte, lowest first. Every byte but the last has its high bit set.
     pub(crate) fn number(&mut self) -> Option<u32> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A number that counts or measures something in memory.
+    /// Reads a number as a count or a length.
     pub(crate) fn length(&mut self) -> Option<usize> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
@@ -63,7 +63,7 @@ pub(crate) fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// A count as a number; what is counted here is bounded by the files that are read.
+/// Converts a count, which the size limit of files keeps small, to a number.
 pub(crate) fn number(count: usize) -> u32 {
     u32::try_from(count).expect("because no text of an item has four thousand million bytes")
 }

@@ -1,13 +1,15 @@
-//! What a search keeps for the next one, in a folder that the caller names.
+//! The search cache: words of items, kept for the next search in a folder that the caller names.
 //!
-//! A cache is a hint and never evidence. It says which items would answer; each of those is read and verified again
-//! before it is a result, and its words are compared with the kept ones. One that disagrees makes the search forget the
-//! cache and read everything. Who writes into the cache can therefore keep an item from being found or its refusal from
-//! being told, as who may write there could by deleting the item, but cannot make one be returned, or shown with other
-//! words than its own. No secret guards the file: whoever may write it may also read what would be kept beside it.
+//! A cache is a hint and never evidence. It tells which items match. A search reads and verifies each of them
+//! again, and compares its words with the kept words. If one disagrees, the search drops the cache and reads
+//! everything.
 //!
-//! Only items that were verified are kept; what was refused is read again each time, and told each time. Entries count
-//! for one set of roots, one state of trust and policy, and one version of this crate.
+//! A process that can write the cache can hide an item or its refusal. It cannot make an item a result, and
+//! it cannot change the words of a result. No key authenticates the file, because a process that can write
+//! the file could also read such a key.
+//!
+//! Only verified items are kept. Refused items are read and reported again each time. Entries are valid for
+//! one set of roots, one state of trust and policy, and one version of this crate.
 
 mod disk;
 
@@ -26,17 +28,17 @@ pub(crate) use disk::Kept;
 use super::{Index, shard::Writer};
 use crate::{Library, ResolveError, root::Root};
 
-/// The file for the roots of one library.
+/// The cache file for the roots of a library.
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
     file: PathBuf,
-    /// Of all that entries depend on besides their own file.
+    /// The digest of everything that the entries depend on besides their own files.
     binding: Digest,
 }
 
 impl Cache {
-    /// The cache of `library`, or `None` when it has no folder for one.
+    /// The cache of `library`, or `None` if the library has no folder for it.
     pub(crate) fn of(library: &Library, roots: &[Root]) -> Option<Self> {
         let folder = library.search_cache()?.to_owned();
         let places = Digest::of(places(roots).as_bytes());
@@ -47,9 +49,9 @@ impl Cache {
         Some(Self { file: folder.join(name + EXTENSION), folder, binding })
     }
 
-    /// What is kept, or `None` when there is nothing of use.
+    /// Reads the cache; `None` if there is no usable one.
     pub(crate) fn load(&self) -> Option<Kept> {
-        // Asked before reading: a pipe, or what is too long, was not written here.
+        // Checked before reading, because this module writes neither pipes nor longer files.
         let metadata = fs::metadata(&self.file).ok()?;
         if !metadata.is_file() || metadata.len() > MOST_BYTES {
             return None;
@@ -57,7 +59,7 @@ impl Cache {
         Kept::from_bytes(fs::read(&self.file).ok()?, &self.binding)
     }
 
-    /// Keeps the items of `index` that have rested long enough to be known by their stamp.
+    /// Writes the items of `index` whose stamps are old enough to be reliable.
     pub(crate) fn save(&self, library: &Library, index: &Index) -> Result<(), ResolveError> {
         let Some(shard) = merged(library, index) else { return Ok(()) };
         let bytes = disk::to_bytes(&shard, &index.winners, &self.binding);
@@ -70,7 +72,7 @@ impl Cache {
         })
     }
 
-    /// Puts the file in place in one step, so that another process reads the old one or the new one.
+    /// Replaces the file in one step, so that another process reads either the old or the new one.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         make_folder(&self.folder)?;
         let temporary = self.file.with_extension(format!(
@@ -82,7 +84,7 @@ impl Cache {
             .and_then(|mut file| file.write_all(bytes))
             .and_then(|()| fs::rename(&temporary, &self.file));
         if written.is_err() {
-            // The first error is the one to tell.
+            // The first error is reported, not this one.
             fs::remove_file(&temporary).ok();
         }
         written?;
@@ -108,7 +110,7 @@ fn merged(library: &Library, index: &Index) -> Option<super::shard::Shard> {
     Some(writer.finish())
 }
 
-/// The roots by their real paths, so that one project is one however it was named.
+/// The roots by their real paths, so that a project has one cache whatever path it was opened by.
 fn places(roots: &[Root]) -> String {
     let place = |root: &Root| match root {
         Root::Disk { space, ai } => {
@@ -120,7 +122,7 @@ fn places(roots: &[Root]) -> String {
     roots.iter().map(place).collect()
 }
 
-/// Words of private projects are nobody else's to read.
+/// Makes the folder with access for its owner only, because the cache holds words of private projects.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -135,7 +137,7 @@ fn create(path: &Path) -> io::Result<fs::File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).or_else(|error| match error.kind() {
-        // Left behind by a process that had the same number and was stopped.
+        // A stopped process with the same process id left it behind.
         io::ErrorKind::AlreadyExists => {
             fs::remove_file(path)?;
             options.open(path)
@@ -144,14 +146,14 @@ fn create(path: &Path) -> io::Result<fs::File> {
     })
 }
 
-/// Removes the files of this module that were written longest ago, beyond the newest [`MOST_FILES`].
+/// Removes the oldest files of this module and keeps the newest [`MOST_FILES`].
 fn prune(folder: &Path) -> io::Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.ends_with(EXTENSION) || name.ends_with(".tmp") {
-            // Another process may just have removed it.
+            // Another process may have removed it meanwhile.
             let modified = fs::symlink_metadata(&path).and_then(|metadata| metadata.modified());
             files.extend(modified.ok().map(|modified| (modified, path)));
         }

@@ -1,4 +1,4 @@
-//! What of an item is searched, taken from its verified and parsed file.
+//! The searched text of verified and parsed items.
 
 use rye_parse::{Directive, Knowledge, ToolManifest};
 
@@ -11,11 +11,11 @@ pub(crate) struct Content {
     pub(crate) description: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) body: String,
-    /// Where the body begins in the file; `None` when it was put together from several places.
+    /// The offset of the body in the file, or `None` if the body was put together from several places.
     pub(crate) body_start: Option<usize>,
 }
 
-/// Parses the item's text as what its kind is, and takes out what is searched.
+/// Parses the item's text by its kind, and returns the searched part.
 pub(crate) fn content(item: Item<String>) -> Result<Item<Content>, ResolveError> {
     let kind = item.kind;
     let is_provider = item.id.as_str().starts_with(PROVIDERS);
@@ -35,7 +35,7 @@ pub(crate) fn content(item: Item<String>) -> Result<Item<Content>, ResolveError>
     })
 }
 
-/// Below this, what lies among the tools is configuration of providers (SPEC 11.1).
+/// The folder of the tools that holds provider configurations (SPEC 11.1).
 const PROVIDERS: &str = "rye/agent/providers/";
 
 fn of_directive(directive: Directive, source: &str) -> Content {
@@ -60,7 +60,7 @@ fn of_knowledge(knowledge: Knowledge, source: &str) -> Content {
     }
 }
 
-/// What a tool does stands in all of its file, from its schema to its script.
+/// The content of a tool: the whole file, because the schema and the script also tell what the tool does.
 fn of_tool(tool: ToolManifest, source: &str) -> Content {
     let description = Some(tool.description).filter(|text| !text.is_empty());
     whole(Content { description, ..Content::default() }, source)
@@ -76,7 +76,8 @@ fn place(source: &str, start: usize, body: &str) -> Option<usize> {
     source.get(start..).is_some_and(|rest| rest.starts_with(body)).then_some(start)
 }
 
-/// Where the text below the signature line begins; the line is line 1, or line 2 below a `#!` line (SPEC 2.1).
+/// Returns the offset of the text below the signature line, which is line 1, or line 2 below a `#!` line
+/// (SPEC 2.1).
 fn below_signature(source: &str) -> usize {
     let mut end = 0;
     for line in source.split_inclusive('\n').take(2) {

@@ -9,15 +9,15 @@ use super::{
 };
 use crate::{Item, Library, ResolveError, listing::Winner, root::Root};
 
-/// What was read, and what was refused.
+/// The items that were read and those that were refused.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) shards: Vec<Shard>,
-    /// Each with its place among the winners.
+    /// The problems of refused items, each with the item's index among the winners.
     pub(crate) refused: Vec<(usize, ResolveError)>,
 }
 
-/// Reads those of `winners` whose places are given.
+/// Reads those of `winners` whose indices are in `places`.
 pub(crate) fn gather(
     library: &Library,
     roots: &[Root],
@@ -46,7 +46,7 @@ pub(crate) fn gather(
     gathered
 }
 
-/// The item behind `winner`, verified and parsed now.
+/// Reads, verifies and parses the item of `winner`.
 pub(crate) fn read(
     library: &Library,
     roots: &[Root],

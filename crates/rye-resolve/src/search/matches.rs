@@ -1,8 +1,8 @@
-//! Which words of a vocabulary are which words of a query.
+//! Matches between words of a vocabulary and words of a query.
 
 use super::{query::Atom, vocabulary::Vocabulary};
 
-/// A word of the query that a word of an item stands for.
+/// A match of a word of an item with a word of the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Match {
     pub(crate) atom: usize,
@@ -11,12 +11,12 @@ pub(crate) struct Match {
     pub(crate) worth: f64,
 }
 
-/// For each word of one vocabulary what it stands for.
+/// The matches of each word of a vocabulary.
 #[derive(Debug)]
 pub(crate) struct Matches {
-    /// By the number of the word, an index into `groups`.
+    /// For each word, by its number, an index into `groups`.
     groups_of: Vec<u32>,
-    /// The first is empty, for the many words that nobody asked for.
+    /// The first is empty, for the many words that match nothing.
     groups: Vec<Vec<Match>>,
 }
 
@@ -36,16 +36,16 @@ impl Matches {
         matches
     }
 
-    /// What the word with this number stands for; `None` when the vocabulary has no such word.
+    /// The matches of the word with this number, or `None` if the vocabulary has no such word.
     pub(crate) fn of(&self, number: u32) -> Option<&[Match]> {
         let group = *self.groups_of.get(number as usize)?;
         self.groups.get(group as usize).map(Vec::as_slice)
     }
 }
 
-/// Puts what `word` stands for into `matches`.
+/// Puts the matches of `word` into `matches`.
 ///
-/// `misspelt` says for each atom whether it was found nowhere as it is written.
+/// `misspelt` is `true` for each atom that no item has as it is written.
 pub(crate) fn of_word(word: &str, atoms: &[Atom], misspelt: &[bool], matches: &mut Vec<Match>) {
     matches.clear();
     for (atom, (wanted, misspelt)) in atoms.iter().zip(misspelt).enumerate() {
@@ -62,7 +62,7 @@ pub(crate) fn of_word(word: &str, atoms: &[Atom], misspelt: &[bool], matches: &m
     }
 }
 
-/// The words of one field that stand for words of the query, in their order.
+/// The matches in one field, in the order of its words.
 #[derive(Debug, Default)]
 pub(crate) struct Occurrences(Vec<(usize, Match)>);
 
@@ -79,7 +79,7 @@ impl Occurrences {
         self.0.extend(matches.iter().map(|found| (position, *found)));
     }
 
-    /// Adds to `found`, a number for each atom, what its occurrences are worth together.
+    /// Adds the worth of all occurrences of each atom to its number in `found`.
     pub(crate) fn add_to(&self, found: &mut [f64], atoms: &[Atom]) {
         for (index, (position, last)) in self.0.iter().enumerate() {
             let Some(atom) = atoms.get(last.atom) else { continue };
@@ -92,7 +92,10 @@ impl Occurrences {
         }
     }
 
-    /// What the words up to `last` are worth if the slots before it stand just before it: as much as the worst.
+    /// Returns the worth of the atom that ends with `last`, or `None` if its other slots are not directly
+    /// before it.
+    ///
+    /// The worth is that of the worst match.
     fn chain(&self, index: usize, position: usize, last: Match) -> Option<f64> {
         let mut worth = last.worth;
         let mut before = self.0.get(..index)?.iter().rev().peekable();

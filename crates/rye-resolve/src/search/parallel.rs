@@ -1,8 +1,9 @@
-//! One piece of work over many things, on all processors.
+//! Work on many items at once, on all processors.
 
 use std::thread;
 
-/// Cuts `items` into a part per processor, of at least `least` each, and gives what `work` makes of each part, in order.
+/// Splits `items` into at most one part per processor, of about `least` items or more, and returns the result
+/// of `work` for each part, in order.
 pub(crate) fn in_parts<'a, T: Sync, R: Send>(
     items: &'a [T],
     least: usize,
@@ -11,7 +12,7 @@ pub(crate) fn in_parts<'a, T: Sync, R: Send>(
     let processors = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let parts = (items.len() / least.max(1)).clamp(1, processors);
     let mut chunks = items.chunks(items.len().div_ceil(parts).max(1));
-    // The first part is for this thread.
+    // This thread works on the first part itself.
     let Some(first) = chunks.next() else { return Vec::new() };
     thread::scope(|scope| {
         let others: Vec<_> = chunks.map(|chunk| scope.spawn(|| work(chunk))).collect();

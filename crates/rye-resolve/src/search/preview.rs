@@ -1,4 +1,4 @@
-//! The line of an item that shows best why it was found.
+//! The preview: the line of an item that shows best why it was found.
 
 use super::{
     content::Content,
@@ -11,15 +11,17 @@ use super::{
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The line without white space around it, or the part of it around the first word that was found, with `…` where
-    /// it was cut; at most 160 characters, none of which controls a terminal.
+    /// The line without white space around it, at most 160 characters, none of which controls a terminal. A
+    /// longer line is cut around the first match, with `…` where it was cut.
     pub text: String,
-    /// The number of the line in the file, counted from 1; `None` for a line that does not stand in it as it is.
+    /// The number of the line in the file, counted from 1, or `None` if the file does not have the line in
+    /// this form.
     pub line: Option<usize>,
 }
 
-/// The first line of the body with most of the query, a phrase counting before words that stand alone; without any, the
-/// description, or the body's first line.
+/// Returns the line of the body that matches most of the query; a phrase counts more than single words.
+///
+/// Without a match it is the first line of the description, or of the body if there is no description.
 pub(crate) fn preview(
     content: &Content,
     source: &str,
@@ -45,7 +47,7 @@ pub(crate) fn preview(
     Preview { text: cut(line, first_place(line, atoms, misspelt)), line: None }
 }
 
-/// How many words and phrases of the query `line` has, and how many of all their words, each once.
+/// Returns how many words and phrases of the query `line` has, and how many distinct words of them.
 fn had_by(line: &str, atoms: &[Atom], misspelt: &[bool]) -> (usize, usize) {
     let (mut slots, mut matches) = (Vec::new(), Vec::new());
     let (mut occurrences, mut position) = (Occurrences::default(), 0);
@@ -62,7 +64,7 @@ fn had_by(line: &str, atoms: &[Atom], misspelt: &[bool]) -> (usize, usize) {
     (found.iter().filter(|found| **found > 0.0).count(), slots.len())
 }
 
-/// Where the first word of the query stands in `line`; 0 without any.
+/// Returns the offset of the first match in `line`, or 0 without a match.
 fn first_place(line: &str, atoms: &[Atom], misspelt: &[bool]) -> usize {
     let (mut first, mut matches) = (None, Vec::new());
     each_word(line, |word, place| {
@@ -74,7 +76,7 @@ fn first_place(line: &str, atoms: &[Atom], misspelt: &[bool]) -> usize {
     first.unwrap_or(0)
 }
 
-/// At most [`LONGEST`] characters of `line`, among them the one at the byte `place`.
+/// Returns at most [`LONGEST`] characters of `line`, among them the one at the byte `place`.
 fn cut(line: &str, place: usize) -> String {
     let trimmed = line.trim_start();
     let place = place.saturating_sub(line.len() - trimmed.len());
@@ -91,7 +93,7 @@ fn cut(line: &str, place: usize) -> String {
     lead.into_iter().chain(kept).chain(is_cut.then_some('…')).collect()
 }
 
-/// A line that is shown in a list must not move the cursor or turn the direction of writing.
+/// Replaces `c` by a space if it could move the cursor or change the direction of writing.
 fn plain(c: char) -> char {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -104,7 +106,7 @@ fn line_number(source: &str, offset: usize) -> usize {
 
 const LONGEST: usize = 160;
 
-/// How many characters are shown before the word that was found in a long line.
+/// The number of characters shown before the first match of a long line.
 const LEAD: usize = 40;
 
 #[cfg(test)]

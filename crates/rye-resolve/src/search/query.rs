@@ -1,16 +1,18 @@
-//! What is searched for.
+//! Search queries.
 
 use std::{collections::BTreeSet, str::FromStr};
 
 use super::{shard::label, slot::Slot, words::words};
 use crate::ItemKind;
 
-/// What [`Library::search`](crate::Library::search) looks for.
+/// A query of [`Library::search`](crate::Library::search).
 ///
-/// Its text is words between white space. A word is found as it is written, as the start of a longer word, and, when it
-/// occurs in neither way, with one wrong letter (from four letters on) or two (from eight on, the first being right). A
-/// word such as `file-system` is found where its parts follow each other. Words between `"` are a phrase, which an item
-/// must have just so; `word*` asks for the start alone. Case does not matter.
+/// Its text is words separated by white space. A word matches as it is written and as the start of a longer
+/// word. If no item has it in either way, words with typos match: one wrong letter from four letters on, two
+/// from eight on if the first letter is right.
+///
+/// A word such as `file-system` matches where its parts follow each other. Words between `"` are a phrase,
+/// which an item must have exactly. `word*` matches the start of a word. Case does not matter.
 ///
 /// ```
 /// use rye_resolve::{ItemKind, SearchQuery};
@@ -29,43 +31,43 @@ pub struct SearchQuery {
     limit: usize,
 }
 
-/// Words that are found together: one word, the parts of one, or a phrase.
+/// Words that match together: one word, the parts of one, or a phrase.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Atom {
     pub(crate) slots: Vec<Slot>,
-    /// Whether an item without it is no result.
+    /// `true` if an item without it is not a result.
     pub(crate) is_required: bool,
 }
 
 impl SearchQuery {
-    /// How many results a query asks for that does not say.
+    /// The limit of a query that sets none.
     pub const DEFAULT_LIMIT: usize = 20;
     /// The longest text, in bytes.
     pub const MAX_BYTES: usize = 4096;
-    /// The most words and phrases.
+    /// The largest number of words and phrases.
     pub const MAX_WORDS: usize = 64;
 
-    /// Searches items of `kind` too; without any kind, directives, knowledge and tools are searched.
+    /// Adds `kind` to the searched kinds. If no kind is added, directives, knowledge and tools are searched.
     #[must_use]
     pub fn with_kind(mut self, kind: ItemKind) -> Self {
         self.kinds.insert(kind);
         self
     }
 
-    /// Searches these kinds and no others; none is as if no kind was ever named.
+    /// Searches only these kinds. If `kinds` is empty, directives, knowledge and tools are searched.
     #[must_use]
     pub fn with_kinds(self, kinds: &[ItemKind]) -> Self {
         Self { kinds: kinds.iter().copied().collect(), ..self }
     }
 
-    /// Searches only items that have `tag` as well, in any case.
+    /// Searches only items that also have `tag`, ignoring case.
     #[must_use]
     pub fn with_tag(mut self, tag: &str) -> Self {
         self.tags.push(label(tag));
         self
     }
 
-    /// Asks for the best `limit` results.
+    /// Limits the results to the best `limit`.
     #[must_use]
     pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
@@ -76,7 +78,7 @@ impl SearchQuery {
         &self.text
     }
 
-    /// How many results it asks for.
+    /// The largest number of results.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -108,7 +110,7 @@ impl FromStr for SearchQuery {
             return Err(SearchQueryError::TooLong { bytes: text.len() });
         }
         let mut atoms = Vec::new();
-        // Every second part stands between quotes.
+        // Every second part is between quotes.
         for (index, part) in text.split('"').enumerate() {
             match index % 2 {
                 0 => atoms.extend(part.split_whitespace().filter_map(word)),
@@ -142,17 +144,17 @@ fn phrase(text: &str) -> Option<Atom> {
     (!slots.is_empty()).then_some(Atom { slots, is_required: true })
 }
 
-/// Why a text is no query.
+/// The reason why a text is not a query.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchQueryError {
-    /// Nothing in it is a letter or a digit.
+    /// The text has no letters or digits.
     #[error("the query `{}` has no words; write at least one", .text.escape_debug())]
     NoWords {
         /// The refused text.
         text: String,
     },
-    /// A phrase begins and does not end.
+    /// A phrase has no closing quote.
     #[error("the query `{}` has a phrase without an end; write `\"` behind it", .text.escape_debug())]
     OpenPhrase {
         /// The refused text.
@@ -161,13 +163,13 @@ pub enum SearchQueryError {
     /// The text is longer than [`SearchQuery::MAX_BYTES`].
     #[error("a query of {bytes} bytes is too long; use at most {}", SearchQuery::MAX_BYTES)]
     TooLong {
-        /// How long the refused text is.
+        /// The length of the refused text, in bytes.
         bytes: usize,
     },
     /// There are more than [`SearchQuery::MAX_WORDS`] words and phrases.
     #[error("a query of {words} words is too long; use at most {}", SearchQuery::MAX_WORDS)]
     TooManyWords {
-        /// How many the refused text has.
+        /// The number of words and phrases in the refused text.
         words: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! How well items answer a query.
+//! Ranking of items for a query.
 
 use super::{
     Index,
@@ -10,34 +10,36 @@ use super::{
 };
 use crate::listing::Winner;
 
-/// An item that answers, and how well.
+/// An item that matches, with its score.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked<'a> {
     pub(crate) shard: &'a Shard,
     pub(crate) document: &'a Document,
     pub(crate) winner: &'a Winner,
-    /// In thousandths, so that ranks do not hang on the last bit of a sum.
+    /// In thousandths, so that the order does not depend on rounding errors of sums.
     pub(crate) score: u64,
 }
 
-/// All that answer, best first, and how the query was read.
+/// All items that match, best first, with the misspelt atoms of the query.
 #[derive(Debug)]
 pub(crate) struct Ranking<'a> {
     pub(crate) ranked: Vec<Ranked<'a>>,
-    /// For each atom whether it is nowhere as it is written, so that words near to it count.
+    /// `true` for each atom that no item has as it is written, so that words with typos match.
     pub(crate) misspelt: Vec<bool>,
 }
 
-/// Bytes that hold no items; only a cache can have them.
+/// The error for bytes that do not hold items; only a cache can have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damaged;
 
-/// Ranks what `index` holds.
+/// Ranks the items of `index`.
 ///
-/// The score is BM25 over weighted fields: what a word is found by counts less the more often it occurs in one item and
-/// the more items have it. It is multiplied by the square of the part of the query that the item has, and doubled for
-/// an item whose id or last segment is the query itself. Equal scores are ordered by kind and id, so that equal items
-/// give equal results, however they were read.
+/// Returns an error if the bytes of a shard are damaged.
+///
+/// The score is BM25 over weighted fields: an occurrence of a word counts less if the item has many of them,
+/// and if many items have the word. The sum is multiplied by the square of the fraction of the query that the
+/// item has. It is doubled if the id or its last segment equals the query. Equal scores are ordered by kind
+/// and id, so that the results do not depend on the order of reading.
 pub(crate) fn rank<'a>(index: &'a Index, query: &SearchQuery) -> Result<Ranking<'a>, Damaged> {
     let atoms = query.atoms();
     let mut misspelt = vec![false; atoms.len()];
@@ -55,14 +57,14 @@ pub(crate) fn rank<'a>(index: &'a Index, query: &SearchQuery) -> Result<Ranking<
     Ok(Ranking { ranked, misspelt })
 }
 
-/// What the items that pass the filters have of the query.
+/// The items that pass the filters and match the query.
 #[derive(Debug, Default)]
 struct Scan<'a> {
     answers: Vec<Answer<'a>>,
     n_searched: usize,
 }
 
-/// What one item has of each atom, weighted by field.
+/// The weighted occurrences of each atom in one item.
 #[derive(Debug)]
 struct Answer<'a> {
     shard: &'a Shard,
@@ -87,7 +89,7 @@ fn scan<'a>(index: &'a Index, query: &SearchQuery, misspelt: &[bool]) -> Result<
     Ok(whole)
 }
 
-/// The numbers of the wanted tags; `None` when nothing in the shard has one of them.
+/// The numbers of the wanted tags, or `None` if no word of the shard is one of them.
 fn labels(shard: &Shard, query: &SearchQuery) -> Option<Vec<u32>> {
     let number = |tag: &String| {
         shard.vocabulary.words().position(|word| word == tag).map(super::bytes::number)
@@ -123,7 +125,8 @@ impl<'a> Scanner<'a, '_> {
         Some(scan)
     }
 
-    /// What the item has of each atom, or `Some(None)` for one that has nothing.
+    /// Returns the weighted occurrences of each atom in the item: `Some(None)` for an item without a match,
+    /// `None` for damaged bytes.
     fn found(
         &self,
         reader: &mut Reader<'_>,
@@ -152,7 +155,8 @@ impl<'a> Scanner<'a, '_> {
     }
 }
 
-/// Reads the tags of an item, and says whether all of `labels` are among them.
+/// Reads the tags of an item and returns `true` if all of `labels` are among them, or `None` for damaged
+/// bytes.
 fn has_all(reader: &mut Reader<'_>, labels: &[u32]) -> Option<bool> {
     let mut missing = labels.to_vec();
     for _ in 0..reader.number()? {
@@ -162,7 +166,7 @@ fn has_all(reader: &mut Reader<'_>, labels: &[u32]) -> Option<bool> {
     Some(missing.is_empty())
 }
 
-/// How many items have each atom.
+/// Counts the items that have each atom.
 fn frequencies(scan: &Scan<'_>, atoms: &[Atom]) -> Vec<usize> {
     let mut frequencies = vec![0; atoms.len()];
     for answer in &scan.answers {
@@ -190,7 +194,7 @@ fn scored<'a>(index: &'a Index, query: &SearchQuery, scan: &Scan<'a>) -> Vec<Ran
     ranked.collect()
 }
 
-/// What a word is worth that `frequency` of `count` items have.
+/// Returns the weight of a word that `frequency` of `count` items have.
 fn rarity(count: f64, frequency: f64) -> f64 {
     (1.0 + (count - frequency + 0.5) / (frequency + 0.5)).ln()
 }
@@ -208,18 +212,21 @@ fn named(query: &SearchQuery, winner: &Winner) -> f64 {
     if is_query(winner.id.as_str()) || is_query(winner.id.name()) { 2.0 } else { 1.0 }
 }
 
-/// What a word in a field counts, and how far a long field makes it count less.
+/// The weight of a word in a field, which is smaller in a long field.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
     boost: f64,
-    /// The number of words beyond which the field is long.
+    /// The number of words above which the field is long.
     usual: f64,
-    /// From 0, where length does not matter, to 1, where it is all divided by it.
+    /// From 0, where the length does not matter, to 1, where the weight is divided by it.
     slope: f64,
 }
 
 impl Weight {
-    /// A fixed usual length, instead of the average of all items, keeps an item's part of its score when others change.
+    /// Returns the weight in a field of `length` words.
+    ///
+    /// It uses a fixed usual length, not the average of all items, so that the weight does not depend on
+    /// other items.
     fn factor(self, length: usize) -> f64 {
         self.boost / (1.0 - self.slope + self.slope * length as f64 / self.usual)
     }
@@ -234,8 +241,8 @@ const WEIGHTS: [Weight; FIELDS] = [
     Weight { boost: 1.0, usual: 250.0, slope: 0.5 },
 ];
 
-/// How soon a further occurrence adds nothing.
+/// The parameter `k1` of BM25: the smaller it is, the sooner a further occurrence adds nothing.
 const SATURATION: f64 = 1.2;
 
-/// Below this a thread costs more than it saves.
+/// The least number of items for which a thread saves time.
 const FEWEST_FOR_A_THREAD: usize = 2000;

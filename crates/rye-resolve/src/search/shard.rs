@@ -1,4 +1,4 @@
-//! Items as sequences of words, in a form that is quick to go through and to keep.
+//! Items as sequences of numbered words, in a form that is quick to scan and to store.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::ItemId;
 
-/// Some items, and the vocabulary that their words are numbered by.
+/// A set of items, and the vocabulary that numbers their words.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
     pub(crate) vocabulary: Vocabulary,
-    /// For each item its tags as they are written, in lower case, and then its [`FIELDS`]; each a count and so many
-    /// numbers of words.
+    /// For each item: its whole tags in lower case, then its [`FIELDS`]. Each of these is a count, followed
+    /// by that many word numbers.
     pub(crate) bytes: Vec<u8>,
     pub(crate) documents: Vec<Document>,
 }
@@ -23,14 +23,14 @@ pub(crate) struct Shard {
 /// One item of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
-    /// Its place among the winners.
+    /// Its index among the winners.
     pub(crate) winner: usize,
     /// The SHA-256 of the file that it was made from.
     pub(crate) digest: [u8; 32],
     pub(crate) stream: Range<usize>,
 }
 
-/// How many searched fields an item has: id, title, description, tags, body.
+/// The number of searched fields of an item: id, title, description, tags, body.
 pub(crate) const FIELDS: usize = 5;
 
 impl Shard {
@@ -38,7 +38,7 @@ impl Shard {
         self.bytes.get(document.stream.clone()).map(Reader::new)
     }
 
-    /// Whether `document` is what would be made of the item `id` with this content.
+    /// Returns `true` if `document` has exactly the words of the item `id` with this content.
     pub(crate) fn says(&self, document: &Document, id: &ItemId, content: &Content) -> bool {
         let Some(mut reader) = self.stream(document) else { return false };
         let mut says = |expected: &[String]| {
@@ -58,7 +58,7 @@ impl Shard {
     }
 }
 
-/// A shard that is being made.
+/// The builder of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     interner: Interner,
@@ -83,7 +83,9 @@ impl Writer {
         self.documents.push(Document { winner, digest, stream: start..self.bytes.len() });
     }
 
-    /// Takes over an item of another shard; `None` when that shard is damaged.
+    /// Copies an item of another shard; `None` if that shard is damaged.
+    ///
+    /// `renumbered` maps the word numbers of the other shard to those of this one, and is filled on the way.
     pub(crate) fn adopt(
         &mut self,
         shard: &Shard,

@@ -1,40 +1,41 @@
-//! One word of a query, and how near a word of an item comes to it.
+//! One word of a query, and the worth of words that match it.
 
-/// A wanted word with the liberties that are taken in finding it.
+/// A word of a query, and the deviations that still match.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slot {
     word: String,
-    /// What a longer word that begins with this one is worth, if anything.
+    /// The worth of a longer word that begins with this one, or `None` if such a word does not match.
     start: Option<f64>,
-    /// How many letters may be wrong.
+    /// The number of letters that may be wrong.
     typos: usize,
     letters: u64,
 }
 
 impl Slot {
-    /// Found as it is written and in no other way.
+    /// Makes a slot that matches only the word as it is written.
     pub(crate) fn exact(word: String) -> Self {
         let letters = letters(&word);
         Self { word, start: None, typos: 0, letters }
     }
 
-    /// Found as a whole word, perhaps misspelt.
+    /// Makes a slot that matches the whole word, with or without typos.
     pub(crate) fn whole(word: String) -> Self {
         Self { typos: typos(&word), ..Self::exact(word) }
     }
 
-    /// Found as a word, as the start of one, or misspelt.
+    /// Makes a slot that matches the word, the start of a longer word, or the word with typos.
     pub(crate) fn loose(word: String) -> Self {
         let start = (word.chars().nth(1).is_some()).then_some(START);
         Self { start, ..Self::whole(word) }
     }
 
-    /// Found as the start of a word, which is all that was asked for.
+    /// Makes a slot that matches every word with this start at full worth.
     pub(crate) fn start(word: String) -> Self {
         Self { start: Some(WHOLE), ..Self::exact(word) }
     }
 
-    /// What finding `word` is worth for this one: 1 for itself, less for a longer word, and 0 for another one.
+    /// Returns the worth of `word` for this slot: 1 for the same word, usually less for a longer word, 0 for
+    /// any other.
     pub(crate) fn worth(&self, word: &str) -> f64 {
         match word.strip_prefix(self.word.as_str()) {
             Some("") => WHOLE,
@@ -43,10 +44,10 @@ impl Slot {
         }
     }
 
-    /// What finding `word` is worth when this one was written wrong; 0 for a word that is too far away.
+    /// Returns the worth of `word` if this slot may have typos: 0 for a word that differs too much.
     pub(crate) fn worth_misspelt(&self, word: &str) -> f64 {
-        // Each wrong letter changes at most two members of the set of letters. Without this most words would be
-        // compared in full.
+        // A shortcut that spares the full comparison of most words: each wrong letter changes at most two
+        // members of the set of letters.
         let differ = (letters(word) ^ self.letters).count_ones() as usize;
         if self.typos == 0
             || differ > 2 * self.typos
@@ -66,7 +67,7 @@ impl Slot {
 }
 
 fn typos(word: &str) -> usize {
-    // One wrong digit is another number, not a slip.
+    // A wrong digit makes another number, not a typo.
     if word.contains(|c: char| c.is_numeric()) {
         return 0;
     }

@@ -1,20 +1,20 @@
-//! Words as numbers.
+//! Numbered words.
 
 use std::collections::HashMap;
 
 use super::bytes::number;
 
-/// The words of some items, numbered in the order in which they were met.
+/// The words of a shard, numbered in the order of their first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vocabulary {
     /// All words, one after the other.
     text: String,
-    /// Where each word ends in `text`.
+    /// The offset in `text` at which each word ends.
     ends: Vec<usize>,
 }
 
 impl Vocabulary {
-    /// The words of `text`, of which each has the length in `lengths`; `None` when they do not fit.
+    /// Splits `text` into words of these lengths; `None` if the lengths do not fit the text.
     pub(crate) fn from_parts(text: String, lengths: impl Iterator<Item = usize>) -> Option<Self> {
         let (mut ends, mut end) = (Vec::new(), 0_usize);
         for length in lengths {
@@ -57,7 +57,7 @@ impl Vocabulary {
     }
 }
 
-/// A vocabulary that is being made.
+/// The builder of a vocabulary.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     vocabulary: Vocabulary,

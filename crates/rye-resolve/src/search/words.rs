@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// Calls `visit` with each word of `text`, in lower case, and the bytes of `text` that it stands at.
 ///
-/// A word is a run of letters and digits, so `file-system/read` is three. Chinese and Japanese write no spaces: there
-/// each character is a word, and several of them are found as a phrase. Of a longer word only the first
-/// [`LONGEST`] bytes count.
+/// A word is a run of letters and digits, so `file-system/read` is three words. Chinese and Japanese are
+/// written without spaces, so each of their characters is a word. Only about the first [`LONGEST`] bytes of a
+/// word count.
 pub(crate) fn each_word(text: &str, mut visit: impl FnMut(&str, Range<usize>)) {
     let mut word = String::new();
     let mut start = 0;
@@ -48,14 +48,14 @@ fn push_folded(word: &mut String, c: char) {
     }
 }
 
-/// Whether `c` is a character of Chinese or Japanese, which are written without spaces.
+/// Returns `true` if `c` is a character of Chinese or Japanese, which are written without spaces.
 fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
         && c.is_alphanumeric()
 }
 
-/// Beyond this a word is data, such as a digest.
+/// The longest word, in bytes. A longer run of letters is data, such as a digest.
 const LONGEST: usize = 64;
 
 #[cfg(test)]

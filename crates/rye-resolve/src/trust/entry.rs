@@ -1,4 +1,4 @@
-//! What came of each trust document that was looked at.
+//! Trust documents that were read, with remarks on each.
 
 use std::fmt;
 
@@ -6,20 +6,21 @@ use rye_sign::{AdmissionNote, CommentStyle, KeyId, TrustDocument, TrustError, Un
 
 use crate::{Location, ResolveError, error::with_causes};
 
-/// A trust document that was looked at, and what came of it.
+/// A trust document that was read, with remarks on it.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct TrustEntry {
-    /// Where it is, or `None` for one that was named for this run.
+    /// The location of the document, or `None` for one that was named for this run.
     pub location: Option<Location>,
-    /// What there is to know of it.
+    /// The remarks: why it does not count, or what limits it.
     pub remarks: Vec<TrustRemark>,
     pub(super) stem: Option<String>,
     pub(super) text: Option<String>,
 }
 
 impl TrustEntry {
-    /// Whether its key is trusted through it, which a revocation or an expiry may have ended since.
+    /// Returns `true` if the document counts. A revocation or an expiry may still have ended the trust in its
+    /// key.
     pub fn counts(&self) -> bool {
         self.remarks.iter().all(|remark| matches!(remark, TrustRemark::Admitted(_)))
     }
@@ -29,13 +30,13 @@ impl TrustEntry {
         self.text.as_deref()
     }
 
-    /// What it states, if it can be understood; that it counts is not thereby said.
+    /// The parsed document, or `None` if it cannot be parsed. It is returned even if it does not count.
     pub fn document(&self) -> Option<TrustDocument> {
         TrustDocument::parse(self.text()?).ok()
     }
 
-    /// Whether it is for the key that `key_id` names in either notation, by its content or, where that cannot be
-    /// understood, by its file name.
+    /// Returns `true` if the document is for the key that `key_id` names in either notation. If the document
+    /// cannot be parsed, its file name decides.
     pub fn is_for(&self, key_id: &KeyId) -> bool {
         match self.document() {
             Some(document) => document.key().is_named(key_id),
@@ -43,7 +44,7 @@ impl TrustEntry {
         }
     }
 
-    /// The key that its signature line names, if it has one that can be read.
+    /// The key that the signature line names, or `None` if there is no readable signature line.
     pub fn signer(&self) -> Option<KeyId> {
         let signed = Unverified::locate(self.text()?, CommentStyle::Hash).ok()?;
         Some(signed.key_id().clone())
@@ -56,27 +57,27 @@ impl TrustEntry {
     }
 }
 
-/// Something that the operator should know of a trust document; `Display` is the whole message.
+/// A remark for the operator on a trust document. `Display` gives the whole message.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct TrustNote {
     /// The document, or `None` for one that was named for this run.
     pub location: Option<Location>,
-    /// What there is to know.
+    /// The remark.
     pub remark: TrustRemark,
 }
 
-/// What there is to know of a trust document.
+/// A remark on a trust document.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum TrustRemark {
-    /// It counts, with this reservation.
+    /// The document counts, with this note.
     Admitted(AdmissionNote),
-    /// It does not count.
+    /// The document does not count.
     Refused(TrustError),
-    /// It cannot be read, and so does not count.
+    /// The document cannot be read, and so does not count.
     Unreadable(ResolveError),
-    /// It does not count, because a nearer document for the same key was refused.
+    /// The document does not count, because a nearer document for the same key was refused.
     Hidden {
         /// The nearer document.
         by: Location,

@@ -1,4 +1,4 @@
-//! What a search keeps for the next one, and that nothing of it is believed.
+//! The search cache, and that a search does not trust it.
 
 use std::{fs, path::PathBuf, thread, time::SystemTime};
 
@@ -7,7 +7,7 @@ use rye_sign::{Policy, Timestamp, TrustDocument};
 
 use crate::world::{World, key_id, trusted};
 
-/// Later than any file of a test, so that all have rested long enough to be kept.
+/// Later than any file of a test, so that the stamps of all files have settled.
 fn later() -> Timestamp {
     Timestamp::from_unix(4_000_000_000)
 }
@@ -17,7 +17,7 @@ fn library(world: &World, policy: Policy, now: Timestamp) -> Library {
     Library::new(world.spaces(), trust, policy, now).with_search_cache(world.path("cache"))
 }
 
-/// The ids that are found, and how many files are refused.
+/// Searches for `text` and returns the found ids and the number of refused files.
 fn search(library: &Library, text: &str) -> (String, usize) {
     let results = library.search(&text.parse::<SearchQuery>().unwrap());
     assert!(results.cache_problem.is_none(), "{:?}", results.cache_problem);
@@ -25,7 +25,7 @@ fn search(library: &Library, text: &str) -> (String, usize) {
     (ids.join(" "), results.refused.len())
 }
 
-/// What a search for `walrus` finds now; without a cache it is the same.
+/// Checks that a search for `walrus` has the expected results, with the cache and without it.
 #[track_caller]
 fn finds(world: &World, expected: &str, refused: usize) {
     finds_by(world, Policy::default(), later(), expected, refused);
@@ -40,7 +40,7 @@ fn finds_by(world: &World, policy: Policy, now: Timestamp, expected: &str, refus
     assert_eq!(search(&uncached, "walrus"), (expected.to_owned(), refused), "without");
 }
 
-/// A world with two entries, of which one answers, both in the cache.
+/// A world with two entries in the cache, of which one matches.
 fn cached_world() -> World {
     let world = World::new();
     world.signed("project", "knowledge/a.md", "A walrus.\n");

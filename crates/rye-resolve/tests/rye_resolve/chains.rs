@@ -1,4 +1,4 @@
-//! Extending, what it grants (SPEC 7.1, D5), and what a directive says of itself (SPEC 1.5).
+//! Chains of `extends`, their grants (SPEC 7.1, D5), and the declared name, category and version (SPEC 1.5).
 
 use rye_parse::Spanned;
 use rye_resolve::{ExtendsChain, ResolveError, declared_problems};
@@ -87,7 +87,7 @@ fn a_parent_that_is_no_id() {
     let world = World::new();
     world.directive("project", "leaf", "");
     let library = world.library();
-    // A directive file that says this does not even parse, so the claim is put in afterwards.
+    // A directive file with this `extends` does not parse, so it is put in afterwards.
     let leaf = library.directive(&id("leaf")).unwrap().try_map(|mut leaf| {
         leaf.extends = Some(Spanned { value: "../base".to_owned(), span: 0..1 });
         Ok::<_, ResolveError>(leaf)
@@ -100,7 +100,7 @@ fn a_parent_that_is_no_id() {
 }
 
 #[test]
-fn nobody_declares() {
+fn no_directive_declares_permissions() {
     let world = World::new();
     extending(&world, "project", "leaf", "base", "");
     world.directive("project", "base", "");

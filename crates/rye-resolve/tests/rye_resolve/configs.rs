@@ -68,7 +68,7 @@ fn a_signed_layer_that_does_not_parse_refuses_the_whole() {
     );
 }
 
-/// What is wrong and where, and nothing of the file, in which a secret may stand anywhere.
+/// The error has the place and the kind of the problem, and no text of the file, which may hold secrets.
 #[test]
 fn a_layer_that_does_not_parse_is_told_without_its_text() {
     let mut wrong = Vec::new();

@@ -124,7 +124,7 @@ fn not_found_says_what_else_has_the_id() {
     check(ItemKind::Directive, "read/me", knowledge);
     let tool =
         "that is the id of a tool, which a directive may call that has it under `<permissions>`";
-    // Before a name that is merely like it.
+    // The same id of another kind is named before a similar id.
     check(ItemKind::Directive, "call/me", tool);
     check(ItemKind::Knowledge, "call/me", tool);
 }

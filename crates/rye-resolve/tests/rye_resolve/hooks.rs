@@ -7,7 +7,7 @@ use crate::world::{World, directive, id};
 
 const FILE: &str = "config/agent/hooks.yaml";
 
-/// A hooks file of hooks on `limit`, each with its id and further keys.
+/// A hooks file with hooks on `limit`, each with its id and further keys.
 fn file(hooks: &[(&str, &str)]) -> String {
     let hooks = hooks.iter().map(|(id, keys)| {
         format!("  - {{id: {id}, event: limit, action: {{primary: sign, item_id: x}}{keys}}}\n")

@@ -1,4 +1,4 @@
-//! What can be asked for, over all spaces.
+//! The items that can be listed, over all spaces.
 
 use rye_resolve::ItemKind;
 

@@ -1,4 +1,4 @@
-//! From paths to ids, and from a working directory to its project.
+//! Ids of paths, and the project of a working directory.
 
 use std::fs;
 
@@ -91,7 +91,7 @@ fn the_nearest_project_that_is_not_the_user_s() {
     );
     assert_eq!(found("user/work/project", Some(&*user)), Some(world.path("user/work/project")));
     assert_eq!(found("user/work", None), Some(world.path("user")));
-    // The machine's temporary folder may lie in a project of its own; the user space is not one.
+    // The temporary folder of the machine may be in a project; the user space is not a project.
     assert_ne!(found("user/work", Some(&*user)), Some(world.path("user")));
 }
 

@@ -1,4 +1,4 @@
-//! What a search finds, in which order, and what it refuses to look into.
+//! Results of searches, their order, and the files that a search refuses.
 
 use rye_resolve::{ItemKind, Library, SearchQuery, SearchResults};
 use rye_sign::Policy;
@@ -123,7 +123,7 @@ fn typos_count_for_words_that_are_nowhere_as_written() {
     check(&library, "staigng", &["ops/deploy"]);
     check(&library, "mesages", &["style/commits"]);
     check(&library, "2023", &[]);
-    // `note` begins `notes`, so that `rote` or `rota` is not meant.
+    // `note` is the start of `notes`, so similar words such as `rote` and `rota` do not match.
     check(&library, "rota", &["ops/on-call"]);
 }
 

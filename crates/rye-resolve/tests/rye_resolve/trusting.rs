@@ -1,4 +1,4 @@
-//! Whose documents count (SPEC 2.7, 2.8).
+//! Trust documents that count and those that do not (SPEC 2.7, 2.8).
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use rye_sign::{KeyId, SigningKey, TrustDocument};
 
 use crate::world::{World, directive, document, id, key_id, now, signed_text, trusted};
 
-/// The notes, and who is trusted of the operator and the stranger.
+/// Reads the trust documents and returns the notes, and which of the operator and the stranger are trusted.
 fn trust(world: &World) -> (Vec<String>, Vec<&'static str>) {
     let (store, notes) = trust_store(&world.spaces(), &[], now()).unwrap();
     let notes = notes.iter().map(|note| world.named(&note.to_string())).collect();
@@ -51,7 +51,7 @@ fn a_project_cannot_vouch_for_itself() {
 }
 
 #[test]
-fn a_project_passes_on_whom_the_operator_signed() {
+fn a_project_passes_on_a_document_that_the_operator_signed() {
     let world = World::new();
     world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
     world.signed_by(&world.stranger, "project", "directives/a.md", &directive("a", "", ""));
@@ -60,7 +60,7 @@ fn a_project_passes_on_whom_the_operator_signed() {
 }
 
 #[test]
-fn a_project_s_key_vouches_for_nobody() {
+fn a_project_s_key_vouches_for_no_other_key() {
     let world = World::new();
     world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
     let third = SigningKey::generate().unwrap();
@@ -70,7 +70,7 @@ fn a_project_s_key_vouches_for_nobody() {
 }
 
 #[test]
-fn a_run_s_document_counts_and_vouches_for_nobody() {
+fn a_run_s_document_counts_and_vouches_for_no_other_key() {
     let world = World::new();
     let third = SigningKey::generate().unwrap();
     world.signed_by(

@@ -1,4 +1,4 @@
-//! Nothing that is not verified comes out, and a bad winner never falls through (SPEC 1.4, 2.10).
+//! Only verified items are returned, and a bad winner never falls through (SPEC 1.4, 2.10).
 
 use rye_resolve::{ItemKind, ResolveError, Space};
 use rye_sign::{Coverage, Policy, Provenance};
@@ -65,7 +65,7 @@ fn moved_to_another_id() {
 }
 
 #[test]
-fn signed_by_a_key_that_nobody_trusts() {
+fn signed_by_a_key_that_is_not_trusted() {
     let world = World::new();
     let signed = signed_text(&world.stranger, FILE, &directive("a", "", ""));
     refuses(

@@ -30,19 +30,19 @@ impl World {
         world
     }
 
-    /// The folder that holds the `.ai` folder of `space`, after every link of the machine.
+    /// The real path of the folder that holds the `.ai` folder of `space`.
     pub(crate) fn path(&self, space: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(space)
     }
 
-    /// Writes `text` as it is to `file`, a path below `.ai`.
+    /// Writes `text` unchanged to `file`, a path below `.ai`.
     pub(crate) fn write(&self, space: &str, file: &str, text: &str) {
         let path = self.path(space).join(".ai").join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Writes `text` to `file`, signed by the operator as what its path says that it is.
+    /// Writes `text` to `file`, signed by the operator under the name that its path gives it.
     pub(crate) fn signed(&self, space: &str, file: &str, text: &str) {
         self.signed_by(&self.operator, space, file, text);
     }
@@ -72,7 +72,7 @@ impl World {
         Library::new(self.spaces(), trust, policy, now())
     }
 
-    /// The error with its causes, each on a line, the temporary folder and the keys named.
+    /// The error and its causes, one per line, with placeholders for the temporary folder and the keys.
     pub(crate) fn told(&self, error: &dyn Error) -> String {
         let mut lines = vec![error.to_string()];
         let mut cause = error.source();
@@ -83,7 +83,7 @@ impl World {
         self.named(&lines.join("\n"))
     }
 
-    /// `text` with what differs from run to run replaced by names.
+    /// `text` with placeholders for all that differs from run to run.
     pub(crate) fn named(&self, text: &str) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         let folder = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);

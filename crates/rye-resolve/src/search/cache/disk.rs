@@ -15,12 +15,12 @@ use crate::{
     stamp::Stamp,
 };
 
-/// What was kept; nothing in it is believed.
+/// The content of the cache file, none of which is trusted.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// With all bytes of the file, and no documents yet.
+    /// Has all bytes of the file, and no documents until [`Kept::split`].
     shard: Shard,
-    /// Where in these bytes the items' words begin.
+    /// The offset in these bytes at which the items' words begin.
     streams_at: usize,
     rows: Vec<Row>,
     /// All ids, to which the rows refer.
@@ -40,7 +40,7 @@ struct Row {
 }
 
 impl Kept {
-    /// Reads the file; `None` for another version, another binding or any damage.
+    /// Parses the bytes of a file; `None` for another version, another binding or any damage.
     pub(crate) fn from_bytes(bytes: Vec<u8>, binding: &Digest) -> Option<Self> {
         let mut reader = Reader::new(&bytes);
         let header = reader.take(MAGIC.len())? == MAGIC;
@@ -65,10 +65,11 @@ impl Kept {
         Some(Self { shard, rows, ids, streams_at })
     }
 
-    /// The kept items among `winners` that look unchanged, the places of the other winners, and whether all that was
-    /// kept is still of use.
+    /// Returns the kept items among `winners` that look unchanged, the indices of the other winners, and
+    /// `true` if every kept item was used.
     ///
-    /// Both are in the same order, so one pass finds the pairs; a file in another order only gives fewer of them.
+    /// Both are in the same order, so one pass finds the pairs. A file in another order only gives fewer
+    /// pairs.
     pub(crate) fn split(mut self, winners: &[Winner]) -> (Shard, Vec<usize>, bool) {
         let mut rows = self.rows.iter().peekable();
         let mut others = Vec::new();
@@ -180,13 +181,13 @@ fn kind(kind: ItemKind) -> usize {
     ItemKind::ALL.iter().position(|other| *other == kind).unwrap_or_default()
 }
 
-/// With root, kind and id this is the path of the file.
+/// The index of the extension, which with root, kind and id gives the path of the file.
 fn extension(winner: &Winner) -> Option<usize> {
     let extension = winner.location.extension();
     winner.kind.extensions().iter().position(|other| *other == extension)
 }
 
-/// Notices damage by accident; it is no protection, and none is needed here.
+/// A checksum against accidental damage. It does not protect against forgery, which is harmless here.
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

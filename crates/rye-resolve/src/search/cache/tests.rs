@@ -1,4 +1,4 @@
-//! Caches that somebody else wrote: none makes a result of what is not verified, or shows what an item does not say.
+//! Forged caches: none makes an unverified item a result or shows words that an item does not have.
 
 use std::fs;
 
@@ -57,7 +57,7 @@ impl World {
         Cache::of(&self.library(), &self.library().spaces().roots()).unwrap()
     }
 
-    /// What a forger would put together: the files as they are now, and what is to be believed of them.
+    /// Writes a forged cache: the files as they are now, with `claims` about their words.
     fn forge(&self, claims: &[(&str, &str)]) {
         let (winners, _) = survey(&self.library().spaces().roots(), ItemKind::Knowledge);
         let mut writer = Writer::default();
@@ -116,7 +116,7 @@ fn words_that_an_item_does_not_say() {
     let world = World::new(&[("a", "A seal.\n"), ("b", "A walrus.\n")]);
     world.forge(&[("a", "The best walrus, walrus, walrus."), ("b", "A walrus.")]);
     world.finds("walrus", &[("b", "A walrus.")], 0);
-    // What was found to be wrong is not kept.
+    // The wrong entry was replaced.
     world.finds("seal", &[("a", "A seal.")], 0);
 }
 
@@ -150,7 +150,7 @@ fn bytes_that_are_no_words_do_not_matter() {
         let bytes = disk::to_bytes(&shard, &winners, &world.cache().binding);
         world.cache().write(&bytes).unwrap();
         let found = world.search("walrus");
-        // Hiding an item is all that a forger can do, as by deleting it.
+        // A forger can only hide an item.
         assert!(found.hits.iter().all(|hit| hit.item.id.as_str() == "b"));
     }
 }
