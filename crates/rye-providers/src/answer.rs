@@ -1,4 +1,4 @@
-//! What a thread reads of an answer, whatever the protocol: its reasoning and its calls.
+//! The reasoning and the calls of an answer, in the form that all protocols share.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::raw::small;
 
-/// What an id begins with that we made because the provider gave none.
+/// The prefix of ids that this crate makes for calls that came without one.
 const MADE: &str = "rye_call_";
 
-/// Adds a call to the reply; a missing id is made from its place.
+/// Adds a call to the reply. If it has no id, one is made from its index.
+///
+/// Returns an error if the call has no name or repeats an id, or if there are too many calls.
 pub(crate) fn add_call(
     reply: &mut Reply,
     id: Option<&str>,
@@ -24,7 +26,7 @@ pub(crate) fn add_call(
     if MOST_CALLS <= reply.calls.len() {
         return Err(TOO_MANY_CALLS);
     }
-    // Results are told apart by the id alone.
+    // Results are matched to calls by the id alone.
     if reply.calls.iter().any(|call| call.id == id) {
         return Err("a tool call has the `id` of an earlier one");
     }
@@ -35,7 +37,7 @@ pub(crate) fn add_call(
     Ok(())
 }
 
-/// The most calls of one answer. Each is told apart from all others.
+/// The largest number of calls in an answer. It is bounded because each new id is compared with all others.
 pub(crate) const MOST_CALLS: usize = 1_000;
 pub(crate) const TOO_MANY_CALLS: &str = "the answer has more than 1000 tool calls";
 
@@ -52,7 +54,7 @@ pub(crate) fn add_reasoning(reply: &mut Reply, thought: &str) {
 pub(crate) enum Arguments<'a> {
     /// JSON in a JSON string.
     Text(&'a str),
-    /// JSON as received, or nothing where there are none.
+    /// JSON as received, or `None` if there are no arguments.
     Value(Option<&'a RawValue>),
 }
 
@@ -70,7 +72,9 @@ impl Arguments<'_> {
     }
 }
 
-/// What a model is told of arguments that cannot be read; beyond what is read at all they are too deep, as some below that are.
+/// Returns the message to the model about arguments that cannot be read.
+///
+/// The parser reads to 128 levels, so deeper arguments get the message for more than 64 levels too.
 pub(crate) fn unreadable(error: &serde_json::Error) -> String {
     let error = error.to_string();
     if error.starts_with("recursion limit exceeded") {
@@ -82,7 +86,7 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
     }
 }
 
-/// Makes the ids that we made differ from those of the conversation's other answers.
+/// Adds the number of the turn to the ids that this crate made, so that they are unique in the conversation.
 pub(crate) fn number_calls(reply: &mut Reply, request: &Request) {
     let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
     let turn = request.messages.iter().filter(is_answer).count() + 1;
@@ -94,8 +98,9 @@ pub(crate) fn number_calls(reply: &mut Reply, request: &Request) {
     }
 }
 
-/// The ends of the texts of an answer that begin as our ids do: whatever its id begins with, a call that came with one has it from
-/// the provider.
+/// Returns the rest of every text in the answer that begins with the prefix of made ids.
+///
+/// Such an id came from the provider, so it must not be changed.
 fn given_ids(raw: &str) -> BTreeSet<String> {
     let lead = format!("\"{MADE}");
     let ends = raw.split(lead.as_str()).skip(1);
@@ -104,7 +109,7 @@ fn given_ids(raw: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// More digits than the number of a call has.
+/// More bytes than the number of a made id has.
 const LONGEST_END: usize = 24;
 
 #[cfg(test)]

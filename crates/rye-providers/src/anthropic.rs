@@ -1,7 +1,7 @@
-//! Anthropic's Messages, without any I/O: a request becomes the exact bytes of a body, a response's bytes become a reply.
+//! Encoder and decoder of Anthropic's Messages, without I/O.
 //!
-//! What the model said is sent back byte for byte, unknown blocks and reasoning included, because the provider binds its
-//! reasoning to them (WIRES 1.1).
+//! An answer is sent back byte for byte, including unknown blocks and reasoning, because the provider binds
+//! its reasoning to these bytes (WIRES 1.1).
 //!
 //! ```
 //! use rye_providers::{Delivery, ModelChoice, anthropic};
@@ -29,7 +29,8 @@ use crate::wire::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     path: |_, _| "/v1/messages".to_owned(),
-    // The newer version refuses nothing that is sent here, and not every compatible server knows it.
+    // The older version, because nothing that is sent here needs the newer one, which not every compatible
+    // server knows.
     headers: &[("anthropic-version", "2023-06-01")],
     encode,
     decode,

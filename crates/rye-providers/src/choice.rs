@@ -1,4 +1,4 @@
-//! Which model a wish means in one config.
+//! The choice of a model from a config.
 
 use rye_parse::{did_you_mean, nearest_name, quoted};
 use rye_thread::{Prices, ProviderInfo};
@@ -6,7 +6,7 @@ use rye_thread::{Prices, ProviderInfo};
 use crate::ProviderConfig;
 use crate::config::{MaxTokensField, Model, TIERS};
 
-/// What a directive, or its operator, says about the model: the attributes of `<model>`.
+/// The model that a directive or the operator asks for: the attributes of `<model>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -15,28 +15,28 @@ use crate::config::{MaxTokensField, Model, TIERS};
 pub struct ModelWish<'a> {
     /// A tier of SPEC 11.1, such as `low` or `high`.
     pub tier: Option<&'a str>,
-    /// A model of the config by its own name; it wins over `tier`.
+    /// The name of a model of the config. It overrides `tier`.
     pub id: Option<&'a str>,
-    /// A tier or a model to take where the first is not to be had.
+    /// A tier or a model to use if the first is not available.
     pub fallback: Option<&'a str>,
 }
 
-/// One model, with what is needed to fill a request and to price it.
+/// A model with its limits and prices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelChoice {
     /// The provider's own name of the model.
     pub model: String,
-    /// How many tokens a conversation may have.
+    /// The largest number of tokens in a conversation.
     pub context_window: u64,
-    /// The most tokens that one answer may have.
+    /// The largest number of tokens in an answer.
     pub max_output: u64,
-    /// Prices per million tokens; `None` when the config does not say.
+    /// Prices per million tokens, or `None` if the config has none.
     pub prices: Option<Prices>,
-    /// What its server calls `max_output`, in the protocol that has two names for it.
+    /// The request member for `max_output`, which has two names in `openai_chat`.
     pub max_tokens_field: MaxTokensField,
-    /// The model to begin a thread with when this one is refused for existence or capacity: what
-    /// [`Provider::fallback`](rye_thread::Provider::fallback) gives to who drives the thread.
+    /// The model to start the thread with if the provider does not have this one or has no capacity for it.
+    /// The driver gets it from [`Provider::fallback`](rye_thread::Provider::fallback).
     pub fallback: Option<Box<ModelChoice>>,
 }
 
@@ -53,7 +53,7 @@ impl ModelChoice {
         }
     }
 
-    /// What a provider of this name says of itself when it runs this model.
+    /// Returns the description of a provider named `provider` that runs this model.
     pub fn describe(&self, provider: &str) -> ProviderInfo {
         let Self { model, context_window, max_output, prices, .. } = self;
         let mut info = ProviderInfo::new(provider, model, *context_window, *max_output);
@@ -66,7 +66,7 @@ impl ModelChoice {
     }
 }
 
-/// Why no model could be chosen.
+/// The reason why no model could be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
@@ -77,12 +77,12 @@ pub enum ChoiceError {
         provider: String,
         /// The model asked for.
         model: String,
-        /// The end of the message: the model probably meant.
+        /// The end of the message, which suggests the nearest model.
         suggestion: String,
-        /// The models there are.
+        /// The models of the config.
         known: String,
     },
-    /// There is no such tier at all, or this config gives it no model.
+    /// The tier does not exist, or the config has no model for it.
     #[error(
         "the provider `{provider}` has no model for the tier `{tier}`; it has {known}{suggestion}"
     )]
@@ -91,32 +91,33 @@ pub enum ChoiceError {
         provider: String,
         /// The tier asked for.
         tier: String,
-        /// The end of the message: the tier probably meant.
+        /// The end of the message, which suggests the nearest tier.
         suggestion: String,
-        /// The tiers there are, or that there are none and what to do about it.
+        /// The tiers of the config, or advice if it has none.
         known: String,
     },
-    /// Nothing was asked for and nothing stands out.
+    /// No model or tier was asked for, and the config has no default.
     #[error(
         "name a model or a tier: the provider `{provider}` has several models and no tier `standard`; it has {known}"
     )]
     Ambiguous {
         /// The provider's name.
         provider: String,
-        /// The models there are.
+        /// The models of the config.
         known: String,
     },
 }
 
 impl ProviderConfig {
-    /// Chooses the model that is wished for.
+    /// Chooses a model for `wish`.
     ///
-    /// An `id` or a `tier` that this config does not have makes the fallback the choice. Without either, it is the tier
-    /// `standard`, `general` or `balanced`, the first that there is, or the only model.
+    /// If the config does not have the `id` or the `tier`, the fallback is chosen. If `wish` names neither,
+    /// the first of the tiers `standard`, `general` and `balanced` is chosen, else the only model.
     ///
     /// # Errors
     ///
-    /// [`ChoiceError`] when neither the wish nor its fallback is here, or when the fallback of a wish that is here is not.
+    /// [`ChoiceError`] if the config has neither the first choice nor the fallback, or has the first choice
+    /// but not the named fallback.
     pub fn choose(&self, wish: &ModelWish<'_>) -> Result<ModelChoice, ChoiceError> {
         let first = match (wish.id, wish.tier) {
             (Some(id), _) => self.by_id(id),
@@ -131,7 +132,7 @@ impl ProviderConfig {
         }
     }
 
-    /// What to do where nobody said which model is meant by a tier.
+    /// Returns the advice for a config without tiers.
     fn without_tiers(&self, tier: &str) -> String {
         let model = self.models().keys().next().map_or("MODEL", String::as_str);
         format!(

@@ -1,4 +1,4 @@
-//! A provider's config file as a checked value.
+//! Provider configs.
 
 mod auth;
 mod error;
@@ -25,7 +25,7 @@ use crate::http::{DEFAULT_ANSWER_BYTES, MOST_ANSWER_BYTES};
 use crate::wire::{Delivery, Wire};
 use crate::{anthropic, gemini, openai_chat, openai_responses};
 
-/// One provider as its config file describes it (SPEC 11.1), read whole and checked whole.
+/// The checked content of a provider's config file (SPEC 11.1).
 ///
 /// Keys: `name`, `description`, `version` and `category` for people; `protocol` and `base_url` (required);
 /// `auth: {env, header}`; `headers`; `models: {NAME: {context_window, max_output, prices}}` (required); `tiers: {TIER:
@@ -56,8 +56,8 @@ impl ProviderConfig {
     ///
     /// # Errors
     ///
-    /// Every problem of the file at once: unknown keys (with the key probably meant), wrong types, amounts and URLs that do
-    /// not parse, tiers that name no model.
+    /// All problems of the file at once: unknown keys (with the nearest key), wrong types, amounts and URLs
+    /// that do not parse, tiers that name no model.
     pub fn from_value(value: &Value) -> Result<Self, ConfigError> {
         let report = Report::default();
         let config = Section::root(value, &report).and_then(|root| read(&root));
@@ -67,19 +67,20 @@ impl ProviderConfig {
         }
     }
 
-    /// The config's `name`, or its protocol's: what messages call this provider.
+    /// The name of the provider in messages: the config's `name`, else the protocol's.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(self.protocol.as_str())
     }
 
-    /// The same, called by this name where its file gives it none: whoever finds a config by a name knows it by that one.
+    /// Sets the name if the file has none. A caller that looks a config up by a name sets that name.
     #[must_use]
     pub fn or_called(mut self, name: &str) -> Self {
         self.name.get_or_insert_with(|| name.to_owned());
         self
     }
 
-    /// The same with other prices: those that `priced` makes of each model's name and its own.
+    /// Replaces the prices of each model by the result of `priced`, which takes the model's name and its
+    /// prices.
     #[must_use]
     pub fn with_prices(mut self, priced: impl Fn(&str, Option<Prices>) -> Option<Prices>) -> Self {
         for (name, model) in &mut self.models {
@@ -88,20 +89,20 @@ impl ProviderConfig {
         self
     }
 
-    /// The wire format that is spoken.
+    /// The wire protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Where requests go, without the path of the protocol and without a `/` at its end.
+    /// The URL of the server, without the path of the protocol and without a final `/`.
     ///
-    /// OpenAI's protocols have the version in it, as its users write it: `https://api.openai.com/v1`; a server alone gets
-    /// `/v1` added. The other protocols have the version in their path.
+    /// For OpenAI's protocols it includes the version, as in `https://api.openai.com/v1`; if the config has
+    /// no path, `/v1` is added. The other protocols have the version in their own path.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Where the key comes from and how it is sent; `None` for a server that wants none.
+    /// The source and the header of the key, or `None` for a server that needs no key.
     pub fn auth(&self) -> Option<&Auth> {
         self.auth.as_ref()
     }
@@ -111,7 +112,7 @@ impl ProviderConfig {
         &self.headers
     }
 
-    /// The model of each tier; every one is a key of [`models`](Self::models).
+    /// The name of the model of each tier, which is a key of [`models`](Self::models).
     pub fn tiers(&self) -> &BTreeMap<String, String> {
         &self.tiers
     }
@@ -126,43 +127,43 @@ impl ProviderConfig {
         self.system_template.as_deref()
     }
 
-    /// How results are asked for; `None` leaves the default to the caller.
+    /// The style in which results are asked for, or `None` for the caller's default.
     pub fn returns(&self) -> Option<ReturnsStyle> {
         self.returns
     }
 
-    /// How often and how long a failed request is tried again.
+    /// The policy for retries of failed requests.
     pub fn retry(&self) -> &RetryPolicy {
         &self.retry
     }
 
-    /// How long one attempt may take, from connecting to the last byte.
+    /// The time limit of one attempt, from connecting to the last byte.
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// How long a stream may be silent.
+    /// The longest silence of a stream.
     pub fn idle(&self) -> Duration {
         self.idle
     }
 
-    /// The most bytes of one answer that are read and kept.
+    /// The largest number of bytes of an answer.
     pub fn max_answer_bytes(&self) -> usize {
         self.max_answer_bytes
     }
 
-    /// Whether answers are asked for in pieces.
+    /// The way in which answers are sent: streamed or whole.
     pub fn delivery(&self) -> Delivery {
         self.delivery
     }
 
-    /// What the server calls the most tokens of an answer.
+    /// The request member for the largest number of tokens in an answer.
     pub fn max_tokens_field(&self) -> MaxTokensField {
         self.max_tokens_field
     }
 }
 
-/// Headers may hold what a gateway takes for a key, so their values are not shown.
+/// Leaves the headers out, because a gateway may take one as a key.
 impl fmt::Debug for ProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProviderConfig")
@@ -175,7 +176,7 @@ impl fmt::Debug for ProviderConfig {
     }
 }
 
-/// A wire format.
+/// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -194,7 +195,7 @@ impl Protocol {
     pub const ALL: [Self; 4] =
         [Self::AnthropicMessages, Self::Gemini, Self::OpenAiChat, Self::OpenAiResponses];
 
-    /// The config's word for it, such as `anthropic_messages`.
+    /// The name in configs, such as `anthropic_messages`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic_messages",
@@ -213,7 +214,7 @@ impl Protocol {
         }
     }
 
-    /// The header that the vendor's own clients send a key in.
+    /// The header in which the vendor's own clients send the key.
     fn auth_header(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "x-api-key",
@@ -222,13 +223,13 @@ impl Protocol {
         }
     }
 
-    /// Whether the version stands in `base_url` and not in the protocol's path.
+    /// Returns `true` if the version is part of `base_url` and not of the protocol's path.
     fn has_version_in_base_url(self) -> bool {
         matches!(self, Self::OpenAiChat | Self::OpenAiResponses)
     }
 }
 
-/// How a directive asks for its outputs (SPEC D1).
+/// The style in which a directive asks for its outputs (SPEC D1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the three styles of SPEC D1")]
 pub enum ReturnsStyle {
@@ -241,7 +242,7 @@ pub enum ReturnsStyle {
 }
 
 impl ReturnsStyle {
-    /// The config's word for it: `call`, `block` or `tool`.
+    /// The name in configs: `call`, `block` or `tool`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -272,7 +273,7 @@ const KEYS: &[&str] = &[
     "version",
 ];
 
-/// Reads every part before giving up, so that each problem is reported.
+/// Reads every part before it returns, so that all problems are reported.
 fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     root.only(KEYS);
     for key in ["category", "description", "version"] {
@@ -316,7 +317,7 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Models may think for minutes without a word, and not every server fills the time with pings.
+/// Long, because models may reason for minutes without output, and not every server sends pings.
 const DEFAULT_IDLE: Duration = Duration::from_secs(300);
 
 fn protocol(root: &Section<'_>) -> Option<Protocol> {

@@ -1,4 +1,4 @@
-//! A config, a choice and a key become a provider.
+//! Providers made from a config, a model and a key.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::http::{Connection, Transport, TransportError};
 use crate::wire::{Delivery, body};
 use crate::{ApiKey, ModelChoice, telemetry};
 
-/// A source of random bits that the caller owns; it only spreads the waits between attempts.
+/// A source of random bits, used only for the jitter of waits between attempts.
 pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Why a provider could not be made; nothing was sent.
+/// The reason why a provider could not be made. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The config wants a key and none was given.
+    /// The config needs a key, but none was given.
     #[error("the provider `{provider}` needs a key; set the environment variable `{env}`")]
     MissingKey {
         /// The provider's name.
@@ -29,7 +29,7 @@ pub enum ConnectError {
         /// The variable that its config names.
         env: String,
     },
-    /// A key was given and the config has no place for it.
+    /// A key was given, but the config has no `auth`.
     #[error(
         "the provider `{provider}` has no `auth`, so its key would not be sent; add `auth` to its config"
     )]
@@ -37,14 +37,14 @@ pub enum ConnectError {
         /// The provider's name.
         provider: String,
     },
-    /// The machine's certificate store cannot be used.
+    /// The system's certificate store cannot be used.
     #[error(
         "cannot set up TLS for the provider `{provider}`; check the machine's root certificates"
     )]
     Tls {
         /// The provider's name.
         provider: String,
-        /// What the TLS library said.
+        /// The error of the TLS library.
         source: rustls::Error,
     },
     /// The HTTP client cannot be made.
@@ -52,16 +52,16 @@ pub enum ConnectError {
     Client {
         /// The provider's name.
         provider: String,
-        /// What the HTTP library said.
+        /// The error of the HTTP library.
         source: reqwest::Error,
     },
 }
 
-/// Makes the provider that a config and a choice describe, without sending anything.
+/// Makes a provider for the config and the chosen model, without sending anything.
 ///
 /// # Errors
 ///
-/// [`ConnectError`] when the key does not fit the config or the machine has no usable certificates.
+/// [`ConnectError`] if the key is missing or not used by the config, or if TLS or HTTP cannot be set up.
 pub fn connect(
     config: &ProviderConfig,
     choice: &ModelChoice,
@@ -108,7 +108,7 @@ fn model(
     })
 }
 
-/// One model over its protocol.
+/// A model of a provider, with its transport.
 struct Model {
     provider: String,
     protocol: Protocol,

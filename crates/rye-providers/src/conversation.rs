@@ -1,9 +1,9 @@
-//! A conversation as every protocol takes it: answers, and what stands between them.
+//! The user's side of a conversation, for all protocols.
 
 use rye_thread::ToolResult;
 use serde_json::{Value, json};
 
-/// What stands between two answers; results come before any text (WIRES 1.1).
+/// The results and texts between two answers. Results are sent before any text (WIRES 1.1).
 #[derive(Default)]
 pub(crate) struct UserTurn<'a> {
     pub(crate) results: Vec<&'a ToolResult>,
@@ -16,7 +16,7 @@ impl UserTurn<'_> {
     }
 }
 
-/// A result as text.
+/// Writes a result as text.
 pub(crate) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -24,7 +24,7 @@ pub(crate) fn text_of(content: &Value) -> String {
     }
 }
 
-/// A result as text where the protocol cannot say that it is an error, so that the text does.
+/// Writes a result as text for a protocol that has no mark for errors: the text says that it is an error.
 pub(crate) fn marked_text_of(result: &ToolResult) -> String {
     match &result.content {
         content if !result.is_error || content.get("error").is_some() => text_of(content),

@@ -1,6 +1,7 @@
-//! Gemini's generateContent, without any I/O (WIRES 1.3).
+//! Encoder and decoder of Gemini's generateContent, without I/O (WIRES 1.3).
 //!
-//! [`Reply::raw`](rye_thread::Reply::raw) is the `content` of the answer, signatures included, and is sent back as it is.
+//! [`Reply::raw`](rye_thread::Reply::raw) is the `content` of the answer, including signatures. It is sent
+//! back unchanged.
 //!
 //! ```
 //! use rye_providers::{Delivery, ModelChoice, gemini};

@@ -1,4 +1,4 @@
-//! One POST with retries, for every protocol: what is sent and how an error's body reads is the protocol's.
+//! One POST with retries, for every protocol. The protocol writes the body and reads errors.
 
 mod client;
 mod failure;

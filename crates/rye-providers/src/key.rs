@@ -1,21 +1,21 @@
-//! A key that is never shown.
+//! Keys of providers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A provider's key: never shown, and wiped from memory when dropped.
+/// A provider's key. It is never shown, and is wiped from memory when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// The key itself, for the header and for taking it out of messages.
+    /// The key itself, for the header and for redaction.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The key where it is long enough that nobody says it by chance; a local server's may be any word.
+    /// The key, if it is too long to occur in text by chance. The key of a local server may be any word.
     pub(crate) fn secret(&self) -> Option<&str> {
         (self.0.len() >= SHORTEST_SECRET).then_some(self.0.as_str())
     }
@@ -26,7 +26,7 @@ const SHORTEST_SECRET: usize = 16;
 impl FromStr for ApiKey {
     type Err = ApiKeyError;
 
-    /// Reads a key, without white space around it; one that could not stand in a header is refused.
+    /// Parses a key and trims white space. A key that cannot be sent in a header is refused.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let key = text.trim();
         if key.is_empty() {
@@ -45,14 +45,14 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Why a text is no key; it never shows the text.
+/// The reason why a text is not a key. It never shows the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiKeyError {
-    /// Nothing but white space.
+    /// The text is empty or white space.
     #[error("the key is empty")]
     Empty,
-    /// A character that no key has.
+    /// The text has a character that is not visible ASCII.
     #[error("the key has a character that is not visible ASCII; copy it again")]
     NotAscii,
 }

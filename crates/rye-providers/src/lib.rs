@@ -1,9 +1,10 @@
-//! Speaks each model vendor's wire format over one HTTP module.
+//! Clients for the wire protocols of model providers, over one HTTP module.
 //!
-//! A provider is data: [`ProviderConfig`] says where it is, how a key is sent, which models it has and what they cost;
-//! [`connect`] makes a [`rye_thread::Provider`] of it. [`body`], [`decode`] and [`StreamDecoder`] do what a provider does
-//! without any I/O, each [`Protocol`]'s module has its own, and [`StepsProvider`] follows planned steps with no model at
-//! all.
+//! A provider is data: [`ProviderConfig`] has its URL, the header of its key, its models and their prices.
+//! [`connect`] makes a [`rye_thread::Provider`] of it.
+//!
+//! [`body`], [`decode`] and [`StreamDecoder`] encode and decode without I/O; the module of each [`Protocol`]
+//! has its own `encode` and `decode`. [`StepsProvider`] follows planned steps without a model.
 //!
 //! ```
 //! use rye_providers::{ModelWish, ProviderConfig};

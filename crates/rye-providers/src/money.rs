@@ -1,11 +1,11 @@
-//! Prices as people write them, exactly.
+//! Exact prices from decimal text.
 
 use rye_thread::Nanos;
 use serde_json::Value;
 
-/// Dollars as decimal text or a number, exactly in nano-dollars.
+/// Reads dollars, given as decimal text or a number, exactly in nano-dollars.
 ///
-/// A number stands for its shortest decimal form, which is what was written as long as it had at most 15 digits.
+/// A number is read by its shortest decimal form, which is exact for at most 15 digits.
 pub(crate) fn dollars(value: &Value) -> Result<Nanos, &'static str> {
     match value {
         Value::String(text) => parse(text.trim()),

@@ -1,8 +1,9 @@
-//! OpenAI's Chat Completions, which most compatible servers speak, without any I/O (WIRES 1.2).
+//! Encoder and decoder of OpenAI's Chat Completions, which most compatible servers support, without I/O
+//! (WIRES 1.2).
 //!
-//! [`Reply::raw`](rye_thread::Reply::raw) is the message of the answer. It is sent back with everything that a server put
-//! into it, but for `annotations`, which no request may have; a call that came without an id or a type gets one, because
-//! its result must name it.
+//! [`Reply::raw`](rye_thread::Reply::raw) is the message of the answer. It is sent back with all its members
+//! except `annotations`, which no request may have. A call without an id or a type gets one, because its
+//! result must name it.
 //!
 //! ```
 //! use rye_providers::{Delivery, ModelChoice, openai_chat};

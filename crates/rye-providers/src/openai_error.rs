@@ -1,4 +1,4 @@
-//! What an error of OpenAI's, or of a server compatible with it, says, as one of our classes.
+//! Errors of OpenAI and of compatible servers, with their classes.
 
 use rye_thread::ProviderErrorClass;
 use serde::Deserialize;
@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::http::Refusal;
 use crate::raw::Small;
 
-/// Reads an error's body; nothing for what is no error of this format, such as a gateway's page.
+/// Reads the body of an error; `None` if it is not an error of this format, such as the page of a gateway.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     let Envelope { error } = serde_json::from_slice(body).ok()?;
     refusal(status, &error?.0)
 }
 
-/// The error itself, as it also stands in a stream.
+/// Reads an error object, which may also occur in a stream; `None` if it is not one.
 pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
-    // Some compatible servers have a sentence where the object belongs.
+    // Some compatible servers send a text in place of the object.
     if let Value::String(message) = error {
         return Some(sorted(status, "", "error", message));
     }
@@ -44,7 +44,7 @@ fn sorted(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {
     refusal
 }
 
-/// The code tells most, then the type, then the words; the rest is the status'.
+/// Returns the class by the code, then by the type, then by the message. `None` leaves it to the status.
 fn class(status: u16, kind: &str, code: &str, message: &str) -> Option<ProviderErrorClass> {
     let lower = message.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));

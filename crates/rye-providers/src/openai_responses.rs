@@ -1,7 +1,7 @@
-//! OpenAI's Responses, without any I/O (WIRES 1.2).
+//! Encoder and decoder of OpenAI's Responses, without I/O (WIRES 1.2).
 //!
-//! [`Reply::raw`](rye_thread::Reply::raw) is the list of output items, reasoning with its encrypted content included, and
-//! is sent back as it is. Nothing is stored at the provider.
+//! [`Reply::raw`](rye_thread::Reply::raw) is the list of output items, including reasoning with its encrypted
+//! content. It is sent back unchanged. The provider stores nothing.
 //!
 //! ```
 //! use rye_providers::openai_responses::decode;

@@ -1,4 +1,4 @@
-//! JSON objects whose values stay as they were received.
+//! JSON whose values keep their bytes, with limits on what is parsed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,37 +10,38 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The members of an object in their order, each value byte for byte.
+/// The members of an object in their order. The values keep their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawObject(Vec<(String, Box<RawValue>)>);
 
 impl RawObject {
-    /// The members of a value; none, where it is no object.
+    /// The members of a value, or none if it is not an object.
     pub(crate) fn of(value: &RawValue) -> Self {
         serde_json::from_str(value.get()).unwrap_or_default()
     }
 
-    /// The bytes of all names and values.
+    /// The number of bytes of all names and values.
     pub(crate) fn size(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.get().len()).sum()
     }
 
-    /// The value of a member; of two with one name the last, as JSON readers have it.
+    /// The value of a member. Of members with the same name the last counts, as in JSON parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// The text of a member that is a JSON string.
+    /// The text of a member, if it is a JSON string.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
-    /// Whether a member is missing or `null`.
+    /// Returns `true` if a member is missing or `null`.
     pub(crate) fn lacks(&self, name: &str) -> bool {
         self.get(name).is_none_or(|value| value.get() == "null")
     }
 
-    /// Puts a value of an answer that is still coming in its member's place, if the object does not have too many members.
+    /// Sets a member of an object that is being assembled. Returns an error if the object has too many
+    /// members.
     pub(crate) fn grow(&mut self, name: &str, value: Box<RawValue>) -> serde_json::Result<()> {
         if MOST_MEMBERS <= self.0.len() && self.get(name).is_none() {
             return Err(too_many_members());
@@ -49,7 +50,7 @@ impl RawObject {
         Ok(())
     }
 
-    /// Puts a value in the place of the member's old one, or at the end.
+    /// Replaces the value of a member, or adds the member at the end.
     pub(crate) fn set(&mut self, name: &str, value: Box<RawValue>) {
         match self.0.iter_mut().rev().find(|(key, _)| key == name) {
             Some((_, old)) => *old = value,
@@ -73,24 +74,26 @@ impl RawObject {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Compact JSON around the values as they are.
+    /// Writes compact JSON around the unchanged values.
     pub(crate) fn into_raw(self) -> Box<RawValue> {
         raw(&self)
     }
 }
 
-/// The most members of an object whose members are looked at. No protocol has half as many, and each is looked for among all.
+/// The largest number of members of a parsed object. It is bounded because members are found by linear
+/// search; no protocol has half as many.
 pub(crate) const MOST_MEMBERS: usize = 100;
 
 pub(crate) fn too_many_members<E: serde::de::Error>() -> E {
     E::custom(format_args!("an object of the answer has more than {MOST_MEMBERS} members"))
 }
 
-/// A list of an answer that does not have too many entries: parts, choices or calls.
+/// A list with a bounded number of entries: parts, choices or calls.
 #[derive(Debug)]
 pub(crate) struct Few<T>(pub(crate) Vec<T>);
 
-/// The most entries of such a list. An entry takes many times the memory of its shortest text.
+/// The largest number of entries of such a list. It is bounded because an entry takes many times the memory
+/// of its shortest text.
 pub(crate) const MOST_ENTRIES: usize = 10_000;
 
 impl<T> Default for Few<T> {
@@ -128,7 +131,7 @@ pub(crate) fn too_many_entries<E: serde::de::Error>() -> E {
     E::custom(format_args!("the answer has more than {MOST_ENTRIES} parts"))
 }
 
-/// A value that is read whole, because it holds few others.
+/// A JSON value that is parsed whole, with a bounded number of values in it.
 #[derive(Debug, Default)]
 pub(crate) struct Small(pub(crate) Value);
 
@@ -139,7 +142,8 @@ impl<'de> Deserialize<'de> for Small {
     }
 }
 
-/// Reads JSON that holds few values: each takes many times the memory of its shortest text.
+/// Parses JSON with at most [`MOST_VALUES`] values, because a value takes many times the memory of its
+/// shortest text.
 pub(crate) fn small(json: &str) -> serde_json::Result<Value> {
     if MOST_VALUES < count_json_values(json.as_bytes()) {
         let message = format_args!("there are more than {MOST_VALUES} values");
@@ -148,10 +152,10 @@ pub(crate) fn small(json: &str) -> serde_json::Result<Value> {
     serde_json::from_str(json)
 }
 
-/// The most values of arguments, errors and whatever else is read whole.
+/// The largest number of values in arguments, errors and other JSON that is parsed whole.
 const MOST_VALUES: usize = 100_000;
 
-/// What a part of an answer calls itself: its `type`.
+/// Returns the `type` of a part of an answer.
 pub(crate) fn kind(part: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Kind {
@@ -161,8 +165,8 @@ pub(crate) fn kind(part: &RawValue) -> Option<String> {
     serde_json::from_str::<Kind>(part.get()).ok().map(|part| part.kind)
 }
 
-/// A value as an answer's record keeps it: as it was received, but for arrays and objects on levels below those that readers of
-/// JSON go down to in a record. They are kept empty, so that every record can be read.
+/// Returns a value as it is recorded: as received, but with arrays and objects below [`MOST_LEVELS`] emptied,
+/// so that JSON parsers can read every record.
 pub(crate) fn kept(value: &RawValue) -> Box<RawValue> {
     let text = value.get();
     let (mut kept, mut from, mut level, mut places) =
@@ -196,10 +200,10 @@ pub(crate) fn kept(value: &RawValue) -> Box<RawValue> {
     RawValue::from_string(kept).unwrap_or_else(|_| value.to_owned())
 }
 
-/// JSON is mostly read to 128 levels, and a record has some around an answer.
+/// Most JSON parsers read 128 levels, and a record has some levels around an answer.
 const MOST_LEVELS: usize = 96;
 
-/// The JSON of a value that surely has one.
+/// Serializes a value that always has a JSON text.
 pub(crate) fn raw(value: &impl Serialize) -> Box<RawValue> {
     to_raw_value(value).expect("because text, numbers and raw JSON have a JSON text")
 }

@@ -1,4 +1,4 @@
-//! Writing a conversation as the JSON of a body, each part of it once.
+//! Conversations written as the JSON of a body, each part once.
 
 use std::sync::Arc;
 
@@ -11,32 +11,34 @@ use crate::conversation::UserTurn;
 use crate::raw::raw;
 use crate::wire::EncodeError;
 
-/// Elements of the list that a conversation is, each in the form in which it is sent.
+/// Elements of a conversation's list, each as it is sent.
 pub(crate) type Parts = Vec<Box<RawValue>>;
 
-/// How a protocol writes the parts of a conversation; each depends on the part alone, so that it is written once.
+/// The encoder of a protocol. The JSON of each part depends only on the part, so it is written once.
 pub(crate) struct Script {
     pub(crate) protocol: Protocol,
-    /// The system message, which is not empty.
+    /// Writes the system message, which is not empty.
     pub(crate) system: fn(&str) -> Box<RawValue>,
-    /// The tools by name, of which there are some.
+    /// Writes the tools, sorted by name; there is at least one.
     pub(crate) tools: fn(&[&ToolSpec]) -> Box<RawValue>,
-    /// An answer, given its place among the messages; none for one that says nothing, because a provider refuses it.
+    /// Writes an answer, given its index among the messages. An answer without content gives no parts,
+    /// because a provider refuses it.
     pub(crate) answer: fn(&Reply, usize) -> Result<Parts, EncodeError>,
-    /// What stands before an answer or at the end, given the answer before it.
+    /// Writes the user's side before an answer or at the end, given the preceding answer.
     pub(crate) user: fn(&UserTurn<'_>, Option<&Reply>) -> Parts,
 }
 
-/// What is written before the conversation, and does not change as it goes on.
+/// The parts before the conversation, which do not change while it grows.
 pub(crate) struct Frame<'a> {
-    /// The system message, unless it is missing or empty.
+    /// The system message, or `None` if it is missing or empty.
     pub(crate) system: Option<&'a RawValue>,
-    /// The tools, unless there are none.
+    /// The tools, or `None` if there are none.
     pub(crate) tools: Option<&'a RawValue>,
 }
 
 impl Script {
-    /// A body whose last member is the list of the conversation's parts, given what comes up to and into that list.
+    /// Writes a body that ends with the list of the conversation's parts. `head` writes the body up to the
+    /// start of that list.
     pub(crate) fn body(
         &self,
         request: &Request,
@@ -61,7 +63,8 @@ impl Script {
     }
 }
 
-/// Everything but the last member of an object, and the beginning of that one, which is a list.
+/// Writes an object without its closing brace, followed by the start of a last member `name`, which is a
+/// list.
 pub(crate) fn up_to_list(members: &impl Serialize, name: &str) -> Result<String, EncodeError> {
     let mut text = serde_json::to_string(members).map_err(EncodeError::Json)?;
     let brace = text.pop();
@@ -73,7 +76,7 @@ pub(crate) fn up_to_list(members: &impl Serialize, name: &str) -> Result<String,
     Ok(text)
 }
 
-/// What was written of a conversation, which stays as it is while the conversation grows.
+/// The JSON of a conversation so far, which does not change while the conversation grows.
 #[derive(Default)]
 struct Written {
     protocol: Option<Protocol>,
@@ -81,7 +84,7 @@ struct Written {
     tools: Option<(Arc<[ToolSpec]>, Box<RawValue>)>,
     /// The parts up to the last answer, with commas between them.
     parts: String,
-    /// How many messages they are, the last of which is an answer.
+    /// The number of messages in `parts`. The last of them is an answer.
     messages: usize,
 }
 
@@ -103,7 +106,7 @@ impl Written {
         Frame { system, tools }
     }
 
-    /// Adds what is new up to the last answer, and gives back what comes after it, to which more may be added.
+    /// Adds the new messages up to the last answer, and returns the parts after it, which may still grow.
     fn add(&mut self, script: &Script, messages: &[Message]) -> Result<Parts, EncodeError> {
         let mut user = UserTurn::default();
         for (index, message) in messages.iter().enumerate().skip(self.messages) {
@@ -138,7 +141,7 @@ impl Written {
     }
 }
 
-/// The tools by name, whatever their order in the request.
+/// Sorts the tools by name.
 fn sorted(tools: &[ToolSpec]) -> Vec<&ToolSpec> {
     let mut tools: Vec<&ToolSpec> = tools.iter().collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -152,14 +155,14 @@ fn append<'a>(parts: &mut String, more: impl IntoIterator<Item = &'a str>) {
     }
 }
 
-/// A comma, unless nothing or the beginning of the list stands before it; no JSON value ends as a list begins.
+/// Adds a comma, except at the start of the text or of the list. No JSON value ends with `[`.
 fn separate(parts: &mut String) {
     if !parts.is_empty() && !parts.ends_with('[') {
         parts.push(',');
     }
 }
 
-/// The JSON of tools, each written by `one`.
+/// Writes the JSON of tools, each converted by `one`.
 pub(crate) fn list<'a, T: Serialize>(
     tools: &[&'a ToolSpec],
     one: impl Fn(&'a ToolSpec) -> T,

@@ -1,37 +1,39 @@
-//! Server-sent events, as far as answers come in them: the data of one event after the other.
+//! Server-sent events: the data of one event after the other.
 //!
-//! Our own, because it is small and the crates for it read into buffers without a bound and bring a stream abstraction
-//! along. Names, ids and retry times of events are passed over: every protocol says in the data what an event is.
+//! This parser replaces the available crates, because they use unbounded buffers and a stream abstraction. It
+//! ignores the names, ids and retry times of events, because every protocol has the type of an event in the
+//! data.
 
 use crate::wire::DecodeError;
 
-/// Cuts bytes into events, however they are split on their way.
+/// A parser of events from bytes that may be split anywhere.
 #[derive(Debug)]
 pub(crate) struct EventReader {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// A line feed belongs to the carriage return before it.
+    /// `true` after a carriage return: a line feed that follows belongs to it.
     skips_line_feed: bool,
     is_first_line: bool,
     maximum: usize,
 }
 
 impl EventReader {
-    /// Reads events of at most `maximum` bytes.
+    /// Makes a reader of events of at most `maximum` bytes.
     pub(crate) fn new(maximum: usize) -> Self {
         let (line, data) = (Vec::new(), Vec::new());
         Self { line, data, has_data: false, skips_line_feed: false, is_first_line: true, maximum }
     }
 
-    /// The bytes of the event that is under way.
+    /// The number of bytes held of the current event.
     pub(crate) fn held(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
-    /// Takes the bytes up to the end of the next event; gives back the rest, and the event's data when it is whole.
+    /// Reads up to the end of the next event. Returns the unread bytes, and the data of the event if it is
+    /// complete.
     ///
-    /// What stands behind the last blank line is no event (WHATWG HTML 9.2.6).
+    /// Text after the last blank line is not an event (WHATWG HTML 9.2.6).
     pub(crate) fn feed<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -65,7 +67,7 @@ impl EventReader {
         Ok(())
     }
 
-    /// A blank line ends an event.
+    /// Ends a line, and returns the data of the event if the line is blank.
     fn end_line(&mut self) -> Option<Vec<u8>> {
         let whole = std::mem::take(&mut self.line);
         let mut line = whole.as_slice();
@@ -147,7 +149,7 @@ mod tests {
     }
 
     proptest! {
-        /// Bytes come in pieces of any length, and give the same events.
+        /// The events do not depend on the pieces in which the bytes arrive.
         #[test]
         fn pieces_do_not_matter(
             text in "(data: [a-cé]{0,3}|: x|\r|\n|\r\n){0,30}",

@@ -1,8 +1,9 @@
-//! Words for why a model stopped.
+//! Stop reasons.
 
 use rye_thread::StopReason;
 
-/// A reason that we have no name for; what is no word, such as the headers that a server got, stays out of messages.
+/// Returns the stop reason of a word that has no variant of its own. A text that is not a word, such as
+/// echoed headers, is left out of messages.
 pub(crate) fn other(word: &str) -> StopReason {
     let word = word.to_ascii_lowercase();
     let is_word = (1..=64).contains(&word.len())

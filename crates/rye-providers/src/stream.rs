@@ -1,4 +1,4 @@
-//! An answer that comes in pieces, put together.
+//! Streamed answers, assembled from events.
 
 use rye_thread::{DeltaSink, Reply};
 
@@ -7,7 +7,7 @@ use crate::http::{DEFAULT_ANSWER_BYTES, Refusal};
 use crate::sse::EventReader;
 use crate::wire::DecodeError;
 
-/// Puts together what comes as server-sent events; the result is what the same answer in one piece would be read as.
+/// Assembles an answer from server-sent events. The reply equals that of the same answer in one piece.
 ///
 /// ```
 /// use rye_providers::{Protocol, StreamDecoder};
@@ -27,11 +27,11 @@ use crate::wire::DecodeError;
 pub struct StreamDecoder {
     events: EventReader,
     assembler: Box<dyn Assemble>,
-    /// The most bytes of the answer that are kept.
+    /// The largest number of bytes that are kept of the answer.
     maximum: usize,
-    /// The bytes of the answer that are kept.
+    /// The number of bytes that are kept of the answer.
     kept: usize,
-    /// The bytes of the stream that may still come.
+    /// The number of bytes that the stream may still have.
     left: usize,
     has_begun: bool,
     is_done: bool,
@@ -43,7 +43,7 @@ impl StreamDecoder {
         Self::with_maximum(protocol, DEFAULT_ANSWER_BYTES)
     }
 
-    /// Creates a decoder that keeps at most `maximum` bytes: the answer so far, and the event that is under way.
+    /// Creates a decoder that keeps at most `maximum` bytes of the answer and of the current event.
     pub fn with_maximum(protocol: Protocol, maximum: usize) -> Self {
         Self {
             events: EventReader::new(maximum),
@@ -56,13 +56,14 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes more bytes, split anywhere, and tells `deltas` of what the model says in them.
+    /// Reads more bytes, which may be split anywhere, and sends the model's new text and calls to `deltas`.
     ///
-    /// What comes behind the end of the answer is passed over.
+    /// Bytes after the end of the answer are ignored.
     ///
     /// # Errors
     ///
-    /// [`StreamError`] once the stream is refused, malformed or too long; it is of no use after that.
+    /// [`StreamError`] if the stream contains an error, is malformed or is too long. The decoder must not be
+    /// used after that.
     pub fn feed(&mut self, mut bytes: &[u8], deltas: &dyn DeltaSink) -> Result<(), StreamError> {
         let too_large = || DecodeError::TooLarge { maximum: self.maximum };
         self.left = self.left.checked_sub(bytes.len()).ok_or_else(too_large)?;
@@ -81,29 +82,29 @@ impl StreamDecoder {
         Ok(())
     }
 
-    /// The bytes that are kept of the answer, with the event that is under way.
+    /// The number of bytes that are kept of the answer and of the current event.
     pub fn held(&self) -> usize {
         self.kept.saturating_add(self.events.held())
     }
 
-    /// Whether the answer is whole, so that no more has to be read.
+    /// Returns `true` if the answer is complete, so that no more has to be read.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Whether an event came, so that the answer may be charged.
+    /// Returns `true` if an event was read, so that the answer may be charged.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// The whole answer, at the end of the stream.
+    /// Returns the complete reply, at the end of the stream.
     ///
     /// # Errors
     ///
-    /// [`DecodeError::Unfinished`] when the stream ended early, and whatever a response in one piece can fail with.
+    /// [`DecodeError::Unfinished`] if the stream ended early, and every error of a response in one piece.
     pub fn finish(self) -> Result<Reply, StreamError> {
         let reply = self.assembler.finish()?;
-        // Text that needs escapes is longer in the record than it was on its way.
+        // Text with escapes can be longer in the record than in the stream.
         if self.maximum < reply.raw().get().len() {
             return Err(DecodeError::TooLarge { maximum: self.maximum }.into());
         }
@@ -120,35 +121,36 @@ impl std::fmt::Debug for StreamDecoder {
     }
 }
 
-/// Each token comes with some hundred bytes around it, of which nothing is kept.
+/// The largest ratio of a stream's length to the length of its answer. Each token comes with some hundred
+/// bytes that are not kept.
 const STREAM_BYTES_OF_AN_ANSWER_BYTE: usize = 16;
 
-/// Why a stream gave no answer.
+/// The reason why a stream gave no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// It is no answer of the protocol, or not a whole one.
+    /// The stream is not an answer of the protocol, or not a complete one.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The provider sent an error in it.
+    /// The provider sent an error in the stream.
     #[error("the provider ended the stream with an error: {}", .0.message)]
     Refused(Refusal),
 }
 
-/// Puts the events of one protocol's stream together.
+/// The assembler of a protocol's events.
 pub(crate) trait Assemble: Send {
-    /// Takes the data of one event, and returns how many bytes of it are kept at most.
+    /// Reads the data of an event. Returns the progress, and the largest number of its bytes that are kept.
     fn event(
         &mut self,
         data: &[u8],
         deltas: &dyn DeltaSink,
     ) -> Result<(Progress, usize), StreamError>;
 
-    /// The answer, once no more events come.
+    /// Returns the reply, once there are no more events.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError>;
 }
 
-/// Whether an event ended the answer.
+/// The state of an answer after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Done,

@@ -1,4 +1,4 @@
-//! What telemetry calls a provider: the name that OpenTelemetry's GenAI conventions have for who is at its address.
+//! Names of providers in telemetry, after OpenTelemetry's GenAI conventions.
 
 use reqwest::Url;
 use rye_thread::ProviderTelemetry;
@@ -21,7 +21,7 @@ pub(crate) fn server(url: &str) -> Option<(String, u16)> {
     Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
 }
 
-/// The convention wants its own name wherever it has one; all others keep the name of their configuration.
+/// Returns the convention's name for a host. A host without one keeps the name of its configuration.
 fn known(host: &str) -> Option<&'static str> {
     let is_below = |domain: &str| {
         let below = host.strip_suffix(domain);
@@ -32,7 +32,7 @@ fn known(host: &str) -> Option<&'static str> {
     row.map(|(_, name)| *name).or(is_bedrock.then_some("aws.bedrock"))
 }
 
-/// Domains, and the values of `gen_ai.provider.name`.
+/// Domains with their values of `gen_ai.provider.name`.
 const PROVIDERS: [(&str, &str); 15] = [
     ("aiplatform.googleapis.com", "gcp.vertex_ai"),
     ("api.anthropic.com", "anthropic"),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_convention_names_who_it_knows() {
+    fn providers_of_the_convention_have_its_names() {
         for (domain, name) in PROVIDERS {
             check(&format!("https://{domain}/v1"), name, domain, 443);
         }

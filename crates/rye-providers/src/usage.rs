@@ -1,18 +1,18 @@
-//! Every protocol's count of tokens as ours, in which nothing is counted twice (WIRES 1.0).
+//! Token counts of all protocols, normalised so that no token is counted twice (WIRES 1.0).
 
 use rye_thread::{Counted, Reply, Usage};
 use serde::Deserialize;
 
 /// A count as a provider writes it.
 pub(crate) trait Count {
-    /// The same count without overlap; `None` where it says nothing.
+    /// Returns the count without overlap, or `None` if it is incomplete.
     fn normalised(&self) -> Option<Usage>;
 }
 
-/// More tokens of one kind than any request has; who says more has not counted.
+/// More tokens of one kind than any request has. A larger count is not believed.
 const MOST_TOKENS: u64 = 1 << 32;
 
-/// Puts a count into a reply, or the lack of one.
+/// Sets the usage of a reply, or marks the reply as not counted.
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
     match count.and_then(Count::normalised).filter(can_be) {
         Some(usage) => reply.usage = usage,
@@ -32,7 +32,8 @@ fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
     usage
 }
 
-/// `input_tokens` leaves out what the cache wrote and read; `output_tokens` holds the reasoning.
+/// The count of Anthropic's Messages. `input_tokens` excludes cache writes and reads; `output_tokens`
+/// includes reasoning.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct AnthropicCount {
     input_tokens: Option<u64>,
@@ -42,12 +43,13 @@ pub(crate) struct AnthropicCount {
 }
 
 impl AnthropicCount {
-    /// What a stream says at its beginning, of which the output is no more than begun: only its end counts that.
+    /// Removes the output from the count at the start of a stream, because only the count at the end includes
+    /// all of it.
     pub(crate) fn of_the_beginning(self) -> Self {
         Self { output_tokens: None, ..self }
     }
 
-    /// A later count of the same stream, which replaces what it names: counts are cumulative.
+    /// Replaces the members that a later count of the same stream has, because counts are cumulative.
     pub(crate) fn replaced_by(self, later: &Self) -> Self {
         Self {
             input_tokens: later.input_tokens.or(self.input_tokens),
@@ -68,7 +70,8 @@ impl Count for AnthropicCount {
     }
 }
 
-/// Chat Completions': `prompt_tokens` hold what the cache read and wrote, the output holds the reasoning.
+/// The count of Chat Completions. `prompt_tokens` includes cache reads and writes; the output includes
+/// reasoning.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ChatCount {
     prompt_tokens: Option<u64>,
@@ -82,7 +85,7 @@ impl Count for ChatCount {
     }
 }
 
-/// Responses': the same under other names.
+/// The count of Responses: the same under other names.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ResponsesCount {
     input_tokens: Option<u64>,
@@ -113,7 +116,8 @@ fn openai(
     Some(usage(uncached, output?, read, write))
 }
 
-/// `promptTokenCount` holds what the cache read; thoughts and the results of built-in tools are counted apart.
+/// The count of Gemini. `promptTokenCount` includes cache reads; thoughts and built-in tools are counted
+/// separately.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeminiCount {
@@ -132,7 +136,7 @@ impl Count for GeminiCount {
         let prompt = self.prompt_token_count?.saturating_add(tools);
         let thoughts = self.thoughts_token_count.unwrap_or_default();
         let output = self.candidates_token_count.unwrap_or_default().saturating_add(thoughts);
-        // What is in the total and in no part of it is output that was left out.
+        // Tokens that are only in the total are output that the parts left out.
         let rest = self.total_token_count.unwrap_or_default().saturating_sub(prompt);
         Some(usage(prompt.saturating_sub(read), output.max(rest), read, 0))
     }

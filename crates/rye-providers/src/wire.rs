@@ -1,4 +1,4 @@
-//! What the protocols have in common: what each must be able to do, and how each can fail.
+//! The interface of all protocols, and their errors.
 
 use rye_thread::{Reply, Request};
 
@@ -6,7 +6,7 @@ use crate::http::Refusal;
 use crate::stream::Assemble;
 use crate::{ModelChoice, Protocol};
 
-/// How an answer is asked for.
+/// The way in which an answer is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an answer comes in pieces or it does not")]
 pub enum Delivery {
@@ -16,90 +16,91 @@ pub enum Delivery {
     Whole,
 }
 
-/// Why a request cannot be put in a protocol's form.
+/// The reason why a request cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// An answer in the history is not of this protocol, so another protocol's provider gave it.
+    /// An answer in the history has the format of another protocol.
     #[error(
         "message {index} of the conversation was given by a provider with another format; begin a new thread"
     )]
     Foreign {
-        /// The message's place, counted from 0.
+        /// The index of the message, counted from 0.
         index: usize,
     },
-    /// A value of the conversation has no JSON.
+    /// A value of the conversation cannot be written as JSON.
     #[error("cannot write the request as JSON")]
     Json(#[source] serde_json::Error),
 }
 
-/// Why bytes are no answer of a protocol.
+/// The reason why bytes are not an answer of a protocol.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Not JSON, or not the JSON of an answer.
+    /// The bytes are not JSON, or not the JSON of an answer.
     #[error("the response is no answer in the format `{format}`")]
     Shape {
         /// The protocol.
         format: &'static str,
-        /// What is wrong with it.
+        /// The problem of the JSON.
         source: serde_json::Error,
     },
-    /// Not UTF-8, which JSON always is (RFC 8259, section 8.1).
+    /// The bytes are not UTF-8, which JSON must be (RFC 8259, section 8.1).
     #[error("the response is not UTF-8")]
     Encoding {
-        /// Where it stops being UTF-8.
+        /// The place of the first invalid byte.
         source: std::str::Utf8Error,
     },
-    /// A part of the answer that cannot be what it says it is.
+    /// A part of the answer is not valid for its type.
     #[error("part {index} of the answer is not valid: {reason}")]
     Part {
-        /// The part's place, counted from 0.
+        /// The index of the part, counted from 0.
         index: usize,
-        /// What it lacks.
+        /// The problem of the part.
         reason: &'static str,
     },
-    /// A response without any answer in it.
+    /// The response contains no answer.
     #[error("the response holds no answer")]
     Empty,
-    /// An event that does not fit the ones before it.
+    /// An event does not fit the events before it.
     #[error("the stream is out of order: {reason}")]
     Order {
-        /// What does not fit.
+        /// The problem of the event.
         reason: &'static str,
     },
-    /// A stream that ended without the event that closes an answer.
+    /// The stream ended before the answer was complete.
     #[error("the stream ended before the answer was whole")]
     Unfinished,
-    /// A stream that is longer than any answer, or holds such an event.
+    /// The stream or one of its events is longer than the limit.
     #[error("the stream has more than {maximum} bytes, which are not read")]
     TooLarge {
-        /// The most bytes that are read.
+        /// The limit in bytes.
         maximum: usize,
     },
 }
 
-/// One protocol as a row of functions.
+/// The functions of a protocol.
 pub(crate) struct Wire {
-    /// The path below `base_url`, for a model.
+    /// Returns the path below `base_url` for a model.
     pub(crate) path: fn(&str, Delivery) -> String,
-    /// The protocol's own headers, which the config's replace.
+    /// The headers of the protocol. Headers of the config override them.
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) encode: fn(&Request, &ModelChoice, Delivery) -> Result<String, EncodeError>,
     pub(crate) decode: fn(&[u8]) -> Result<Reply, DecodeError>,
     pub(crate) assembler: fn() -> Box<dyn Assemble>,
-    /// Reads an error's body, given the status; nothing for what is no error of the protocol.
+    /// Reads the body of an error, given the status; `None` if it is not an error of the protocol.
     pub(crate) read_error: fn(u16, &[u8]) -> Option<Refusal>,
 }
 
-/// The exact body that a provider of this protocol sends for `request`; nothing is sent, and no key is needed.
+/// Returns the exact body that a provider of this protocol sends for `request`. Nothing is sent, and no key
+/// is needed.
 ///
-/// Equal requests give equal bytes. Tools are sorted by name. Everything between two answers is the user's side, with all
-/// tool results first, before any text. Answers are sent back as they were received.
+/// Equal requests give equal bytes. Tools are sorted by name. Between two answers, all tool results come
+/// before any text of the user. Answers are sent back as they were received.
 ///
 /// # Errors
 ///
-/// [`EncodeError`] when the conversation cannot be put into the protocol's form.
+/// [`EncodeError`] if the conversation cannot be encoded in this protocol.
 pub fn body(
     protocol: Protocol,
     request: &Request,
@@ -109,18 +110,19 @@ pub fn body(
     (protocol.wire().encode)(request, choice, delivery)
 }
 
-/// Reads a whole response of this protocol; its answer is kept as received, with whatever is unknown in it.
+/// Reads a whole response of this protocol. The answer is kept as received, including unknown members.
 ///
-/// A call that came without an id has one made by us, of the form `rye_call_0`.
+/// A call without an id gets one of the form `rye_call_0`.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] when the bytes are no such response; what it says and costs would be a guess then.
+/// [`DecodeError`] if the bytes are not such a response, because its content and its cost would be a guess.
 pub fn decode(protocol: Protocol, body: &[u8]) -> Result<Reply, DecodeError> {
     (protocol.wire().decode)(body)
 }
 
-/// The text of a response; members that are passed over would else be read whatever their bytes.
+/// Returns the text of a response. This checks that all bytes are UTF-8, because parsing would not check
+/// skipped members.
 pub(crate) fn text(body: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(body).map_err(|source| DecodeError::Encoding { source })
 }

@@ -1,4 +1,4 @@
-//! The events of a stream as one message (WIRES 1.1).
+//! Messages assembled from the events of a stream (WIRES 1.1).
 
 use rye_thread::{DeltaSink, Reply};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ mod block;
 
 use self::block::Block;
 
-/// A message that is being put together.
+/// A message that is being assembled.
 #[derive(Default)]
 pub(super) struct Message {
     has_begun: bool,
@@ -66,7 +66,7 @@ impl Assemble for Message {
                 return Ok((Progress::Done, kept));
             }
             "error" => return Err(refused(data)),
-            // New events may come at any time, and say nothing that is part of the message.
+            // Unknown events are ignored, because new ones may be added and are not part of the message.
             _ => {}
         }
         Ok((Progress::More, kept))
@@ -123,7 +123,8 @@ impl Message {
         block.ok_or_else(|| order("a piece belongs to no open block"))
     }
 
-    /// Counts are cumulative: a later one replaces an earlier one.
+    /// Reads the stop reason and the count of a `message_delta` event. A later count replaces an earlier one,
+    /// because counts are cumulative.
     fn learn(&mut self, delta: Option<&RawObject>, count: Option<&AnthropicCount>) {
         self.stop_reason =
             delta.and_then(|delta| delta.text("stop_reason")).or(self.stop_reason.take());
@@ -137,7 +138,8 @@ fn order(reason: &'static str) -> StreamError {
     StreamError::Decode(DecodeError::Order { reason })
 }
 
-/// What cannot be read may be an error of a server that writes them in another way.
+/// Returns the error of an event that cannot be read. A compatible server may send its errors in another
+/// form.
 fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
     match read_error(500, data).or_else(|| bare_error(500, data)) {
         Some(refusal) => StreamError::Refused(refusal),
@@ -145,7 +147,7 @@ fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
     }
 }
 
-/// An error may come after the status has said that all is well.
+/// Returns the error of an `error` event, which may come after a successful status.
 fn refused(data: &[u8]) -> StreamError {
     match read_error(500, data) {
         Some(refusal) => StreamError::Refused(refusal),

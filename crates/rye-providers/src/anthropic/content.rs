@@ -1,4 +1,4 @@
-//! Content blocks as a reply.
+//! Replies made of content blocks.
 
 use rye_thread::{Reply, StopReason};
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use crate::stop;
 use crate::usage::{self, AnthropicCount};
 use crate::wire::DecodeError;
 
-/// The reply that a response's parts make; blocks of unknown types stay in its raw content.
+/// Makes a reply of a response's parts. Blocks of unknown types stay in its raw content.
 pub(super) fn reply(
     content: &RawValue,
     stop_reason: &str,
@@ -42,12 +42,13 @@ fn stop(word: &str) -> StopReason {
     }
 }
 
-/// Adds to the reply what a thread reads of one block; other blocks are in its raw content alone.
+/// Adds the text, the reasoning or the call of a block to the reply. Other blocks are only in its raw
+/// content.
 fn view(block: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
     let text = |key: &str| block.text(key);
     match text("type").ok_or("it has no `type`")?.as_str() {
         "text" => reply.text.push_str(&text("text").ok_or("a text block has no `text`")?),
-        // Reasoning may be withheld: an empty text with a signature is complete.
+        // The provider may withhold reasoning: an empty text with a signature is valid.
         "thinking" => add_reasoning(reply, &text("thinking").unwrap_or_default()),
         "tool_use" => {
             let id = text("id").ok_or("a tool call has no `id`")?;

@@ -1,4 +1,4 @@
-//! The bytes of a response as a reply.
+//! The decoder of whole responses.
 
 use rye_thread::Reply;
 use serde::Deserialize;
@@ -8,11 +8,11 @@ use super::content::{reply, shape};
 use crate::usage::AnthropicCount;
 use crate::wire::{DecodeError, text};
 
-/// Reads a whole response; its content is kept as received, and blocks of unknown types with it.
+/// Reads a whole response. Its content is kept as received, including blocks of unknown types.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] when the bytes are no such response; use and cost would be a guess then.
+/// [`DecodeError`] if the bytes are not such a response, because its use and its cost would be a guess.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     reply(response.content, &response.stop_reason, &response.usage)

@@ -1,4 +1,4 @@
-//! A request as the bytes of a body.
+//! The encoder of requests.
 
 use rye_thread::{Reply, Request, ToolResult, ToolSpec};
 use serde::Serialize;
@@ -11,14 +11,14 @@ use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{ModelChoice, Protocol};
 
-/// The body of a Messages request, byte for byte as it is to be sent; equal requests give equal bytes.
+/// Returns the body of a Messages request, byte for byte as it is sent. Equal requests give equal bytes.
 ///
-/// An answer without any block is left out, because the provider refuses it. A request with tools asks for its beginning
-/// to be cached, because more requests with the same beginning follow.
+/// An answer without blocks is left out, because the provider refuses it. A request with tools asks the
+/// provider to cache its start, because more requests with the same start follow.
 ///
 /// # Errors
 ///
-/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+/// [`EncodeError::Foreign`] if the history has an answer of another protocol.
 pub fn encode(
     request: &Request,
     choice: &ModelChoice,
@@ -45,7 +45,7 @@ const SCRIPT: Script = Script {
     user,
 };
 
-/// The body but for its last member, `messages`.
+/// The body without its last member, `messages`.
 #[derive(Serialize)]
 struct Members<'a> {
     model: &'a str,
@@ -85,8 +85,8 @@ struct WireMessage<T> {
     content: T,
 }
 
-/// The answer's blocks as they are; another protocol's items are an array too, and are told apart by how the first one
-/// calls itself.
+/// Writes the answer's blocks unchanged. The items of another protocol are an array too; the type of the
+/// first one tells them apart.
 fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let blocks: Vec<&RawValue> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;

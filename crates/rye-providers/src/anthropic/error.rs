@@ -1,21 +1,21 @@
-//! What an error's body says, as one of our classes.
+//! Errors of the protocol, with their classes.
 
 use rye_thread::ProviderErrorClass;
 use serde::Deserialize;
 
 use crate::http::Refusal;
 
-/// Reads an error's body; nothing for what is no error of this format, such as a gateway's page.
+/// Reads the body of an error; `None` if it is not an error of this format, such as the page of a gateway.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     let Envelope { kind, error } = serde_json::from_slice(body).ok()?;
-    // Compatible servers may have the inner part alone.
+    // Compatible servers may send only the inner part.
     if kind.is_some_and(|kind| kind != "error") {
         return None;
     }
     Some(refusal(status, &error))
 }
 
-/// Reads an event that is an error without its envelope, as compatible servers send it.
+/// Reads an error without its envelope, as compatible servers send it in events.
 pub(super) fn bare_error(status: u16, event: &[u8]) -> Option<Refusal> {
     let error: WireError = serde_json::from_slice(event).ok()?;
     error.kind.ends_with("_error").then(|| refusal(status, &error))
@@ -53,7 +53,7 @@ struct Details {
 fn class(status: u16, error: &WireError, code: Option<&str>) -> Option<ProviderErrorClass> {
     let message = error.message.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
-    // A limit that the account's owner set is a plain 400, told apart by its words alone.
+    // A spend limit of the account has the status 400 and is recognized only by its message.
     if code == Some("enforced_spend_limit_reached")
         || says(&["credit balance is too low", "usage limits"])
     {

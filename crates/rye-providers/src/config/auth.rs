@@ -1,4 +1,4 @@
-//! Where requests go and what they carry: URL, key and headers.
+//! The URL, the key and the headers of requests.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,14 +8,14 @@ use reqwest::header::{HeaderName, HeaderValue};
 
 use super::{Protocol, Section};
 
-/// Where a key comes from and which header carries it.
+/// The source of a key and the header that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Auth {
-    /// The environment variable that holds the key; only the program reads it.
+    /// The name of the environment variable that holds the key. This crate does not read it.
     pub env: String,
-    /// The header, lowercase, by default the one of the protocol's own clients; `authorization` carries `Bearer KEY`, any
-    /// other the key alone.
+    /// The header in lowercase, by default that of the vendor's own clients. `authorization` carries `Bearer
+    /// KEY`, any other header the key alone.
     pub header: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn read(section: &Section<'_>, protocol: Option<Protocol>) -> Option<
     Some(Auth { env: env?, header: header?.as_str().to_owned() })
 }
 
-/// Reads `base_url`; a key is not sent in clear text to another machine.
+/// Reads `base_url`. `http` is refused if a key would go to another machine in clear text.
 pub(super) fn base_url(root: &Section<'_>, protocol: Option<Protocol>) -> Option<String> {
     let text = root.required_text("base_url")?;
     let has_version = protocol.is_some_and(Protocol::has_version_in_base_url);
@@ -57,7 +57,8 @@ pub(super) fn base_url(root: &Section<'_>, protocol: Option<Protocol>) -> Option
             None
         }
         Ok(url) => {
-            // As it is requested and not as it is written, which people read otherwise: with `\\` for `/`, for instance.
+            // The URL as it is requested, because a URL as written can mislead its reader, for example with
+            // `\\` for `/`.
             let base = url.as_str().trim_end_matches('/');
             let version = if has_version && url.path() == "/" { "/v1" } else { "" };
             Some(format!("{base}{version}"))
@@ -94,7 +95,7 @@ pub(super) fn headers(root: &Section<'_>, auth: Option<&Auth>) -> BTreeMap<Strin
     let mut headers = BTreeMap::new();
     for key in section.keys() {
         let Ok(name) = HeaderName::from_bytes(key.as_bytes()) else {
-            // It may be more than a name, with the value behind it.
+            // The name is not repeated, because it may contain the value.
             root.problem("headers", "has a name that is that of no header");
             continue;
         };

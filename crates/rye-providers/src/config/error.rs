@@ -1,8 +1,8 @@
-//! Every problem of a config, each with its place.
+//! Problems of a config, each with its place.
 
 use std::fmt;
 
-/// Every problem of one provider config.
+/// All problems of a provider config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<ConfigProblem>,
@@ -19,7 +19,7 @@ impl ConfigError {
     }
 }
 
-/// All problems, with semicolons.
+/// All problems, separated by semicolons.
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problems: Vec<String> = self.problems.iter().map(ToString::to_string).collect();
@@ -29,13 +29,13 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// One thing that is wrong, and where.
+/// A problem with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigProblem {
-    /// The keys from the root down, with dots: `models.x.prices.input`; empty for the root.
+    /// The keys from the root down, joined by dots, as in `models.x.prices.input`. Empty for the root.
     pub path: String,
-    /// What is wrong with the value there.
+    /// The problem, as the rest of a sentence that starts with the path.
     pub message: String,
 }
 

@@ -1,23 +1,23 @@
-//! The member of a request that says how long the answer may be, where servers disagree about its name.
+//! The request member for the largest number of tokens in an answer, whose name differs between servers.
 
 use super::{Protocol, Section};
 
-/// What a Chat Completions request calls the most tokens that its answer may have.
+/// The name of the Chat Completions request member that limits the tokens of the answer.
 ///
-/// OpenAI renamed the member and refuses the old name for its newer models; many servers that speak the same protocol know
-/// the old name alone and pass over the new one, which leaves their answers without any limit.
+/// OpenAI renamed the member and refuses the old name for its newer models. Many compatible servers know only
+/// the old name and ignore the new one, which leaves their answers without a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the two names that the protocol has had")]
 pub enum MaxTokensField {
-    /// `max_completion_tokens`, the protocol's name of today.
+    /// `max_completion_tokens`, the current name.
     #[default]
     MaxCompletionTokens,
-    /// `max_tokens`, the name that came before.
+    /// `max_tokens`, the old name.
     MaxTokens,
 }
 
 impl MaxTokensField {
-    /// The member's name, which is also the config's word for it.
+    /// The name of the member, which is also the value in configs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MaxCompletionTokens => "max_completion_tokens",

@@ -8,15 +8,15 @@ use rye_thread::{Nanos, Prices};
 use super::Section;
 use crate::money::dollars;
 
-/// What a config says about one model.
+/// The entry of a model in a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
-    /// How many tokens a conversation may have.
+    /// The largest number of tokens in a conversation.
     pub context_window: u64,
-    /// The most tokens that one answer may have.
+    /// The largest number of tokens in an answer.
     pub max_output: u64,
-    /// Prices per million tokens; `None` when nobody said, which is not free.
+    /// Prices per million tokens. `None` means unknown, not free.
     pub prices: Option<Prices>,
 }
 
@@ -58,7 +58,7 @@ fn model(section: &Section<'_>) -> Option<Model> {
 
 const MAX_TOKENS: u64 = 1_000_000_000;
 
-/// Cached input costs what plain input costs until the config says otherwise.
+/// Reads prices. If a price for cached input is missing, the price of plain input is used.
 fn prices(section: &Section<'_>) -> Option<Prices> {
     section.only(&["cache_read", "cache_write", "input", "output"]);
     for key in ["input", "output"] {
@@ -77,7 +77,8 @@ fn price(section: &Section<'_>, key: &str) -> Option<Nanos> {
     price.map_err(|message| section.problem(key, message)).ok()
 }
 
-/// The tiers that name a model; a name that the file spells wrong is reported, also when that model has problems itself.
+/// Reads the tiers. A name that is not under `models` is reported, but not the name of a model that has
+/// problems itself.
 pub(super) fn tiers(
     root: &Section<'_>,
     models: &BTreeMap<String, Model>,

@@ -1,18 +1,18 @@
-//! How often and how long a config lets a request be tried.
+//! The retry policy of a config.
 
 use std::time::Duration;
 
 use super::Section;
 
-/// How often, how far apart and for how long a request is tried.
+/// The limits of attempts, waits and time for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// The most attempts, the first one included.
+    /// The largest number of attempts, including the first.
     pub attempts: u32,
-    /// The wait before the second attempt; it doubles from there.
+    /// The wait before the second attempt. It doubles for each further one.
     pub first_delay: Duration,
-    /// The longest wait that we choose ourselves; a server's own wish may be longer.
+    /// The longest wait, unless the server asks for a longer one.
     pub max_delay: Duration,
     /// The time for all attempts and waits together.
     pub total: Duration,

@@ -1,4 +1,4 @@
-//! Reading a mapping key by key while problems are collected.
+//! Mappings that are read key by key while problems are collected.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Report {
     }
 }
 
-/// A mapping of the file; whatever cannot be read from it is reported and is `None`.
+/// A mapping of the file. Methods report a value that cannot be read, and return `None` for it.
 pub(super) struct Section<'a> {
     report: &'a Report,
     path: String,
@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
         self.problem(key, &format!("has no value `{word}`; valid: {valid}{meant}"));
     }
 
-    /// Reports each key that is none of these.
+    /// Reports each key that is not in `known`.
     pub(super) fn only(&self, known: &[&str]) {
         for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
             let meant = did_you_mean(nearest_name(key, known.iter().copied()));
@@ -63,7 +63,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same, where what stands in the place of a key may be a secret, which is not repeated.
+    /// Reports keys that are not in `known`, without repeating them, because they may be secrets. Only a key
+    /// that is nearly a known one is repeated.
     pub(super) fn only_told(&self, known: &[&str]) {
         let mut is_untold = false;
         for key in self.keys().filter(|key| !known.contains(key)) {
@@ -123,7 +124,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A whole number from 1 to `maximum`.
+    /// Reads a whole number from 1 to `maximum`.
     pub(super) fn count(&self, key: &str, maximum: u64) -> Option<u64> {
         let value = self.map.get(key)?;
         let count = value.as_u64().filter(|count| (1..=maximum).contains(count));
@@ -133,7 +134,7 @@ impl<'a> Section<'a> {
         count
     }
 
-    /// A number of seconds over 0 and up to a day, fractions allowed.
+    /// Reads a number of seconds above 0 and up to a day; fractions are allowed.
     pub(super) fn seconds(&self, key: &str) -> Option<Duration> {
         let seconds =
             self.map.get(key)?.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= 86_400.0);

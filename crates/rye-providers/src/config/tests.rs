@@ -104,7 +104,7 @@ fn a_server_may_know_the_old_name_of_the_most_tokens() {
     }
 }
 
-/// Rows of a URL as a file has it and as it is requested, which is what people are shown.
+/// Each row has a URL as written and as requested.
 #[test]
 fn a_base_url_is_shown_as_it_is_requested() {
     for (written, requested) in [
@@ -201,7 +201,7 @@ fn a_key_may_go_in_clear_text_to_this_machine() {
     }
 }
 
-/// The URL that a config of this protocol comes to, and the header that its key goes in.
+/// Checks the base URL and the header of the key for a config of this protocol.
 #[track_caller]
 fn check_place(protocol: &str, url: &str, expected: (&str, &str)) {
     let config = ProviderConfig::from_value(&json!({

@@ -1,4 +1,4 @@
-//! The chunks of a stream as one content.
+//! Contents assembled from the chunks of a stream.
 
 use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
@@ -11,21 +11,21 @@ use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::GeminiCount;
 use crate::wire::{DecodeError, text};
 
-/// A content that is being put together.
+/// A content that is being assembled.
 #[derive(Default)]
 pub(super) struct Content {
-    /// The members of the content beside its parts.
+    /// The members of the content.
     object: RawObject,
     parts: Vec<Part>,
     finish: Option<String>,
     count: Option<GeminiCount>,
 }
 
-/// A part, and the text that it has grown to where more than one chunk had some of it.
+/// A part, and its whole text if more than one chunk had a piece of it.
 struct Part {
     object: RawObject,
     text: Option<String>,
-    /// What it says of being a thought, if it is plain text.
+    /// The JSON of its `thought` member if it is plain text, empty without that member.
     plain: Option<String>,
 }
 
@@ -56,7 +56,7 @@ struct Parts {
 }
 
 impl Assemble for Content {
-    /// The end of the answer is a chunk like the others, and more may follow it.
+    /// Reads a chunk. No event marks the end of the answer, so more chunks may always follow.
     fn event(
         &mut self,
         data: &[u8],
@@ -66,7 +66,7 @@ impl Assemble for Content {
             return Err(StreamError::Refused(refusal));
         }
         let chunk: Response = serde_json::from_str(text(data)?).map_err(shape)?;
-        // A count is of what came with it and before: it says nothing of what came after.
+        // A count covers the chunks up to its own, so a later chunk with content makes it invalid.
         let goes_on = !chunk.candidates.0.is_empty();
         self.count = chunk.usage_metadata.or(self.count.take().filter(|_| !goes_on));
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
@@ -98,7 +98,7 @@ impl Content {
     fn grow(&mut self, content: &RawValue, deltas: &dyn DeltaSink) -> serde_json::Result<()> {
         let more: Parts = serde_json::from_str(content.get())?;
         let object: RawObject = serde_json::from_str(content.get())?;
-        // The place of the parts among the other members is the first chunk's.
+        // The order of the members is that of the first chunk.
         for (name, value) in object.members() {
             self.object.grow(&name, value)?;
         }
@@ -106,7 +106,7 @@ impl Content {
             tell(&part.object, deltas);
             let is_full = MOST_ENTRIES <= self.parts.len();
             match self.parts.last_mut() {
-                // A part that is signed stays as it is, and so does the one after it.
+                // Only plain text is joined: a signed part stays as it is, and so does the part after it.
                 Some(last) if last.plain.is_some() && last.plain == part.plain => {
                     last.append(&part.object.text("text").unwrap_or_default());
                 }
@@ -118,7 +118,7 @@ impl Content {
     }
 }
 
-/// What a part that is nothing but text says of being a thought.
+/// Returns the JSON of the `thought` member if the part is nothing but text.
 fn plain(part: &RawObject) -> Option<String> {
     let is_plain =
         part.text("text").is_some() && part.names().all(|name| matches!(name, "text" | "thought"));

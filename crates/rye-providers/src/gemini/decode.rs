@@ -1,4 +1,4 @@
-//! The bytes of a response as a reply.
+//! The decoder of whole responses.
 
 use rye_thread::{Reply, StopReason};
 use serde::Deserialize;
@@ -10,11 +10,12 @@ use crate::stop;
 use crate::usage::{self, GeminiCount};
 use crate::wire::{DecodeError, text};
 
-/// Reads a whole response: the content of its first candidate, kept as received.
+/// Reads a whole response. The content of its first candidate is kept as received.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] when the bytes are no such response. A prompt that was blocked is a reply that refuses.
+/// [`DecodeError`] if the bytes are not such a response. A blocked prompt is not an error: it gives a reply
+/// with the stop reason of a refusal.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response = serde_json::from_str(text(body)?).map_err(shape)?;
     let block = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
@@ -29,7 +30,7 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     reply(&content, &finish, response.usage_metadata.as_ref())
 }
 
-/// A response, whole or a chunk of one.
+/// A whole response, or a chunk of a stream.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response {
@@ -54,7 +55,7 @@ pub(super) struct Feedback {
     pub(super) block_reason: Option<String>,
 }
 
-/// A prompt that was blocked, for whatever reason, is refused for its content.
+/// Maps every reason for blocking a prompt to a refusal of its content.
 pub(super) fn blocked(_reason: String) -> String {
     "PROHIBITED_CONTENT".to_owned()
 }
@@ -63,7 +64,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
     DecodeError::Shape { format: "gemini", source }
 }
 
-/// The reply that a response's parts make.
+/// Makes a reply of a response's parts.
 pub(super) fn reply(
     content: &RawValue,
     finish: &str,
@@ -77,7 +78,7 @@ pub(super) fn reply(
         was_thought = add_part(&mut reply, &RawObject::of(part), was_thought)
             .map_err(|reason| DecodeError::Part { index, reason })?;
     }
-    // The same word ends an answer and a call: the parts say which.
+    // `STOP` ends answers with and without calls, so the parts decide.
     if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
     }
@@ -90,11 +91,13 @@ struct Content {
     parts: Few<Box<RawValue>>,
 }
 
-/// Adds to the reply what a thread reads of one part, and says whether it was a thought; others are in its raw content alone.
+/// Adds the text, the reasoning or the call of a part to the reply. Other parts are only in its raw content.
+///
+/// Returns `true` if the part was a thought.
 fn add_part(reply: &mut Reply, part: &RawObject, was_thought: bool) -> Result<bool, &'static str> {
     let is_thought = part.get("thought").is_some_and(|thought| thought.get() == "true");
     match part.text("text") {
-        // A thought may come in several parts, of which the later ones go on in the same line.
+        // A thought may consist of several parts, which continue the same line.
         Some(text) if is_thought && was_thought => reply.reasoning.push_str(&text),
         Some(text) if is_thought => add_reasoning(reply, &text),
         Some(text) => reply.text.push_str(&text),

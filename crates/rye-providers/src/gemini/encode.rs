@@ -1,4 +1,4 @@
-//! A request as the bytes of a body.
+//! The encoder of requests.
 
 use rye_thread::{Reply, Request, ToolResult, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,15 @@ use crate::script::{Parts, Script, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{ModelChoice, Protocol};
 
-/// The body of a generateContent request, byte for byte as it is to be sent; equal requests give equal bytes.
+/// Returns the body of a generateContent request, byte for byte as it is sent. Equal requests give equal
+/// bytes.
 ///
-/// The model is in the path, and so is whether the answer streams. A result carries the id of its call only where the
-/// provider gave one; results are in the order of the calls.
+/// The model and the delivery are in the path, not in the body. A result has the id of its call only if the
+/// provider gave one. Results are in the order of the calls.
 ///
 /// # Errors
 ///
-/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+/// [`EncodeError::Foreign`] if the history has an answer of another protocol.
 pub fn encode(request: &Request, choice: &ModelChoice, _: Delivery) -> Result<String, EncodeError> {
     SCRIPT.body(request, |frame| {
         let max_output_tokens = request.max_output_tokens.min(choice.max_output);
@@ -42,7 +43,7 @@ const SCRIPT: Script = Script {
     user,
 };
 
-/// The body but for its last member, `contents`.
+/// The body without its last member, `contents`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Members<'a> {
@@ -80,7 +81,7 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// What is read of an answer to send it back.
+/// The part of an answer that is read to send it back.
 #[derive(Deserialize)]
 struct Content {
     parts: Vec<RawObject>,
@@ -99,7 +100,7 @@ fn content(reply: &Reply, index: usize) -> Result<Content, EncodeError> {
     serde_json::from_str(reply.raw().get()).map_err(|_| EncodeError::Foreign { index })
 }
 
-/// The content as received, if it has any part; one without a role is the model's.
+/// Writes the content as received, or nothing if it has no parts. A missing role becomes `model`.
 fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     if content(reply, index)?.parts.is_empty() {
         return Ok(Vec::new());
@@ -114,7 +115,7 @@ fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
 }
 
 fn user(user: &UserTurn<'_>, before: Option<&Reply>) -> Parts {
-    // It was read once already, so that it is of this protocol.
+    // Reading cannot fail, because the answer was read before.
     let given = before.and_then(|reply| content(reply, 0).ok()).map(|content| content.ids());
     let given = given.unwrap_or_default();
     let results = user.results.iter().map(|result| response(result, &given));

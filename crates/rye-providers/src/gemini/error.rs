@@ -1,4 +1,4 @@
-//! What an error's body says, as one of our classes.
+//! Errors of the protocol, with their classes.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::http::Refusal;
 use crate::raw::{Few, Small};
 
-/// Reads an error's body, which may be the one entry of an array; nothing for what is no error of this format.
+/// Reads the body of an error, which may be the only entry of an array; `None` if it is not an error of this
+/// format.
 pub(super) fn read_error(_status: u16, body: &[u8]) -> Option<Refusal> {
     let envelope: Envelope = match serde_json::from_slice::<Few<Envelope>>(body) {
         Ok(Few(list)) => list.into_iter().next()?,
@@ -61,7 +62,7 @@ fn class(error: &WireError) -> Option<ProviderErrorClass> {
     Some(class)
 }
 
-/// `google.rpc.RetryInfo`: seconds with an `s`, such as `17.5s`.
+/// Reads the delay of a `google.rpc.RetryInfo`: seconds with an `s`, such as `17.5s`.
 fn retry_delay(detail: &Value) -> Option<Duration> {
     let delay = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?;
     Duration::try_from_secs_f64(delay.parse().ok()?).ok()

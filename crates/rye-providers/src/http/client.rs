@@ -1,4 +1,4 @@
-//! The client: one request, sent until it is answered or given up.
+//! The HTTP client: sends a request until it is answered or given up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,27 +26,27 @@ use crate::telemetry::server;
 use crate::wire::Delivery;
 use crate::{Protocol, ProviderConfig, RandomBits, RetryPolicy};
 
-/// What a transport is made of.
+/// The parameters of a transport.
 pub(crate) struct Connection<'a> {
     pub(crate) config: &'a ProviderConfig,
-    /// The model, which some protocols have in the path.
+    /// The model, which is part of the path in some protocols.
     pub(crate) model: &'a str,
     pub(crate) key: Option<ApiKey>,
     pub(crate) random: RandomBits,
 }
 
-/// Why no transport could be made.
+/// The reason why a transport could not be made.
 #[derive(Debug)]
 pub(crate) enum TransportError {
     Tls(rustls::Error),
     Client(reqwest::Error),
 }
 
-/// Sends one model's requests, each until it is answered or given up.
+/// Sends the requests of a model, each until it is answered or given up.
 pub(crate) struct Transport {
     client: Client,
     protocol: Protocol,
-    /// What every request is but for its body, so that the address is read once.
+    /// The request without its body, made once.
     request: Request,
     server: Option<(String, u16)>,
     retry: RetryPolicy,
@@ -62,7 +62,7 @@ impl Transport {
     pub(crate) fn new(connection: Connection<'_>) -> Result<Self, TransportError> {
         let Connection { config, model, key, random } = connection;
         let tls = tls(config.base_url()).map_err(TransportError::Tls)?;
-        // Proxies are left out because reqwest finds them in the environment, which only the program may read.
+        // No proxies, because reqwest would read them from the environment, which only the program may do.
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .redirect(redirect::Policy::none())
@@ -92,11 +92,16 @@ impl Transport {
         })
     }
 
-    /// Sends a JSON body and gives back the answer of a 2xx response; it tries until then, unless trying again is of no use
-    /// or the policy's attempts or time, or the `patience` of whoever asks, are used up. `deltas` hears of the one answer that
-    /// is used, and of no other, and of what stopping here would cost.
+    /// Sends a JSON body and returns the reply of the first successful response.
     ///
-    /// Before each further attempt, `deltas` is told of it and pays for the one that failed.
+    /// A failed attempt is repeated unless that is useless or a limit is reached: the policy's attempts or
+    /// time, or the caller's `patience`.
+    ///
+    /// `deltas` gets the pieces of the answer, and the charge that dropping the request would cause at each
+    /// point.
+    ///
+    /// Before each further attempt, `deltas` gets a [`Retry`](rye_thread::Retry) with the charge of the
+    /// failed attempt.
     pub(crate) async fn ask(
         &self,
         body: String,
@@ -141,9 +146,10 @@ impl Transport {
         }
     }
 
-    /// Waits for the room of an answer, before anything is sent. `waited` is the time for which this request has waited so.
+    /// Waits for memory for an answer, before anything is sent. Adds the time of the wait to `waited`.
     ///
-    /// This time is none of the attempts: a request that waited long would be sent, and charged, with no time left for its answer.
+    /// This time does not count against the attempts. Otherwise a request that waited long would be sent, and
+    /// charged, with no time left for its answer.
     async fn admit(&self, waited: &mut Duration) -> Result<Room<'static>, Failure> {
         let start = Instant::now();
         let limit = Limit { setting: "total_seconds", value: self.retry.total };
@@ -154,7 +160,7 @@ impl Transport {
         room
     }
 
-    /// The time of the next attempt, after attempts and pauses of this length.
+    /// Returns the time limit of the next attempt, if earlier attempts and waits took `elapsed`.
     fn patience(&self, elapsed: Duration) -> Patience {
         let left = self.retry.total.saturating_sub(elapsed);
         let limit = if left < self.timeout {
@@ -195,20 +201,21 @@ impl Transport {
             return Err(Failure::refused(status, hints, refusal.as_ref(), reporter));
         }
         refuse_page(status, &body, &content_type, reporter)?;
-        // A server that does not know of streams answers whole, which is as good.
+        // A server without streaming answers whole, which is accepted too.
         let reply = (wire.decode)(&body).map_err(|error| Failure::unreadable(&error, reporter))?;
         accepted(reply, reporter)
     }
 }
 
-/// Nobody who is there takes longer to say so, and who was not reached can be tried again.
+/// Ample for any reachable server. A failed connection can be tried again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server may close a connection that it keeps open for us just when a request goes out on it, which may then have been
-/// done and is not sent again; few close it as soon as this.
+/// Short, because a server may close an idle connection just when a request is sent on it. The server may
+/// have acted on that request, so it would not be sent again. Few servers close a connection as early as
+/// this.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The protocol's headers, replaced by the config's, and the key.
+/// Returns the protocol's headers, overridden by the config's, and the key.
 fn all_headers(
     config: &ProviderConfig,
     key: Option<&ApiKey>,
@@ -248,7 +255,7 @@ fn checked_value(value: &str) -> HeaderValue {
         .expect("because reading the config and the key checked every header value")
 }
 
-/// The machine's own roots for `https`; a plain connection needs none, so that none are loaded for it.
+/// Returns the TLS configuration: the system's root certificates for `https`, none for `http`.
 fn tls(base_url: &str) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
@@ -279,7 +286,7 @@ mod tests {
         }
     }
 
-    /// A client whose memory is full, with the room that another answer has.
+    /// A client whose memory is full, and the room that another answer holds.
     async fn crowded() -> (Transport, Room<'static>) {
         let config = ProviderConfig::from_value(&json!({
             "name": "vendor", "protocol": "openai_chat", "base_url": "http://127.0.0.1:1",
@@ -294,7 +301,7 @@ mod tests {
         (transport, room)
     }
 
-    /// Nothing is sent before there is room for its answer, so that nothing is charged.
+    /// A request is sent only once there is room for its answer, so waiting costs nothing.
     #[tokio::test]
     async fn a_request_that_waits_for_room_costs_nothing() {
         let (transport, room) = crowded().await;
@@ -337,7 +344,7 @@ mod tests {
         assert!(admitted.is_ok() && waited >= most, "{waited:?}");
         let patience = transport.patience(start.elapsed().saturating_sub(waited));
         assert!(patience.left() >= transport.timeout.min(most), "{:?}", patience.left());
-        // It is given up once all of its time went by without room.
+        // Without room, the request is given up when its time is over.
         let late = transport.ask("{}".to_owned(), None, &()).await.unwrap_err();
         assert!(late.to_string().contains("raise `total_seconds`"), "{late}");
         assert!(!late.may_have_cost() && start.elapsed() >= total + most, "{:?}", start.elapsed());

@@ -1,4 +1,4 @@
-//! One attempt that failed, as a decision needs it and as an error tells it.
+//! Failed attempts, with all that the retry decision and the error message need.
 
 use std::error::Error;
 use std::time::Duration;
@@ -25,13 +25,13 @@ impl Failure {
         Self { failed, message, source: None, answer_began: false, lacks_model: false }
     }
 
-    /// A failure after the request went out and before a whole response came back.
+    /// A failure after the request was sent and before the whole response was received.
     pub(super) fn unanswered(class: ProviderErrorClass, message: String) -> Self {
         let failed = Failed { class, reached: Reached::Unanswered, hints: Hints::default() };
         Self::new(failed, message)
     }
 
-    /// A response that says no.
+    /// A response that refuses the request.
     pub(super) fn refused(
         status: u16,
         mut hints: Hints,
@@ -46,7 +46,7 @@ impl Failure {
         Self { lacks_model, ..Self::new(failed, message) }
     }
 
-    /// A stream that is of no use; an error that is all there was of it counts as the response's.
+    /// A stream that failed. An error before the answer began counts as if the status had said so.
     pub(super) fn of_stream(error: StreamError, answer_began: bool, reporter: &Reporter) -> Self {
         match error {
             StreamError::Refused(refusal) => {
@@ -65,7 +65,7 @@ impl Failure {
         }
     }
 
-    /// A response that came whole and says nothing that can be used.
+    /// A whole response that cannot be decoded.
     pub(super) fn unreadable(error: &DecodeError, reporter: &Reporter) -> Self {
         let reasons = reporter.shown(&reasons(error));
         let failure = Self::unanswered(ProviderErrorClass::Server, reporter.unreadable());
@@ -77,9 +77,9 @@ impl Failure {
         self
     }
 
-    /// What is told when there is no further attempt.
+    /// Converts the last failure to an error.
     ///
-    /// Earlier attempts were paid for when the ones after them were announced.
+    /// The charges of earlier attempts were reported with the retries.
     pub(super) fn into_error(self, given_up_after: Option<u32>) -> ProviderError {
         let (class, charge) = (self.failed.class, self.charge());
         let mut error = match given_up_after {
@@ -109,7 +109,8 @@ impl Failure {
         retry
     }
 
-    /// What this attempt may be charged: nothing where nobody received it, or it was refused before any work.
+    /// Returns the charge of this attempt: nothing if no server received it, or if it was refused before any
+    /// work.
     pub(super) fn charge(&self) -> Charge {
         let has_worked = self.answer_began || self.failed.class.may_have_cost();
         if self.failed.reached != Reached::Nobody && has_worked {
@@ -120,7 +121,7 @@ impl Failure {
     }
 }
 
-/// The status that the provider would have given had it known before it began to stream.
+/// Returns the status that the provider would have sent if the error had come before the stream.
 fn status_of(class: ProviderErrorClass) -> Reached {
     Reached::Status(match class {
         ProviderErrorClass::Overloaded => 529,
@@ -131,7 +132,7 @@ fn status_of(class: ProviderErrorClass) -> Reached {
     })
 }
 
-/// An error and its causes as one text.
+/// Returns an error and its cause as one text.
 fn reasons(error: &DecodeError) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),

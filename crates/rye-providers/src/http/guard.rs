@@ -1,12 +1,13 @@
-//! What keeps the key that a provider was sent out of what its answers tell.
+//! Keeps the provider's key out of the answers.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rye_thread::{Charge, Delta, DeltaSink, Reply};
 
-/// Whether the key stands in what a thread would keep of an answer, in whatever spelling: all of the answer is recorded, also
-/// what nobody reads of it here, and whoever reads the record reads escapes.
+/// Returns `true` if an answer contains the key, in any spelling.
+///
+/// The whole answer is checked, with its JSON escapes read, because the thread records all of it.
 pub(super) fn repeats(reply: &Reply, secret: &str) -> bool {
     let texts = [reply.raw().get(), &reply.text, &reply.reasoning];
     let in_call = |call: &rye_thread::ToolCall| {
@@ -18,10 +19,11 @@ pub(super) fn repeats(reply: &Reply, secret: &str) -> bool {
     texts.iter().any(|text| spells(text, secret)) || reply.calls.iter().any(in_call)
 }
 
-/// JSON stands in strings of JSON, such as the arguments of a call.
+/// The largest nesting of JSON in JSON strings that is checked. Arguments of calls are such strings.
 const MOST_READINGS: usize = 8;
 
-/// Whether a text is the key, or becomes it once its escapes are read, as often as such strings stand in each other.
+/// Returns `true` if a text contains the key, directly or after its escapes are read up to [`MOST_READINGS`]
+/// times.
 fn spells(text: &str, secret: &str) -> bool {
     let mut text = Cow::Borrowed(text);
     for _ in 0..MOST_READINGS {
@@ -36,7 +38,7 @@ fn spells(text: &str, secret: &str) -> bool {
     text.contains(secret)
 }
 
-/// The text with the escapes of JSON strings read wherever they stand; what is none stays.
+/// Reads the escapes of JSON strings anywhere in the text, and leaves the rest unchanged.
 fn unescaped(text: &str) -> String {
     let (mut read, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     loop {
@@ -61,25 +63,26 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(read).expect("because whole characters stand for whole escapes")
 }
 
-/// The character that four hexadecimal digits stand for.
+/// Returns the character of four hexadecimal digits.
 fn code(digits: &[u8]) -> Option<char> {
     let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
 
-/// Passes pieces of an answer on, but for what is, or may become, the key: it may come in pieces too.
+/// A sink that forwards the pieces of an answer without the key. Text that may be the start of the key is
+/// held back.
 pub(super) struct Guard<'a> {
     secret: Option<&'a str>,
     deltas: &'a dyn DeltaSink,
     held: Mutex<Held>,
 }
 
-/// The end of what came that the key may begin with.
+/// Received text that is held back because the key may begin with it.
 #[derive(Default)]
 struct Held {
     is_reasoning: bool,
     text: String,
-    /// Nothing more is told of an answer that holds the key.
+    /// `true` once the answer contained the key; nothing more is forwarded.
     is_closed: bool,
 }
 
@@ -88,7 +91,7 @@ impl<'a> Guard<'a> {
         Self { secret, deltas, held: Mutex::default() }
     }
 
-    /// Tells what was held back, once no more comes.
+    /// Forwards the text that was held back, at the end of the answer.
     pub(super) fn end(&self) {
         self.let_go(&mut self.held());
     }
@@ -158,7 +161,7 @@ impl DeltaSink for Guard<'_> {
 mod tests {
     use super::*;
 
-    /// Where it would stand in the record, and whether a reader of JSON would come to the key.
+    /// Each row is a text of the record, and whether it contains the key once JSON is read.
     #[test]
     fn the_key_is_known_in_every_spelling() {
         let rows = [

@@ -1,10 +1,10 @@
-//! What a server's headers say about trying again.
+//! Hints about retries in a server's headers.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-/// What a server says about trying again.
+/// The hints about retries in a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hints {
     /// `x-should-retry`, which overrules the status.
@@ -39,11 +39,12 @@ impl Hints {
 
 fn number(text: &str, seconds: f64) -> Option<Duration> {
     let count: f64 = text.parse().ok()?;
-    // What is longer than any wait is a wait all the same.
+    // A number that is too large gives the longest wait.
     (count >= 0.0).then(|| Duration::try_from_secs_f64(count * seconds).unwrap_or(Duration::MAX))
 }
 
-/// The time between the server's own clock and a date, so that ours is not asked; a date that is past means now.
+/// Returns the time from the server's own clock to a date, so that the local clock is not needed. A past date
+/// gives zero.
 fn until(date: &str, now: &str) -> Option<Duration> {
     let (date, now) = (httpdate::parse_http_date(date).ok()?, httpdate::parse_http_date(now).ok()?);
     Some(date.duration_since(now).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The memory of answers that are on their way, bounded for each of them and for all of the process.
+//! Memory limits for answers that are being received: per answer and for the whole process.
 
 use std::sync::LazyLock;
 #[cfg(test)]
@@ -8,23 +8,24 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 const MIB: usize = 1024 * 1024;
 
-/// The most bytes of one answer, where the configuration says nothing.
+/// The default for the largest number of bytes of an answer.
 pub(crate) const DEFAULT_ANSWER_BYTES: usize = 32 * MIB;
 
-/// The most bytes of one answer that a configuration can allow.
+/// The largest number of bytes of an answer that a configuration can allow.
 pub(crate) const MOST_ANSWER_BYTES: usize = 128 * MIB;
 
-/// The memory that every answer has from its beginning; nearly all answers are shorter.
+/// The memory that every answer gets at its start. Nearly all answers are shorter.
 const SMALL: usize = MIB;
 
-/// All answers of the process: 128 at a time, of 256 MiB together.
+/// The limit of the process: 128 answers at a time, with 256 MiB together.
 pub(super) static PROCESS: LazyLock<AnswerMemory> =
     LazyLock::new(|| AnswerMemory::new(128, MOST_ANSWER_BYTES));
 
-/// The memory that answers share.
+/// The memory that all answers share.
 ///
-/// An answer waits for a small share before its request is sent. One that grows beyond that waits once for all that it may ever
-/// need. The answers that hold such a large share need nothing more, so that each of them ends and none waits for ever.
+/// An answer waits for a small share before its request is sent. If it grows beyond the small share, it waits
+/// once for its maximum. An answer with a large share never waits again, so each of them ends and no deadlock
+/// is possible.
 pub(super) struct AnswerMemory {
     small: Semaphore,
     large: Semaphore,
@@ -35,7 +36,7 @@ pub(super) struct AnswerMemory {
 }
 
 impl AnswerMemory {
-    /// Has room for `answers` at a time, and `large` bytes for what any of them need beyond a small share.
+    /// Makes room for `answers` at a time, and `large` bytes for all that exceeds their small shares.
     pub(super) fn new(answers: usize, large: usize) -> Self {
         Self {
             small: Semaphore::new(answers),
@@ -47,20 +48,20 @@ impl AnswerMemory {
         }
     }
 
-    /// Waits for the room of an answer of at most `maximum` bytes.
+    /// Waits for room for an answer of at most `maximum` bytes.
     pub(super) async fn admit(&self, maximum: usize) -> Room<'_> {
         let small = self.small.acquire().await.expect("because nothing closes it");
         Room { memory: self, _small: small, large: None, held: 0, maximum }
     }
 
-    /// The most bytes that were held at one time.
+    /// The largest number of bytes held at one time.
     #[cfg(test)]
     pub(super) fn peak(&self) -> usize {
         self.peak.load(Ordering::SeqCst)
     }
 }
 
-/// The memory of one answer, which is given back when it is dropped.
+/// The memory of an answer. Dropping it frees the memory.
 pub(super) struct Room<'a> {
     memory: &'a AnswerMemory,
     _small: SemaphorePermit<'a>,
@@ -69,19 +70,20 @@ pub(super) struct Room<'a> {
     maximum: usize,
 }
 
-/// An answer is longer than it may be.
+/// The error for an answer that is longer than its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong {
     pub(super) maximum: usize,
 }
 
 impl Room<'_> {
-    /// The most bytes that the answer may have.
+    /// The largest number of bytes of the answer.
     pub(super) const fn maximum(&self) -> usize {
         self.maximum
     }
 
-    /// Makes room for `bytes` of the answer in all, and waits for it where that is more than a small share.
+    /// Reserves memory for `bytes` of the answer in total. If that exceeds the small share, waits for the
+    /// large one.
     pub(super) async fn hold(&mut self, bytes: usize) -> Result<(), TooLong> {
         if self.maximum < bytes {
             return Err(TooLong { maximum: self.maximum });

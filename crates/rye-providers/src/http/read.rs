@@ -1,4 +1,4 @@
-//! A response's body, in one piece or as it comes.
+//! Bodies of responses, read whole or as a stream.
 
 use std::error::Error;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use super::retry::{Failed, Reached};
 use crate::Protocol;
 use crate::stream::StreamDecoder;
 
-/// How long a response may take.
+/// The time limits of a response.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
-    /// Between two pieces of a stream.
+    /// The longest time between two pieces of a stream.
     idle: Duration,
-    /// When all of it is used up.
+    /// The end of the whole time.
     deadline: Instant,
     limit: Limit,
 }
 
-/// A limit of the configuration, by its name there.
+/// A time limit with its key in the configuration.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
     pub(super) setting: &'static str,
@@ -34,7 +34,8 @@ pub(super) struct Limit {
 }
 
 impl Patience {
-    /// From connecting to the last byte, counted from now on; `limit` is why it is no longer.
+    /// Sets the limits from now on. `whole` is the time from connecting to the last byte, and `limit` is the
+    /// setting that it comes from.
     pub(super) fn from_now(whole: Duration, idle: Duration, limit: Limit) -> Self {
         Self { idle, deadline: Instant::now() + whole, limit }
     }
@@ -45,13 +46,13 @@ impl Patience {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Waits for the work while there is time.
+    /// Waits for the work until the deadline.
     pub(super) async fn bear<T>(
         self,
         reporter: &Reporter,
         work: impl Future<Output = Result<T, reqwest::Error>>,
     ) -> Result<T, Failure> {
-        // What is ready at once is never late by the timer alone, so that a server could send on for ever.
+        // The timer alone never stops work that is always ready, so a server could send without end.
         let is_late = self.deadline <= Instant::now();
         match timeout_at(self.deadline, work).await {
             Ok(done) if !is_late => done.map_err(|error| broken(error, reporter)),
@@ -62,7 +63,7 @@ impl Patience {
         }
     }
 
-    /// Waits for the room of an answer; nothing was sent before.
+    /// Waits for room for an answer, before anything is sent.
     pub(super) async fn admit<'m>(
         self,
         reporter: &Reporter,
@@ -77,7 +78,7 @@ impl Patience {
         })
     }
 
-    /// Waits for the room of this many bytes.
+    /// Waits for room for this many bytes.
     async fn bear_room(
         self,
         reporter: &Reporter,
@@ -97,7 +98,7 @@ impl Patience {
         }
     }
 
-    /// Waits for a piece of a stream, which may not be silent for long.
+    /// Waits for a piece of a stream, at most for the idle time.
     async fn bear_piece<T>(
         self,
         reporter: &Reporter,
@@ -113,7 +114,7 @@ impl Patience {
     }
 }
 
-/// Whether the response is a stream of events, whatever was asked for.
+/// Returns `true` if the response is a stream of events.
 pub(super) fn is_stream(response: &Response) -> bool {
     content_type(response).to_ascii_lowercase().starts_with("text/event-stream")
 }
@@ -138,7 +139,7 @@ pub(super) async fn whole(
     Ok(body)
 }
 
-/// Reads a stream until its answer is whole; a server that then leaves the connection open is not waited for.
+/// Reads a stream until its answer is complete. The end of the connection is not awaited.
 pub(super) async fn streamed(
     mut response: Response,
     protocol: Protocol,
@@ -153,7 +154,7 @@ pub(super) async fn streamed(
     let guard = Guard::new(reporter.secret(), deltas);
     while !decoder.is_done() {
         let Some(chunk) = patience.bear_piece(reporter, response.chunk()).await? else { break };
-        // The decoder refuses what is too long; a piece may hold much that is not kept.
+        // The decoder refuses answers that are too long. A piece may contain much that is not kept.
         let held = (decoder.held() + chunk.len()).min(room.maximum());
         patience.bear_room(reporter, room, held).await?;
         decoder
@@ -163,7 +164,7 @@ pub(super) async fn streamed(
             head.extend_from_slice(&chunk);
         }
     }
-    // An error in one piece, of a server that calls everything a stream.
+    // Some servers send an error as plain JSON under the content type of a stream.
     let refusal = (protocol.wire().read_error)(status, &head).filter(|_| !decoder.has_begun());
     if let Some(refusal) = refusal {
         return Err(Failure::refused(status, hints, Some(&refusal), reporter));
@@ -173,9 +174,11 @@ pub(super) async fn streamed(
     accepted(reply, reporter)
 }
 
-/// An answer that is told further. One that holds the key is not: it would go into records, and to tools.
+/// Checks a reply before it is returned.
 ///
-/// A provider that says of some answer that it has no tokens has not counted it.
+/// A reply that contains the key is an error, because replies are recorded and passed to tools.
+///
+/// A reply with content but a count of no output tokens is marked as not counted.
 pub(super) fn accepted(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
     let is_empty = reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty();
     if !is_empty && reply.usage.output == 0 {
@@ -189,10 +192,11 @@ pub(super) fn accepted(mut reply: Reply, reporter: &Reporter) -> Result<Reply, F
     }
 }
 
-/// As much of an error as is read where events were announced.
+/// The largest error that is read from a stream without events.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// A gateway's or a wrong address's page is told apart before a decoder is puzzled by it.
+/// Refuses a body that is not JSON, such as the page of a gateway, with a clearer message than a decoder
+/// gives.
 pub(super) fn refuse_page(
     status: u16,
     body: &[u8],
@@ -217,7 +221,7 @@ fn broken(error: reqwest::Error, reporter: &Reporter) -> Failure {
     failure.because(reporter.shown(&innermost(&error.without_url())).into())
 }
 
-/// What happened, without the layers of the client that it came up through.
+/// Returns the innermost cause, without the messages of the HTTP client's layers.
 fn innermost(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), innermost)
 }

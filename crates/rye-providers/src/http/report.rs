@@ -7,19 +7,19 @@ use rye_thread::{ProviderError, ProviderErrorClass};
 use crate::ProviderConfig;
 use crate::key::ApiKey;
 
-/// What a provider says in an error of its protocol.
+/// An error of a provider, as its protocol writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The class, where the error tells more than the status.
+    /// The class, if the error says more than the status.
     pub class: Option<ProviderErrorClass>,
-    /// The provider's word for it.
+    /// The provider's type or code of the error.
     pub kind: String,
-    /// The provider's sentence.
+    /// The provider's message.
     pub message: String,
-    /// Whether the model is what the provider does not have.
+    /// `true` if the provider does not have the model.
     pub lacks_model: bool,
-    /// How long the provider wants us to wait, where its protocol says so in the error.
+    /// The wait that the provider asks for, if its protocol has it in the error.
     pub retry_after: Option<Duration>,
 }
 
@@ -30,7 +30,7 @@ impl Refusal {
     }
 }
 
-/// The class that a status alone means.
+/// Returns the class of a status.
 pub(super) fn class_of(status: u16) -> ProviderErrorClass {
     match status {
         401 | 403 => ProviderErrorClass::Auth,
@@ -44,7 +44,7 @@ pub(super) fn class_of(status: u16) -> ProviderErrorClass {
     }
 }
 
-/// Writes messages about one provider, without its key even where a server sends it back.
+/// Writes messages about a provider. The key is removed even if a server sends it back.
 pub(super) struct Reporter {
     name: String,
     base_url: String,
@@ -83,7 +83,7 @@ impl Reporter {
         format!("the connection to `{}` broke before its answer was whole", self.name)
     }
 
-    /// `setting` is what the limit is called in the configuration.
+    /// `setting` is the key of the limit in the configuration.
     pub(super) fn late(&self, limit: Duration, setting: &str) -> String {
         format!(
             "`{}` gave no whole answer within {limit:?}; raise `{setting}` if it may take longer",
@@ -110,7 +110,7 @@ impl Reporter {
         )
     }
 
-    /// `setting` is what the limit is called in the configuration.
+    /// `setting` is the key of the limit in the configuration.
     pub(super) fn crowded(&self, limit: Duration, setting: &str) -> String {
         format!(
             "the memory for answers was full with those to other requests, so that there was no room for one of `{}` within \
@@ -138,7 +138,7 @@ impl Reporter {
         format!("`{}` answered {status}{said}{advice}", self.name)
     }
 
-    /// The provider's own words; what follows them goes on with the sentence.
+    /// Returns the provider's own words, without a final period, because advice may follow.
     fn said(&self, refusal: &Refusal) -> String {
         let message = self.shown(&refusal.message);
         let sentence = message.strip_suffix('.').filter(|text| !text.ends_with('.'));
@@ -167,7 +167,7 @@ impl Reporter {
         }
     }
 
-    /// A server's text on one line, short, without the key.
+    /// Returns a server's text on one line, shortened and without the key.
     pub(super) fn shown(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key.expose(), "[key]"),
@@ -179,7 +179,7 @@ impl Reporter {
     }
 }
 
-/// The message with how often it was tried, when that was more than once or would have been.
+/// Adds the number of attempts to the message.
 pub(super) fn gave_up(message: &str, class: ProviderErrorClass, attempts: u32) -> ProviderError {
     let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
     ProviderError::new(class, &format!("{message}; gave up after {times}"))

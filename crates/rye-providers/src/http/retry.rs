@@ -1,4 +1,4 @@
-//! Whether and when to try again, as a pure decision.
+//! The retry decision, as a pure function.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use rye_thread::ProviderErrorClass;
 use super::hints::{Hints, Retry};
 use crate::RetryPolicy;
 
-/// What is known of an attempt that failed.
+/// The facts about a failed attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed {
     pub(super) class: ProviderErrorClass,
@@ -15,39 +15,40 @@ pub(super) struct Failed {
     pub(super) hints: Hints,
 }
 
-/// How far an attempt got.
+/// The point that an attempt reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// No connection was made, so nothing can have been done.
+    /// No connection was made, so no server can have acted.
     Nobody,
-    /// The request went out, and no whole response came back.
+    /// The request was sent, but no whole response was received.
     Unanswered,
-    /// A whole response with this status came back.
+    /// A whole response with this status was received.
     Status(u16),
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
-    /// Attempts made, this one included.
+    /// The number of attempts, including this one.
     pub(super) attempts: u32,
-    /// Time since the first began.
+    /// The time since the first attempt began, without waits for memory.
     pub(super) elapsed: Duration,
 }
 
-/// What to do after a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait(Duration),
-    /// Another attempt could not mend it.
+    /// Another attempt would fail too.
     Final,
-    /// Another attempt might, but there may be none.
+    /// Another attempt might succeed, but a limit is reached.
     UsedUp,
 }
 
-/// Decides by the server's word, then the status (WIRES 1.1); `random` spreads the waits that we choose.
+/// Decides by the server's hints, then by the status (WIRES 1.1). `random` gives the jitter of the back-off.
 ///
-/// Without a response, only a connection that was never made is tried again: what was sent may have been done and charged.
+/// Without a response, only a connection that was never made is tried again, because a request that was sent
+/// may have been charged.
 pub(super) fn next(policy: &RetryPolicy, progress: Progress, failed: &Failed, random: u64) -> Next {
     if !is_retryable(failed) {
         return Next::Final;
@@ -62,7 +63,7 @@ pub(super) fn next(policy: &RetryPolicy, progress: Progress, failed: &Failed, ra
 
 fn is_retryable(failed: &Failed) -> bool {
     match (failed.class, failed.hints.should_retry, failed.reached) {
-        // The limit stays used up however long one waits.
+        // Waiting does not raise a spend limit.
         (ProviderErrorClass::SpendLimit, _, _) | (_, _, Reached::Unanswered) => false,
         (_, Some(Retry::Yes), _) | (_, None, Reached::Nobody) => true,
         (_, Some(Retry::No), _) => false,
@@ -70,7 +71,8 @@ fn is_retryable(failed: &Failed) -> bool {
     }
 }
 
-/// Doubles with each attempt up to the policy's maximum; of that, between a half and all.
+/// Returns the back-off: it doubles with each attempt up to the policy's maximum, of which a random part from
+/// one half to all is used.
 fn backoff(policy: &RetryPolicy, attempts: u32, random: u64) -> Duration {
     let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1).min(31));
     let full = policy.first_delay.saturating_mul(doubled).min(policy.max_delay);

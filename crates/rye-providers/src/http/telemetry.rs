@@ -1,4 +1,4 @@
-//! The span of one attempt, in the words of OpenTelemetry's HTTP conventions: no header, no key and no body.
+//! The span of an attempt, after OpenTelemetry's HTTP conventions, without headers, keys or bodies.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use tracing::{Span, info, info_span};
 use super::failure::Failure;
 use super::retry::Reached;
 
-/// One POST; `attempts` were made, this one included. A URL cannot hold a key here, because the config refuses that.
+/// Makes the span of a POST. `attempts` includes this one. The URL holds no key, because the config refuses
+/// such a URL.
 pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) -> Span {
     let span = info_span!(
         "POST",
@@ -28,12 +29,12 @@ pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) 
     span
 }
 
-/// A response began.
+/// Records the status of a response.
 pub(super) fn responded(span: &Span, status: u16) {
     span.record("http.response.status_code", i64::from(status));
 }
 
-/// The attempt failed: by its status where that says so, else by the class of failure.
+/// Records a failure: the status if it is an error, else the class of the failure.
 pub(super) fn failed(span: &Span, failure: &Failure) {
     match failure.failed.reached {
         Reached::Status(status) if status >= 400 => span.record("error.type", status.to_string()),
@@ -42,7 +43,7 @@ pub(super) fn failed(span: &Span, failure: &Failure) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Another attempt follows.
+/// Records that another attempt follows.
 pub(super) fn waits(attempts: u32, wait: Duration, failure: &Failure) {
     info!(
         error.type = failure.failed.class.as_str(),

@@ -1,4 +1,4 @@
-//! The chunks of a stream as one message.
+//! Messages assembled from the chunks of a stream.
 
 use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ mod member;
 use self::call::Calls;
 use self::member::Members;
 
-/// A message that is being put together.
+/// A message that is being assembled.
 #[derive(Default)]
 pub(super) struct Completion {
     members: Members,
@@ -64,10 +64,10 @@ impl Assemble for Completion {
         if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, &error.0)) {
             return Err(StreamError::Refused(refusal));
         }
-        // A count is of what came with it and before: it says nothing of what came after.
+        // A count covers the chunks up to its own, so a later chunk with content makes it invalid.
         let goes_on = chunk.choices.0.iter().any(Choice::says_something);
         self.count = chunk.usage.or(self.count.take().filter(|_| !goes_on));
-        // One answer was asked for, so there is one choice.
+        // Only the first choice counts, because one answer was asked for.
         let mut kept = 0;
         for choice in chunk.choices.0.into_iter().filter(|choice| choice.index == 0) {
             self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
@@ -78,7 +78,8 @@ impl Assemble for Completion {
         Ok((Progress::More, kept))
     }
 
-    /// A stream without its last event is whole when its count came, which stands right before that event.
+    /// Returns the reply. A stream without its last event is complete if its count arrived, which is sent
+    /// directly before that event.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
         let Self { members, calls, finish_reason, count, is_closed } = *self;
         let finish_reason = finish_reason.filter(|_| is_closed || count.is_some());
@@ -86,7 +87,7 @@ impl Assemble for Completion {
         let calls = calls.into_raw();
         let mut message = RawObject::default();
         for (name, value) in members.into_raw() {
-            // The first chunk of a call has an empty text, where a whole response has none.
+            // The first chunk of a call has an empty text; a whole response has `null`.
             let is_empty_text = name == "content" && value.get() == "\"\"" && !calls.is_empty();
             message.set(&name, if is_empty_text { raw(&Value::Null) } else { value });
         }

@@ -1,4 +1,4 @@
-//! The bytes of a response as a reply.
+//! The decoder of whole responses.
 
 use rye_thread::{Reply, StopReason};
 use serde::Deserialize;
@@ -11,11 +11,12 @@ use crate::stop;
 use crate::usage::{self, ChatCount};
 use crate::wire::{DecodeError, text};
 
-/// Reads a whole response: its first choice, whose message is kept as received.
+/// Reads a whole response. The message of its first choice is kept as received.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] when the bytes are no such response. One without a count of tokens is a reply that nobody counted.
+/// [`DecodeError`] if the bytes are not such a response. A response without a count of tokens gives a reply
+/// marked as not counted.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     let choice = response.choices.0.into_iter().next().ok_or(DecodeError::Empty)?;
@@ -40,7 +41,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
     DecodeError::Shape { format: "openai_chat", source }
 }
 
-/// The reply that a response's parts make.
+/// Makes a reply of a message.
 pub(super) fn reply(
     message: &RawValue,
     finish_reason: Option<&str>,
@@ -50,7 +51,7 @@ pub(super) fn reply(
     let mut reply = Reply::new(kept(message), stop(finish_reason.unwrap_or_default()));
     usage::put(&mut reply, count);
     add_content(&mut reply, view.content.as_ref().map(|content| &content.0));
-    // Compatible servers have one name or the other.
+    // Compatible servers use one name or the other.
     let reasoning = view.reasoning_content.or(view.reasoning);
     let reasoning = reasoning.as_ref().and_then(|reasoning| reasoning.0.as_str());
     add_reasoning(&mut reply, reasoning.unwrap_or_default());
@@ -61,7 +62,7 @@ pub(super) fn reply(
     for (index, call) in view.tool_calls.unwrap_or_default().0.into_iter().enumerate() {
         add(&mut reply, &call).map_err(|reason| DecodeError::Part { index, reason })?;
     }
-    // Some compatible servers give no reason in a whole response, whose calls say it as well.
+    // Some compatible servers give no stop reason; the calls imply it.
     if finish_reason.is_none_or(str::is_empty) && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
     }
@@ -77,7 +78,7 @@ struct Message {
     tool_calls: Option<Few<RawObject>>,
 }
 
-/// Text, or parts some of which are text.
+/// Adds the content, which is text or a list of parts, to the reply's text.
 fn add_content(reply: &mut Reply, content: Option<&Value>) {
     match content {
         Some(Value::String(text)) => reply.text.push_str(text),
@@ -96,7 +97,7 @@ fn add(reply: &mut Reply, call: &RawObject) -> Result<(), &'static str> {
         serde_json::from_str(function.get()).map_err(|_| "a tool call's function is no object")?;
     let (id, name) = (call.text("id"), function.text("name"));
     let text = function.text("arguments");
-    // Some compatible servers give the object itself.
+    // Some compatible servers send the object itself.
     let arguments = match &text {
         Some(text) => Arguments::Text(text),
         None => Arguments::Value(function.get("arguments")),

@@ -1,4 +1,4 @@
-//! A request as the bytes of a body.
+//! The encoder of requests.
 
 use rye_thread::{Reply, Request, ToolSpec};
 use serde::Serialize;
@@ -11,14 +11,15 @@ use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{MaxTokensField, ModelChoice, Protocol};
 
-/// The body of a Chat Completions request, byte for byte as it is to be sent; equal requests give equal bytes.
+/// Returns the body of a Chat Completions request, byte for byte as it is sent. Equal requests give equal
+/// bytes.
 ///
-/// An answer that says nothing and calls nothing is left out. A failed result is `{"error": …}`, because the protocol has
-/// no other place to say that it failed.
+/// An answer without content and calls is left out. A failed result is written as `{"error": …}`, because the
+/// protocol has no other mark for it.
 ///
 /// # Errors
 ///
-/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+/// [`EncodeError::Foreign`] if the history has an answer of another protocol.
 pub fn encode(
     request: &Request,
     choice: &ModelChoice,
@@ -35,7 +36,7 @@ pub fn encode(
             max_completion_tokens: max_output(MaxTokensField::MaxCompletionTokens),
             max_tokens: max_output(MaxTokensField::MaxTokens),
             stream: is_streamed.then_some(true),
-            // Without it a stream has no count of its tokens.
+            // Without this a stream has no count of tokens.
             stream_options: is_streamed.then_some(StreamOptions { include_usage: true }),
             tools: frame.tools,
         };
@@ -53,7 +54,7 @@ const SCRIPT: Script = Script {
     user,
 };
 
-/// The body but for its last member, `messages`.
+/// The body without its last member, `messages`.
 #[derive(Serialize)]
 struct Members<'a> {
     model: &'a str,
@@ -109,7 +110,8 @@ fn says_nothing(message: &RawObject, reply: &Reply) -> bool {
     !has_content && reply.calls.is_empty()
 }
 
-/// The message as received, with what a request must have and without what it may not have.
+/// Writes the message as received, with the members that a request needs and without those that it may not
+/// have.
 fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let mut message = object(reply, index)?;

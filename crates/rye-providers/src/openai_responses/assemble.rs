@@ -1,4 +1,4 @@
-//! The events of a stream as one response.
+//! Responses assembled from the events of a stream.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::raw::{MOST_ENTRIES, RawObject, Small, raw, small, too_many_entries};
 use crate::stream::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
-/// A response of which the items come first and the end last.
+/// A response that is being assembled: first its items, then its end.
 #[derive(Default)]
 pub(super) struct Response {
-    /// The items that are whole, by their place; what was said of them before may not be (WIRES 1.2).
+    /// The complete items by index. Earlier events about an item may be incomplete (WIRES 1.2).
     items: BTreeMap<u64, Box<RawValue>>,
     end: Option<Box<RawValue>>,
 }
@@ -67,7 +67,7 @@ impl Assemble for Response {
                     event.response.ok_or_else(|| order("the response ends without a response"))?;
                 let mut end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
                 refuse_failed(&end)?;
-                // The items that came one by one are repeated at the end.
+                // The end repeats the items that were sent one by one.
                 if !self.items.is_empty() {
                     end.remove("output");
                 }
@@ -93,7 +93,7 @@ impl Assemble for Response {
 }
 
 impl Response {
-    /// Compatible servers may leave places out, and then mean the order in which the items come.
+    /// Returns the index of an item without one. Compatible servers may omit it and send the items in order.
     fn next(&self) -> u64 {
         self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1))
     }
@@ -118,7 +118,8 @@ fn refuse_failed(end: &RawObject) -> Result<(), StreamError> {
     Err(StreamError::Refused(of_response(error.as_ref())))
 }
 
-/// An error may come as Chat Completions would write it, without the type of an event.
+/// Returns the error of an event that cannot be read. It may have the form of Chat Completions, without the
+/// type of an event.
 fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
     match openai_error::read_error(500, data) {
         Some(refusal) => StreamError::Refused(refusal),
@@ -126,13 +127,13 @@ fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
     }
 }
 
-/// The error stands in the event itself, or in an `error` of it.
+/// Returns the error of an `error` event, which is the event itself or its member `error`.
 fn refused(data: &[u8]) -> StreamError {
     let event = text(data).ok().and_then(|data| small(data).ok()).unwrap_or_default();
     let error = event.get("error").filter(|error| error.is_object()).unwrap_or(&event);
     let mut error = error.clone();
     if let Some(error) = error.as_object_mut() {
-        // The event's own type is no type of an error.
+        // The type `error` is that of the event, not of the error.
         let _says_error = error
             .remove("type")
             .filter(|kind| kind != "error")

@@ -1,4 +1,4 @@
-//! The bytes of a response as a reply.
+//! The decoder of whole responses.
 
 use rye_thread::{Reply, StopReason};
 use serde::Deserialize;
@@ -10,17 +10,17 @@ use crate::stop;
 use crate::usage::{self, ResponsesCount};
 use crate::wire::{DecodeError, text};
 
-/// Reads a whole response; its output items are kept as received, and those of unknown types with them.
+/// Reads a whole response. Its output items are kept as received, including those of unknown types.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] when the bytes are no such response, or one that has not come to its end.
+/// [`DecodeError`] if the bytes are not such a response, or if the response has not ended.
 pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
     let response: Response<'_> = serde_json::from_str(text(body)?).map_err(shape)?;
     reply(&response, response.own_items()?)
 }
 
-/// A response that has ended; its items may have come apart from it.
+/// A response that has ended. Its items may have been sent separately.
 #[derive(Deserialize)]
 pub(super) struct Response<'a> {
     #[serde(borrow)]
@@ -31,7 +31,7 @@ pub(super) struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// The items that it has itself.
+    /// The items in the response itself, or an error if it has none.
     pub(super) fn own_items(&self) -> Result<&'a RawValue, DecodeError> {
         self.output.ok_or_else(|| shape(serde::de::Error::missing_field("output")))
     }
@@ -46,7 +46,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
     DecodeError::Shape { format: "openai_responses", source }
 }
 
-/// The reply that a response and its items make.
+/// Makes a reply of a response and its items.
 pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
     let Few(items): Few<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
     let mut reply = Reply::new(kept(output), stop(response)?);
@@ -61,7 +61,7 @@ pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply,
     Ok(reply)
 }
 
-/// There is no word for waiting on tools: the items say so.
+/// Returns the stop reason. No status means that tools were called; the items imply it.
 fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
     let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
     Ok(match (response.status.as_str(), reason) {
@@ -74,7 +74,7 @@ fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
     })
 }
 
-/// Adds to the reply what a thread reads of one item; other items are in its raw content alone.
+/// Adds the text, the reasoning or the call of an item to the reply. Other items are only in its raw content.
 fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
     match item.text("type").ok_or("it has no `type`")?.as_str() {
         "message" => parts(item, "content").iter().for_each(|part| add_part(reply, part)),
@@ -86,7 +86,7 @@ fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
         "function_call" => {
             let (id, name, text) =
                 (item.text("call_id"), item.text("name"), item.text("arguments"));
-            // Some compatible servers give the object itself.
+            // Some compatible servers send the object itself.
             let arguments = match &text {
                 Some(text) => Arguments::Text(text),
                 None => Arguments::Value(item.get("arguments")),

@@ -1,4 +1,4 @@
-//! A request as the bytes of a body.
+//! The encoder of requests.
 
 use rye_thread::{Reply, Request, ToolSpec};
 use serde::Serialize;
@@ -11,14 +11,14 @@ use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{ModelChoice, Protocol};
 
-/// The body of a Responses request, byte for byte as it is to be sent; equal requests give equal bytes.
+/// Returns the body of a Responses request, byte for byte as it is sent. Equal requests give equal bytes.
 ///
-/// An answer's reasoning behind its last other item is left out, because the provider refuses reasoning that nothing
-/// follows. A failed result is `{"error": …}`, because the protocol has no other place to say that it failed.
+/// Reasoning at the end of an answer is left out, because the provider refuses reasoning that no other item
+/// follows. A failed result is written as `{"error": …}`, because the protocol has no other mark for it.
 ///
 /// # Errors
 ///
-/// [`EncodeError::Foreign`] for a history that another protocol's provider gave.
+/// [`EncodeError::Foreign`] if the history has an answer of another protocol.
 pub fn encode(
     request: &Request,
     choice: &ModelChoice,
@@ -29,7 +29,7 @@ pub fn encode(
             model: &choice.model,
             max_output_tokens: request.max_output_tokens.min(choice.max_output),
             stream: (delivery == Delivery::Streamed).then_some(true),
-            // The history is ours: it is sent whole each time, and the provider keeps no copy.
+            // The whole history is sent each time, so the provider need not store it.
             store: false,
             include: ["reasoning.encrypted_content"],
             instructions: frame.system,
@@ -47,7 +47,7 @@ const SCRIPT: Script = Script {
     user,
 };
 
-/// The body but for its last member, `input`.
+/// The body without its last member, `input`.
 #[derive(Serialize)]
 struct Members<'a> {
     model: &'a str,
@@ -69,7 +69,7 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
-    /// Strict schemas must require every property, which ours need not.
+    /// `false`, because strict schemas must require every property.
     strict: bool,
 }
 
@@ -80,11 +80,11 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// The items of an answer as they are sent back.
+/// Writes the items of an answer as they are sent back.
 fn items(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let mut items: Vec<Box<RawValue>> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
-    // Another protocol's blocks are an array too.
+    // The blocks of another protocol are an array too.
     let first = items.first().and_then(|first| kind(first));
     if matches!(first.as_deref(), Some("text" | "tool_use" | "thinking" | "redacted_thinking")) {
         return Err(EncodeError::Foreign { index });
@@ -103,7 +103,7 @@ fn items(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     Ok(items)
 }
 
-/// Gives a call the id that its result names, where it came without one.
+/// Gives a call without an id the id that its result names.
 fn name(item: &mut Box<RawValue>, id: &str) -> serde_json::Result<()> {
     let mut object: RawObject = serde_json::from_str(item.get())?;
     if object.text("call_id").is_none_or(|id| id.is_empty()) {

@@ -1,4 +1,4 @@
-//! Errors of their own, and answers that failed although the status says that all is well.
+//! Errors of the protocol, and failed responses with a successful status.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::http::Refusal;
 use crate::openai_error::{self, refusal};
 use crate::raw::Small;
 
-/// Reads an error's body, or the error of a response that failed.
+/// Reads the body of an error or of a failed response; `None` if it is neither.
 pub(super) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     #[derive(Deserialize)]
     struct Failed {
@@ -23,7 +23,7 @@ pub(super) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     }
 }
 
-/// The error of a response that failed.
+/// Returns the error of a failed response.
 pub(super) fn of_response(error: Option<&Value>) -> Refusal {
     let unsaid = || Refusal::new(None, "failed", "the response failed, and nothing says why");
     error.and_then(|error| refusal(500, error)).unwrap_or_else(unsaid)

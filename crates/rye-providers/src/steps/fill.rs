@@ -1,4 +1,4 @@
-//! Earlier results placed into a call's parameters.
+//! References to earlier results, replaced in the parameters of a call.
 
 use rye_parse::{did_you_mean, nearest_name, quoted};
 use serde_json::{Map, Value};
@@ -6,10 +6,13 @@ use serde_json::{Map, Value};
 use super::history::Finished;
 use super::reference::{Piece, Reference, pieces};
 
-/// Parameters with every reference replaced by what the finished steps gave, at any depth; names of keys stay.
+/// Replaces every reference in the values of `parameters`, at any depth, by the results of the finished
+/// steps.
 ///
-/// A text that is one reference becomes the value with its JSON type; inside of a text, a value that is no text is written
-/// as compact JSON. Replacement is one pass: a result is never scanned.
+/// Returns a message if a reference names no result.
+///
+/// A text that is exactly one reference becomes the value with its JSON type. Within a longer text, a value
+/// that is not text is written as compact JSON. Results are not scanned for references.
 pub(super) fn fill(
     parameters: &Map<String, Value>,
     finished: &[Finished<'_>],
@@ -46,7 +49,7 @@ fn fill_text(text: &str, finished: &[Finished<'_>]) -> Result<Value, String> {
     Ok(Value::String(filled))
 }
 
-/// Of a step with several calls, the last result that has the keys.
+/// Returns the value of a reference. If the step had several calls, the last result that has the keys counts.
 fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&'a Value, String> {
     let Reference { step, path, written } = reference;
     let Some(found) = finished.iter().rev().find(|finished| finished.step == *step) else {

@@ -1,4 +1,4 @@
-//! The conversation read as the progress of a plan.
+//! The progress of a plan, read from the conversation.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::plan::{PlannedCall, Turn};
 
-/// What a conversation says about a plan: how many turns were taken, and what each call came to.
+/// The progress of a plan: the number of turns, and the result of each call.
 pub(super) struct History<'a> {
     pub(super) n_turns: usize,
     results: BTreeMap<&'a str, &'a ToolResult>,
@@ -30,7 +30,7 @@ impl<'a> History<'a> {
         history
     }
 
-    /// The results of a turn that was taken, or why the plan cannot go on from it.
+    /// Returns the results of a turn, or the reason why the plan cannot continue after it.
     pub(super) fn results_of<'b>(
         &self,
         turn: &'b Turn,
@@ -50,25 +50,25 @@ impl<'a> History<'a> {
         Ok(results)
     }
 
-    /// The error that a call was answered with.
+    /// The error that a call returned, if it failed.
     pub(super) fn error_of(&self, id: &str) -> Option<String> {
         self.results.get(id).filter(|result| result.is_error).map(|result| quoted(&result.content))
     }
 }
 
-/// A step that was done, with the results of its calls in order.
+/// A finished step with the results of its calls, in order.
 pub(super) struct Finished<'a> {
     pub(super) step: String,
     pub(super) results: Vec<&'a Value>,
 }
 
-/// What the `causes` of an error say, outermost first.
+/// Joins the `causes` of an error, outermost first.
 fn causes(error: &Value) -> Option<String> {
     let causes = error.get("causes")?.as_array()?.iter().filter_map(Value::as_str);
     Some(causes.collect::<Vec<_>>().join(": "))
 }
 
-/// An error's own words, short.
+/// Returns the message of an error, shortened.
 fn quoted(content: &Value) -> String {
     let text = match content {
         Value::String(text) => text.clone(),

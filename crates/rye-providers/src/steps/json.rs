@@ -1,14 +1,15 @@
-//! Planned steps as JSON: how the result of executing a directive hands its steps to the provider.
+//! Planned steps as JSON, in which the result of an executed directive passes its steps to the provider.
 
 use serde_json::{Map, Value, json};
 
 use super::plan::{PlannedCall, PlannedStep};
 
-/// The member of a result that holds the steps of a directive, which are then followed before the next step.
+/// The member of a result that holds the steps of an executed directive. They are followed before the next
+/// step.
 pub const PLANNED_STEPS: &str = "planned_steps";
 
 impl PlannedStep {
-    /// The step as the member [`PLANNED_STEPS`] of a result lists it.
+    /// The JSON of the step, as it is listed in the member [`PLANNED_STEPS`].
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.name,
@@ -17,7 +18,7 @@ impl PlannedStep {
         })
     }
 
-    /// Reads what [`PlannedStep::to_json`] gives; `None` for any other value.
+    /// Parses the JSON of [`PlannedStep::to_json`]; `None` for any other value.
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let text = |name: &str| value.get(name)?.as_str();
         let calls = value.get("calls")?.as_array()?.iter().map(read).collect::<Option<_>>()?;

@@ -1,47 +1,47 @@
-//! The plan, and the turns that it comes to.
+//! Plans and their turns.
 
 use rye_thread::DIRECTIVE_RETURN;
 use serde_json::{Map, Value};
 
 use super::reference::{Piece, pieces};
 
-/// A step to be followed without a model.
+/// A step that is followed without a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlannedStep {
-    /// What later steps call it in `${steps.NAME.key}`.
+    /// The name in references of later steps: `${steps.NAME.key}`.
     pub name: String,
-    /// What it is for; shown, not acted upon.
+    /// The description, which is only shown.
     pub description: String,
-    /// Its actions, all made in one turn.
+    /// The actions, all called in one turn.
     pub calls: Vec<PlannedCall>,
 }
 
 impl PlannedStep {
-    /// A step with its actions in order.
+    /// Makes a step with its actions, in order.
     pub fn new(name: &str, description: &str, calls: Vec<PlannedCall>) -> Self {
         Self { name: name.to_owned(), description: description.to_owned(), calls }
     }
 }
 
-/// An action of a step, whether or not it can be run without a model.
+/// An action of a step. Some actions need a model and are skipped.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlannedCall {
     /// `execute`, `search`, `load`, `sign` or `fetch`.
     pub primary: String,
-    /// `tool`, `directive` or `knowledge`, where the action says.
+    /// `tool`, `directive` or `knowledge`, if the action names one.
     pub item_type: Option<String>,
-    /// The item, where the action says.
+    /// The id of the item, if the action names one.
     pub item_id: Option<String>,
-    /// Inputs are placed; `${steps.NAME.key}` is still as written.
+    /// The parameters. Inputs are already inserted; references such as `${steps.NAME.key}` are not.
     pub parameters: Map<String, Value>,
     /// The other arguments of the operation itself, such as `thread`.
     pub options: Map<String, Value>,
 }
 
 impl PlannedCall {
-    /// An action as a directive's step has it.
+    /// Makes an action from the fields of a directive's step.
     pub fn new(
         primary: &str,
         item_type: Option<&str>,
@@ -58,23 +58,23 @@ impl PlannedCall {
         }
     }
 
-    /// The same action with other arguments of the operation itself.
+    /// Sets the other arguments of the operation itself.
     #[must_use]
     pub fn with_options(self, options: Map<String, Value>) -> Self {
         Self { options, ..self }
     }
 
-    /// The execution of a tool.
+    /// Makes an action that executes a tool.
     pub fn tool(item_id: &str, parameters: Map<String, Value>) -> Self {
         Self::new("execute", Some("tool"), Some(item_id), parameters)
     }
 
-    /// How many places of the parameters name the result of an earlier step.
+    /// The number of references to results of earlier steps in the parameters.
     pub fn references(&self) -> usize {
         self.parameters.values().map(references).sum()
     }
 
-    /// The tool that a model would call for it; nothing where only a model can do it.
+    /// The tool that a model would call for this action, or `None` if the action needs a model.
     pub(super) fn tool_name(&self) -> Option<String> {
         match self.primary.as_str() {
             "execute" => self.is_executable().then(|| "rye_execute".to_owned()),
@@ -83,7 +83,7 @@ impl PlannedCall {
         }
     }
 
-    /// The tool to execute, unless it is another action.
+    /// The id of the tool to execute, or `None` for any other action.
     pub(super) fn tool_id(&self) -> Option<&str> {
         let is_tool = self.primary == "execute" && self.item_type.as_deref() == Some("tool");
         self.item_id.as_deref().filter(|_| is_tool)
@@ -94,7 +94,7 @@ impl PlannedCall {
         is_item && self.item_id.is_some()
     }
 
-    /// Whether it takes a directive into the conversation, to be followed there.
+    /// Returns `true` if the action executes a directive in this thread, so that its steps are followed here.
     pub(super) fn is_directive(&self) -> bool {
         let is_fork = self.options.get("thread").is_some_and(|thread| thread == "fork");
         self.primary == "execute" && self.item_type.as_deref() == Some("directive") && !is_fork
@@ -104,7 +104,7 @@ impl PlannedCall {
         self.tool_id() == Some(DIRECTIVE_RETURN)
     }
 
-    /// The action in a few words, for the note that it was skipped.
+    /// The action in a few words, for messages.
     pub(super) fn shown(&self) -> String {
         let words =
             [Some(self.primary.as_str()), self.item_type.as_deref(), self.item_id.as_deref()];
@@ -128,35 +128,35 @@ fn references(value: &Value) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedOutput {
-    /// The key that a step's result must have to give it.
+    /// The key of the output in the results of steps.
     pub name: String,
-    /// What it means when no result has it.
+    /// Says if the output may be missing.
     pub presence: Presence,
 }
 
-/// Whether an output may be left out.
+/// The `required` attribute of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the `required` attribute by name")]
 pub enum Presence {
-    /// It is left out when no result has it.
+    /// If no result has it, it is left out.
     Optional,
-    /// The run fails when no result has it.
+    /// If no result has it, the run fails.
     Required,
 }
 
 impl PlannedOutput {
-    /// An output that may be left out.
+    /// Makes an output that may be left out.
     pub fn optional(name: &str) -> Self {
         Self { name: name.to_owned(), presence: Presence::Optional }
     }
 
-    /// An output that must be found.
+    /// Makes an output that must be found.
     pub fn required(name: &str) -> Self {
         Self { name: name.to_owned(), presence: Presence::Required }
     }
 }
 
-/// One turn: a step with something to run, and what was skipped before it.
+/// A turn: a step with calls, and notes about what was skipped before it.
 pub(super) struct Turn {
     /// The name of the step.
     pub(super) name: String,
@@ -167,8 +167,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// The turn of a directive that another one executed: it returns no outputs, because the thread is not its own. It may
-    /// have no call left.
+    /// Removes the call that returns outputs, because an executed directive does not end the thread. The turn
+    /// may have no call left.
     pub(super) fn without_return(mut self) -> Self {
         let before = self.calls.len();
         self.calls.retain(|(_, call)| !call.is_return());
@@ -182,7 +182,7 @@ impl Turn {
     }
 }
 
-/// The turns of a plan, and the notes that are left for its end. The ids of its calls begin with `prefix`.
+/// Returns the turns of a plan, and the notes for its end. The ids of its calls begin with `prefix`.
 pub(super) fn turns(steps: &[PlannedStep], prefix: &str) -> (Vec<Turn>, Vec<String>) {
     let mut turns: Vec<Turn> = Vec::new();
     let mut notes = Vec::new();

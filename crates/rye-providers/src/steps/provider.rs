@@ -12,14 +12,21 @@ use super::history::{Finished, History};
 use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn};
 use super::walk::Walk;
 
-/// Follows planned steps with no model at all: real calls, real results, no tokens and no cost (SPEC 10.13).
+/// A provider that follows planned steps without a model: with real calls and results, but no tokens and no
+/// cost (SPEC 10.13).
 ///
-/// It holds no state: which step is next follows from the conversation alone, so a resumed thread goes on where it was. A
-/// step is one turn whose executions become `rye_execute` calls, and whose searches, loads, fetches and signatures
-/// those of the operation; other actions, and steps without one, are named in
-/// the text as skipped. The steps of a directive that a step executes are followed before the next step, down to a fixed depth
-/// and number; they refer to each other's results alone, and return no outputs. After the last step it calls `directive_return` with each declared output taken from the latest
-/// result that has a key of that name, unless a step called it itself.
+/// It holds no state. The next step follows from the conversation alone, so a resumed thread continues at the
+/// right step.
+///
+/// A step is one turn. Its executions become calls of `rye_execute`; its searches, loads, fetches and
+/// signatures become calls of `rye_search` and so on. Other actions, and steps without actions, are named in
+/// the text as skipped.
+///
+/// If a step executes a directive, the steps of that directive are followed before the next step, down to a
+/// fixed depth and number. They can refer only to each other's results, and they return no outputs.
+///
+/// After the last step the provider calls `directive_return`, unless a step called it. Each declared output
+/// is taken from the latest result that has a key of that name.
 ///
 /// ```
 /// use rye_providers::{PlannedCall, PlannedOutput, PlannedStep, StepsProvider};
@@ -38,7 +45,7 @@ pub struct StepsProvider {
 }
 
 impl StepsProvider {
-    /// A provider for these steps, in order, and for the outputs that the directive declares.
+    /// Makes a provider for these steps, in order, and for the declared outputs of the directive.
     pub fn new(steps: Vec<PlannedStep>, outputs: Vec<PlannedOutput>) -> Self {
         Self { steps, outputs }
     }
@@ -65,7 +72,8 @@ impl StepsProvider {
         Ok(reply(&last_notes, "Every planned step is done; these are the results.", vec![call]))
     }
 
-    /// Each declared output from the latest result that has it.
+    /// Takes each declared output from the latest result that has it. Returns a message if a required output
+    /// is missing.
     fn outputs(&self, finished: &[Finished<'_>]) -> Result<Map<String, Value>, String> {
         let mut outputs = Map::new();
         let mut missing = Vec::new();
@@ -104,15 +112,15 @@ impl Provider for StepsProvider {
     }
 }
 
-/// Nothing is read by a model, so that no conversation is too long.
+/// Large, because without a model no conversation is too long.
 const CONTEXT_WINDOW: u64 = 1 << 40;
 
-/// Small, because a thread holds back what an answer may use, and these use nothing.
+/// Small, because a thread reserves the cost of a whole answer, and these answers use no tokens.
 const MAX_OUTPUT: u64 = 1;
 
 const RETURN_ID: &str = "step_return";
 
-/// Why a plan that is done cannot go on.
+/// Returns the reason why a finished plan cannot continue.
 fn over(history: &History<'_>) -> String {
     let why = history.error_of(RETURN_ID);
     let why = why.map(|error| format!("`{DIRECTIVE_RETURN}` answered: {error}"));
@@ -134,7 +142,7 @@ fn step_reply(
     Ok(reply(&notes, format!("Step `{}`: {}", turn.name, turn.description).trim_end(), calls))
 }
 
-/// An operation on items takes what the action says beside its parameters.
+/// Makes the tool call of an action.
 fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolCall {
     let Some(name) = call.tool_name().filter(|_| call.tool_id().is_none()) else {
         return execute(id, call.tool_id().unwrap_or_default(), parameters);
@@ -152,7 +160,7 @@ fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolC
     ToolCall::new(id, &name, Value::Object(arguments))
 }
 
-/// What `rye_execute` takes beside kind and id of an item that is no tool.
+/// Returns the arguments of `rye_execute` for an item that is not a tool, apart from its kind and id.
 fn taken_in(call: &PlannedCall, parameters: Map<String, Value>) -> Map<String, Value> {
     let mut arguments = call.options.clone();
     if !parameters.is_empty() {

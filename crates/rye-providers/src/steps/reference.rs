@@ -1,13 +1,13 @@
 //! The scanner for `${steps.NAME.key}`.
 
-/// A piece of a text that may name earlier results.
+/// A piece of a text with references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a str),
     Reference(Reference<'a>),
 }
 
-/// `${steps.STEP.key.key}`; without a key it means the whole result (SPEC 10.13).
+/// A reference `${steps.STEP.key.key}`. Without a key it means the whole result (SPEC 10.13).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
     pub(super) step: &'a str,
@@ -15,7 +15,8 @@ pub(super) struct Reference<'a> {
     pub(super) written: &'a str,
 }
 
-/// Splits a text at its references; what only resembles one is text, as in every placeholder (SPEC 6.2).
+/// Splits a text at its references. A piece that only resembles a reference is text, as for every placeholder
+/// (SPEC 6.2).
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut done, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! The way through the steps of a plan and of the directives that it executes, as a conversation has it.
+//! The progress through the steps of a plan and of the directives that it executes.
 
 use std::collections::VecDeque;
 
@@ -8,30 +8,30 @@ use super::history::{Finished, History};
 use super::json::PLANNED_STEPS;
 use super::plan::{PlannedStep, Turn, turns};
 
-/// How deep directives that execute directives are followed.
+/// The largest depth to which executed directives are followed.
 const MAX_DEPTH: usize = 8;
 
-/// How many steps all executed directives may have together.
+/// The largest number of steps of all executed directives together.
 const MAX_STEPS: usize = 1_000;
 
-/// What is left of a plan, with what its steps came to.
+/// The rest of a plan, with the results of its finished steps.
 pub(super) struct Walk<'a> {
-    /// The plan, and above it each directive that is being followed.
+    /// A stack: the plan, then each directive that is being followed.
     frames: Vec<Frame<'a>>,
-    /// What every step came to, in order, but for the directions of executed directives.
+    /// The results of every finished step, in order, without the directions of executed directives.
     pub(super) finished: Vec<Finished<'a>>,
-    /// What was skipped at the end of the plan or of an executed directive, and not said yet.
+    /// Notes about skipped actions at the end of executed directives that no reply has mentioned yet.
     notes: Vec<String>,
     n_steps: usize,
 }
 
 /// The steps of one directive.
 struct Frame<'a> {
-    /// The number of directives by which the plan comes to this one.
+    /// The nesting depth of the directive; 0 for the plan itself.
     depth: usize,
     turns: VecDeque<Turn>,
     last_notes: Vec<String>,
-    /// What its own steps came to, which is all that they can refer to.
+    /// The results of its own steps, which are the only ones that its references can name.
     finished: Vec<Finished<'a>>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
         Self { frames: vec![frame], finished: Vec::new(), notes: Vec::new(), n_steps: 0 }
     }
 
-    /// Takes the next turn, with what was skipped before it; `None` at the end of the plan.
+    /// Takes the next turn, with the notes about what was skipped before it; `None` at the end of the plan.
     pub(super) fn next(&mut self) -> Option<Turn> {
         loop {
             let is_last = self.frames.len() == 1;
@@ -59,30 +59,33 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether no turn is left.
+    /// Returns `true` if no turn is left.
     pub(super) fn is_over(&self) -> bool {
         self.frames.iter().all(|frame| frame.turns.is_empty())
     }
 
-    /// What was skipped and is not said yet, at the end of the plan.
+    /// The notes that no reply has mentioned yet, at the end of the plan.
     pub(super) fn last_notes(&self) -> Vec<String> {
         let left = self.frames.iter().rev().flat_map(|frame| &frame.last_notes);
         self.notes.iter().chain(left).cloned().collect()
     }
 
-    /// The results that the steps of the directive that is being followed can refer to.
+    /// The results that references in the current directive can name.
     pub(super) fn referable(&self) -> &[Finished<'a>] {
         self.frames.last().map_or(&[], |frame| frame.finished.as_slice())
     }
 
-    /// Takes over what the calls of a turn came to, and the steps of the directives that they executed.
+    /// Records the results of a turn, and puts the steps of the directives that it executed next.
+    ///
+    /// Returns a message if a call failed or has no result, or if executed directives are too deep, too long
+    /// or unreadable.
     pub(super) fn finish(&mut self, turn: &Turn, history: &History<'a>) -> Result<(), String> {
         let done = history.results_of(turn)?;
         let results = done.iter().filter(|(call, _)| !call.is_directive());
         let results = results.map(|(_, content)| *content).collect();
         self.finished.push(Finished { step: turn.name.clone(), results });
         let mut nested = Vec::new();
-        // A call that returns outputs has no result.
+        // A call that returns outputs has no entry in `done`.
         let calls = turn.calls.iter().filter(|(_, call)| !call.is_return());
         for ((id, call), (_, content)) in calls.zip(&done) {
             let steps = content.get(PLANNED_STEPS).filter(|_| call.is_directive());
@@ -99,7 +102,7 @@ impl<'a> Walk<'a> {
         nested.try_for_each(|(id, steps)| self.follow(&turn.name, id, (depth, &steps)))
     }
 
-    /// Puts the steps of an executed directive before everything that is left.
+    /// Puts the steps of an executed directive before all remaining turns.
     fn follow(
         &mut self,
         step: &str,

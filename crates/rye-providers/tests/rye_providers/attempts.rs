@@ -1,4 +1,4 @@
-//! What a provider tells of the attempts that it makes.
+//! Reports of a provider about its attempts.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use rye_thread::{Charge, Delta, DeltaSink, Retry};
 
 use crate::vendor::{Vendor, error, hello, request};
 
-/// What a provider tells while a request is under way.
+/// The reports of a provider during a request.
 #[derive(Default)]
 struct Told {
     charges: Mutex<Vec<Charge>>,
@@ -27,7 +27,8 @@ impl DeltaSink for Told {
     }
 }
 
-/// Each attempt is paid for when the next one is announced, and the last one by its error.
+/// The charge of each attempt is reported when the next one is announced, and that of the last one with its
+/// error.
 #[tokio::test]
 async fn each_attempt_may_have_cost() {
     let kind = |status| match status {
@@ -56,7 +57,8 @@ async fn each_attempt_may_have_cost() {
     }
 }
 
-/// Only while it waits, for room or for the next attempt, does a request that is dropped cost nothing: earlier attempts were paid.
+/// Dropping a request costs nothing only while it waits for room or for the next attempt, because earlier
+/// attempts were reported.
 #[tokio::test]
 async fn what_stopping_costs_is_told() {
     let [limited, failed] = [(429, "rate_limit_error"), (500, "api_error")]

@@ -1,4 +1,4 @@
-//! One table of conversations, put into the form of every protocol.
+//! A table of conversations, encoded in every protocol.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::bodies::keep;
 use crate::fixtures::answer;
 
-/// What is said, in order.
+/// An entry of a conversation.
 enum Say {
     /// A text of the user.
     User(&'static str),
-    /// An answer of the fixtures.
+    /// An answer from the fixtures, by name.
     Model(&'static str),
-    /// A result for each call of the last answer, and whether it is an error.
+    /// A result for each call of the last answer, with `true` for an error.
     Results(Vec<(Value, bool)>),
 }
 use Say::{Model, Results, User};
@@ -61,7 +61,7 @@ fn failed(content: Value) -> Say {
     Results(vec![(content, true)])
 }
 
-/// One call, and this for its result.
+/// A conversation of one call with this result.
 fn one_result(name: &'static str, result: Say) -> Conversation {
     conversation(name, vec![User("Go."), Model("call"), result])
 }
@@ -176,7 +176,7 @@ fn answers() -> Vec<Conversation> {
 }
 
 impl Conversation {
-    /// The request, unless the protocol has no such answer.
+    /// The request, or `None` if the protocol has no such answer.
     fn request(&self, protocol: Protocol) -> Option<Request> {
         let opening =
             Opening { system: self.system.map(str::to_owned), first_user_message: String::new() };
@@ -212,7 +212,7 @@ fn choice() -> ModelChoice {
     ModelChoice::new("model-1", 200_000, 64_000)
 }
 
-/// All bodies of a protocol, one to a line.
+/// All bodies of a protocol, one per line.
 fn all(protocol: Protocol) -> String {
     let mut lines = String::new();
     let mut rows = 0;
@@ -229,7 +229,7 @@ fn all(protocol: Protocol) -> String {
     lines
 }
 
-/// What was sent once is sent again, byte for byte, with more behind it.
+/// Checks that each body begins with the bytes of the preceding one.
 #[track_caller]
 fn check_growth(protocol: Protocol, request: &Request, name: &str) {
     let encode = |messages: &[Message]| {
@@ -250,7 +250,8 @@ fn check_growth(protocol: Protocol, request: &Request, name: &str) {
     }
 }
 
-/// A history that grows is written in pieces, and reads as one that is written at once; so does one that parts from it.
+/// Checks that a growing history, which is written in pieces, gives the same body as one that is written at
+/// once. The same is checked for a history that diverges from it.
 #[track_caller]
 fn check_notes(protocol: Protocol, request: &Request, name: &str) {
     let write = |messages: History| {
@@ -298,7 +299,7 @@ fn openai_responses() {
     insta::assert_snapshot!(all(Protocol::OpenAiResponses));
 }
 
-/// The member with the old name stands where the new one would.
+/// The member with the old name has the place of the new one.
 #[test]
 fn the_most_tokens_have_the_name_that_the_server_knows() {
     let request = plain("", "Say hello.").request(Protocol::OpenAiChat).unwrap();
@@ -311,7 +312,7 @@ fn the_most_tokens_have_the_name_that_the_server_knows() {
     assert_eq!(old.replace("max_tokens", "max_completion_tokens"), new);
 }
 
-/// What a model said is sent back byte for byte, where nothing had to be added to it.
+/// An answer is sent back byte for byte if nothing had to be added to it.
 #[test]
 fn answers_are_sent_back_as_they_came() {
     for protocol in Protocol::ALL {
@@ -335,7 +336,7 @@ fn answers_are_sent_back_as_they_came() {
     }
 }
 
-/// Reasoning and ids are one protocol's own, so no history changes hands.
+/// Reasoning and ids belong to one protocol, so no other protocol takes the history.
 #[test]
 fn another_protocols_answer_is_refused() {
     for giver in Protocol::ALL {

@@ -1,16 +1,16 @@
-//! Arguments that are nested deeper than JSON is read: one call cannot be run, and the rest of its answer is as it came.
+//! Arguments that are nested too deeply to parse: the call cannot be run, and the rest of the answer is kept.
 
 use rye_providers::{Protocol, decode};
 use serde_json::{Value, json};
 
 use crate::fixtures::stream;
 
-/// An object of so many levels.
+/// An object with this many levels.
 fn nested(levels: usize) -> String {
     format!(r#"{{"a":{}1{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
 }
 
-/// An answer in one piece and in events, with a text and two calls, of which the first has these arguments.
+/// An answer with a text and two calls, whole and as events. The first call has the arguments `deep`.
 fn answer(protocol: Protocol, deep: &str) -> (String, Vec<String>) {
     match protocol {
         Protocol::AnthropicMessages => anthropic_messages(deep),
@@ -120,7 +120,7 @@ fn arguments_that_are_too_deep_fail_their_call_alone() {
     }
 }
 
-/// Some compatible servers give the arguments as they are, and not as a text.
+/// Some compatible servers send the arguments as an object and not as text.
 #[test]
 fn arguments_without_a_text_around_them_are_read_alike() {
     for protocol in [Protocol::OpenAiChat, Protocol::OpenAiResponses] {

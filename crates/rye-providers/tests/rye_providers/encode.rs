@@ -1,4 +1,4 @@
-//! Requests as bodies.
+//! Encoded requests.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn user(text: &str) -> Message {
     Message::User { text: text.to_owned() }
 }
 
-/// The body, which must be the same twice.
+/// Encodes a request twice and checks that the bodies are equal.
 #[track_caller]
 fn encode(request: &Request) -> String {
     let choice = ModelChoice::new("claude-sonnet-5", 200_000, 64_000);
@@ -44,7 +44,7 @@ fn encode(request: &Request) -> String {
     body
 }
 
-/// Pretty for the eye; what is sent is compact, with the same keys in the same order.
+/// The body, indented for reading. The sent body is compact, with the same keys in the same order.
 fn pretty(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap();
     assert_eq!(body.lines().count(), 1);
@@ -56,7 +56,8 @@ fn a_first_request() {
     insta::assert_snapshot!(pretty(&encode(&request())));
 }
 
-/// Reasoning, two calls, their results and a reminder: results come first, in one user message.
+/// A conversation with reasoning, two calls, their results and a reminder. The results come first, in one
+/// user message.
 #[test]
 fn a_conversation() {
     let mut request = request();

@@ -1,4 +1,4 @@
-//! Every way in which a server fails, on every wire.
+//! Failures of servers, in every protocol.
 
 use rye_providers::Protocol;
 use rye_thread::{ProviderError, ProviderErrorClass, Reply, Usage};
@@ -8,13 +8,13 @@ use crate::fixtures::fixture;
 use crate::scripted::{Answer, End, Scripted, refusing, streamed, whole};
 use crate::vendor::{KEY, request};
 
-/// The text answer as events, and as one body.
+/// The answer `text` as events and as one body.
 fn hello(protocol: Protocol) -> (String, String) {
     let hello = fixture(protocol, "text").unwrap();
     (hello.events().unwrap(), hello.whole().unwrap())
 }
 
-/// What a protocol says when it has too much to do.
+/// The error of a protocol for an overloaded server.
 fn busy(protocol: Protocol) -> String {
     let error = match protocol {
         Protocol::AnthropicMessages => {
@@ -64,14 +64,14 @@ async fn an_answer_comes_in_pieces_or_whole() {
     for protocol in Protocol::ALL {
         let (events, body) = hello(protocol);
         check_hello(ask(protocol, vec![streamed(&events)]).await, 1);
-        // A server that does not know of streams.
+        // A server without streaming.
         check_hello(ask(protocol, vec![whole(&body)]).await, 1);
         let crlf = format!(": welcome\r\nevent: x\r\n{}", events.replace('\n', "\r\n"));
         check_hello(ask(protocol, vec![streamed(&crlf)]).await, 1);
     }
 }
 
-/// Where an answer says that it ends, nobody waits for the connection to end too.
+/// If the protocol marks the end of an answer, the end of the connection is not awaited.
 #[tokio::test]
 async fn an_open_end_is_not_waited_for() {
     for protocol in Protocol::ALL {
@@ -110,7 +110,7 @@ async fn malformed_answers_are_told() {
         check(answer, ProviderErrorClass::Server, unreadable, 1);
         let answer = ask(protocol, vec![streamed("data: {\"half\":\n\n")]).await;
         check(answer, ProviderErrorClass::Server, unreadable, 1);
-        // Without one event that can be read.
+        // A stream without a readable event.
         let answer = ask(protocol, vec![streamed("<html>\n\nWelcome\n\n")]).await;
         check(answer, ProviderErrorClass::Network, BROKE, 1);
         let page = Answer { content_type: "text/html", ..whole("<html>Welcome</html>") };
@@ -124,7 +124,7 @@ async fn a_huge_event_is_not_kept() {
     check_too_long(&format!("data: {}\n\n", " ".repeat(32 * 1024 * 1024))).await;
 }
 
-/// However small its events are, a stream's answer is no longer than one in one piece.
+/// The limit on a streamed answer is that of a whole one, however small its events are.
 #[tokio::test]
 async fn a_huge_answer_in_pieces_is_not_kept() {
     let text = "x".repeat(1024 * 1024);
@@ -142,7 +142,7 @@ async fn check_too_long(events: &str) {
     assert_eq!(cause, "the stream has more than 33554432 bytes, which are not read");
 }
 
-/// A server may call its error a stream of events, although it has none.
+/// A server may send an error as plain JSON under the content type of a stream.
 #[tokio::test]
 async fn an_error_in_one_piece_is_told_whatever_it_is_called() {
     for protocol in Protocol::ALL {
@@ -154,7 +154,7 @@ async fn an_error_in_one_piece_is_told_whatever_it_is_called() {
     }
 }
 
-/// An error that is all there is of a stream counts as if the status had said so.
+/// An error without an answer before it counts as if the status had said so.
 #[tokio::test]
 async fn an_error_in_place_of_an_answer_is_waited_out() {
     for protocol in Protocol::ALL {
@@ -183,7 +183,7 @@ async fn an_error_in_the_middle_of_an_answer_ends_it() {
     }
 }
 
-/// Each status that passes is tried again; the wait is the server's, where it says one.
+/// A request with a temporary status is sent again, after the wait that the server asks for.
 #[tokio::test]
 async fn passing_trouble_is_waited_out() {
     for protocol in Protocol::ALL {
@@ -247,7 +247,7 @@ async fn what_no_retry_mends_is_final() {
     );
 }
 
-/// The fallback is there for who drives a thread; it has its own model in its requests.
+/// The driver of a thread can use the fallback, whose requests name its own model.
 #[tokio::test]
 async fn a_missing_model_is_for_the_fallback() {
     let missing = json!({ "error": { "message": "The model `m` does not exist", "code": "model_not_found" } });

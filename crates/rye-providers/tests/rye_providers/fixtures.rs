@@ -1,4 +1,4 @@
-//! The answers of `wires/*.json`: each as a response in one piece, as a stream, and as what is read of it.
+//! The answers of `wires/*.json`: each as a whole response, as a stream, and as the expected reply.
 
 use std::sync::LazyLock;
 
@@ -7,17 +7,17 @@ use rye_thread::{Counted, DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// One row: what came, and what it is read as.
+/// A row: the received answer and the expected reply.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixture {
     pub(crate) name: String,
     body: Option<Value>,
-    /// A body that is no JSON, or whose bytes matter.
+    /// A body that is not JSON, or whose exact bytes matter.
     text: Option<String>,
-    /// The data of each event; a text stands for itself.
+    /// The data of each event. A JSON text is sent as it is.
     stream: Option<Vec<Value>>,
-    /// What is kept of the answer, where the stream comes alone or differs.
+    /// The expected raw answer, if there is only a stream or the stream gives another one.
     raw: Option<String>,
     whole_raw: Option<String>,
     reply: Option<Value>,
@@ -26,7 +26,7 @@ pub(crate) struct Fixture {
     stream_error: Option<String>,
 }
 
-/// The rows of a protocol, which are read once for all tests.
+/// The rows of a protocol, read once for all tests.
 pub(crate) fn fixtures(protocol: Protocol) -> &'static [Fixture] {
     static ANTHROPIC: Rows = Rows::new(|| rows(include_str!("wires/anthropic_messages.json")));
     static GEMINI: Rows = Rows::new(|| rows(include_str!("wires/gemini.json")));
@@ -47,12 +47,12 @@ fn rows(text: &str) -> Vec<Fixture> {
     serde_json::from_str(text).unwrap()
 }
 
-/// The row of this name.
+/// The row with this name.
 pub(crate) fn fixture(protocol: Protocol, name: &str) -> Option<&'static Fixture> {
     fixtures(protocol).iter().find(|fixture| fixture.name == name)
 }
 
-/// The answer of this name, or nothing where the protocol has no such one.
+/// The answer with this name, or `None` if the protocol has none.
 pub(crate) fn answer(protocol: Protocol, name: &str) -> Option<Reply> {
     let fixture = fixture(protocol, name)?;
     let whole = fixture.whole().map(|body| decode(protocol, body.as_bytes()).unwrap());
@@ -73,7 +73,7 @@ impl Fixture {
         Some(self.stream.as_ref()?.iter().map(event).collect())
     }
 
-    /// What is wrong with how the response in one piece is read.
+    /// Reads the whole response and returns the difference to the expected reply, if any.
     pub(crate) fn judge_whole(&self, protocol: Protocol) -> Option<String> {
         let body = self.whole()?;
         let found = decode(protocol, body.as_bytes());
@@ -88,7 +88,7 @@ impl Fixture {
         differs(found, self.reply.as_ref(), self.error.as_ref())
     }
 
-    /// What is wrong with how the stream is read, cut into pieces of this many bytes.
+    /// Reads the stream in pieces of `piece` bytes and returns the difference to the expected reply, if any.
     pub(crate) fn judge_stream(&self, protocol: Protocol, piece: usize) -> Option<String> {
         let events = self.events()?;
         let found = stream(protocol, &events, piece, &());
@@ -105,7 +105,7 @@ impl Fixture {
     }
 }
 
-/// Reads a stream that comes in pieces of `piece` bytes.
+/// Reads a stream in pieces of `piece` bytes.
 pub(crate) fn stream(
     protocol: Protocol,
     events: &str,
@@ -133,7 +133,7 @@ fn differs(
     (!fits).then(|| format!("read {found:?}"))
 }
 
-/// The parts of a reply that a thread reads, as the fixtures write them.
+/// The parts of a reply that a thread reads, in the form of the fixtures.
 pub(crate) fn summary(reply: &Reply) -> Value {
     let calls = reply.calls.iter().map(|call| match &call.arguments {
         Ok(arguments) => json!([call.id, call.name, arguments]),

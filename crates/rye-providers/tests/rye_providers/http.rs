@@ -1,4 +1,4 @@
-//! A provider against a server on this machine.
+//! A provider against a local server.
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -60,7 +60,7 @@ async fn a_server_without_auth_gets_no_key() {
     assert_eq!(vendor.received().await.remove(0).headers.get("x-api-key"), None);
 }
 
-/// The failure of a provider whose server gives these answers, and how often it was asked.
+/// Returns the error of a provider whose server sends these answers, and the number of requests.
 #[track_caller]
 fn fails(answers: Vec<ResponseTemplate>) -> (ProviderError, usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -109,9 +109,10 @@ fn a_wait_that_does_not_fit_is_not_begun() {
     check(vec![answer], ProviderErrorClass::RateLimited, 1, message);
 }
 
-/// Who asks has less time than the provider's policy, and may have somebody else to ask.
+/// The caller may have less time than the provider's policy allows, for example because it can use a
+/// fallback.
 #[tokio::test]
-async fn no_wait_is_longer_than_who_asks_waits() {
+async fn no_wait_is_longer_than_the_patience_of_the_caller() {
     let limited = error(429, "rate_limit_error", "slow down").insert_header("retry-after", "9");
     let vendor = Vendor::answering(vec![limited]).await;
     let provider = vendor.provider(&vendor.config());
@@ -184,7 +185,7 @@ fn a_page_is_told_from_an_answer() {
     );
 }
 
-/// A wrong address and a wrong model are the first mistakes that everybody makes.
+/// A wrong address and a wrong model are the most common mistakes.
 #[tokio::test]
 async fn what_is_not_there_is_told_with_where_it_was_looked_for() {
     let page = || ResponseTemplate::new(404).set_body_raw("<html>Not found</html>", "text/html");
@@ -206,7 +207,7 @@ async fn a_server_that_wants_a_key_where_none_is_configured() {
     assert_eq!(error.to_string(), message);
 }
 
-/// An answer that repeats the key is not told further, whole or in pieces, in its text or around it.
+/// An answer that contains the key is not forwarded, whole or streamed, wherever the key occurs.
 #[tokio::test]
 async fn a_key_that_comes_back_is_not_told() {
     const SECRET: &str = "sk-Test-0123456789ABCDEF";
@@ -232,7 +233,7 @@ async fn a_key_that_comes_back_is_not_told() {
     .collect();
     let whole = bodies.map(|body| ResponseTemplate::new(200).set_body_json(body));
     let streamed = ResponseTemplate::new(200).set_body_raw(pieces, "text/event-stream");
-    // In a member that nobody reads, as a reader of the record would read it.
+    // The key in an ignored member, escaped, as a reader of the record would see it.
     let escaped = answer(json!([{ "type": "new", "of": SECRET }])).to_string();
     let escaped = escaped.replace("sk-T", r"\u0073k\u002dT");
     let escaped = ResponseTemplate::new(200).set_body_raw(escaped, "application/json");
@@ -248,7 +249,7 @@ async fn a_key_that_comes_back_is_not_told() {
     assert_eq!(error.to_string(), message);
 }
 
-/// The failure of a provider with this key, and what it told of its answer before.
+/// Returns the error of a provider with this key, and the pieces that it forwarded before.
 async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String) {
     #[derive(Default)]
     struct Heard(Mutex<String>);
@@ -269,7 +270,7 @@ async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String)
     (error, heard.0.into_inner().unwrap())
 }
 
-/// The setting that is named is the one that was in the way.
+/// The message names the setting that was the limit.
 #[tokio::test]
 async fn the_time_of_all_attempts_is_told_by_its_name() {
     let vendor = Vendor::answering(vec![hello().set_delay(Duration::from_secs(60))]).await;
@@ -322,7 +323,7 @@ async fn an_answer_that_is_late_is_not_asked_for_twice() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_tried_again_and_said() {
+async fn an_address_without_a_server_is_tried_again_and_reported() {
     let vendor = Vendor::answering(vec![]).await;
     let mut config = vendor.config();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -332,7 +333,11 @@ async fn nobody_at_the_address_is_tried_again_and_said() {
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
     let message = format!("cannot connect to `vendor` at `{address}`; gave up after 3 attempts");
     assert_eq!((error.class, error.to_string()), (ProviderErrorClass::Network, message));
-    assert_eq!(error.usage, Some(Usage::default()), "what nobody received costs nothing");
+    assert_eq!(
+        error.usage,
+        Some(Usage::default()),
+        "a request that no server received costs nothing"
+    );
     assert!(!format!("{:?}", error.source()).contains(KEY));
     let cause = error.source().unwrap();
     assert!(cause.source().is_none(), "the layers of the client are left out: {cause}");

@@ -1,4 +1,4 @@
-//! The providers as a thread meets them: what goes over the wire, and what comes of what comes back.
+//! The providers as a thread uses them: the requests that they send, and the replies that they return.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be made for a test fails the test")]
 

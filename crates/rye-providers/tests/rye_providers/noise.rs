@@ -1,4 +1,4 @@
-//! Bytes that no server should send.
+//! Invalid bytes from a server.
 
 use proptest::prelude::*;
 use rye_providers::{Protocol, StreamDecoder, decode};
@@ -19,7 +19,7 @@ fn deep_nesting_is_an_error_and_no_crash() {
 }
 
 proptest! {
-    /// Whatever bytes come, decoding ends without a panic, and what it keeps is what came.
+    /// Decoding never panics, whatever the bytes are, and the raw answer is part of the body.
     #[test]
     fn no_response_panics(row in 0_usize..60, noise in ".*", at in 0_usize..400, cut in 0_usize..400) {
         for protocol in Protocol::ALL {
@@ -38,7 +38,7 @@ proptest! {
         }
     }
 
-    /// The same for streams, with pieces lost, repeated or put in.
+    /// The same for streams with lost, repeated or inserted pieces.
     #[test]
     fn no_stream_panics(row in 0_usize..60, noise in ".*", at in 0_usize..900, cut in 0_usize..900) {
         for protocol in Protocol::ALL {

@@ -1,4 +1,5 @@
-//! Whole conversations over a socket: reasoning, a call, two calls at once, unreadable arguments, a last word.
+//! Whole conversations over a socket: reasoning, a call, two calls at once, unreadable arguments, and a last
+//! text.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use crate::scripted::{Answer, Scripted, streamed, whole};
 const ANSWERS: &[&str] =
     &["reasoning_and_call", "two_calls", "made_ids", "unknown_parts", "unreadable", "text"];
 
-/// The answers that this protocol has, in turn.
+/// The answers of this protocol, in turn.
 fn answers(protocol: Protocol, is_streamed: bool) -> Vec<Answer> {
     let answer = |name: &&str| {
         let fixture = fixture(protocol, name)?;
-        // A call with unreadable arguments may only exist in pieces.
+        // A call with unreadable arguments may exist only as a stream.
         let body = fixture.whole().filter(|_| !is_streamed).map(|body| whole(&body));
         body.or_else(|| fixture.events().map(|events| streamed(&events)))
     };
@@ -42,7 +43,7 @@ fn result(call: &ToolCall) -> Returned {
     })
 }
 
-/// Runs to the end and gives back the bodies that were sent.
+/// Runs the conversation to its end and returns the sent bodies.
 async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
     let server = Scripted::answering(answers(protocol, is_streamed)).await;
     let provider = server.provider(protocol, |config| config["stream"] = json!(is_streamed));
@@ -70,7 +71,7 @@ async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
                 assert_eq!(end, End::Completed { outputs: None, text: "Hello.".to_owned() });
                 break;
             }
-            _ => panic!("a step that nobody knows"),
+            _ => panic!("an unknown step"),
         }
     }
     let expected: &[&str] = match protocol {

@@ -1,4 +1,4 @@
-//! A server on this machine that does exactly what a script says, however wrong that is.
+//! A local server that sends exactly what a test says, valid or not.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::vendor::{KEY, no_randomness};
 
-/// One answer: the status, the type, more headers, the body, and what becomes of the connection.
+/// An answer: the status, the content type, more headers, the body, and the end of the connection.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -20,14 +20,14 @@ pub(crate) struct Answer {
     pub(crate) end: End,
 }
 
-/// How an answer ends.
+/// The end of an answer.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum End {
-    /// As HTTP wants it.
+    /// As HTTP requires.
     Clean,
-    /// The connection closes although more was announced.
+    /// The connection closes before the announced length.
     Cut,
-    /// The connection stays open, and nothing more comes.
+    /// The connection stays open, and nothing more is sent.
     Open,
 }
 
@@ -44,13 +44,13 @@ pub(crate) fn refusing(status: u16, body: &str) -> Answer {
     Answer { status, ..whole(body) }
 }
 
-/// The server, with what it was asked.
+/// The server, with the requests that it received.
 pub(crate) struct Scripted {
     address: String,
     requests: Arc<Mutex<Vec<Received>>>,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone)]
 pub(crate) struct Received {
     pub(crate) head: String,
@@ -58,7 +58,7 @@ pub(crate) struct Received {
 }
 
 impl Scripted {
-    /// Gives the answers in turn, the last one for ever, each on a connection of its own.
+    /// Sends the answers in turn, each on its own connection, and then repeats the last one.
     pub(crate) async fn answering(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -143,7 +143,7 @@ async fn write(stream: &mut TcpStream, answer: &Answer) {
     if *end == End::Clean {
         text += "0\r\n\r\n";
     }
-    // Whoever has heard enough may have hung up.
+    // The client may have closed the connection already.
     let _heard_enough = stream.write_all(text.as_bytes()).await;
     let _heard_enough = stream.flush().await;
 }

@@ -1,10 +1,11 @@
-//! Answers of many small parts, each of which takes many times the memory of its text and is looked for among all others.
+//! Answers of many small parts. Each part takes many times the memory of its text and is found by linear
+//! search.
 
 use std::fmt::Write as _;
 
 use rye_providers::{Protocol, StreamDecoder, decode};
 
-/// What reading the whole answer, or its stream, comes to: the error and its causes.
+/// The error of reading an answer, with its causes.
 fn told(error: &dyn std::error::Error) -> String {
     let cause = error.source().map(told).unwrap_or_default();
     format!("{error}; {cause}")
@@ -85,7 +86,7 @@ fn a_streamed_answer_has_a_bound_on_its_parts() {
     refused_stream(Protocol::Gemini, &events(10_001, &signed), PARTS);
 }
 
-/// Arguments of many values are one call that cannot be carried out, which the model is told.
+/// Arguments with too many values make their call fail, with a message to the model.
 #[test]
 fn arguments_have_a_bound_on_their_values() {
     let values = many(100_001, |_| "0".to_owned());
@@ -97,7 +98,7 @@ fn arguments_have_a_bound_on_their_values() {
     assert_eq!(reason, "the arguments cannot be read: there are more than 100000 values");
 }
 
-/// The list of a member grows with its entries and not with their number.
+/// Lists of an unknown member are joined.
 #[test]
 fn lists_of_a_member_are_put_together() {
     let events = [

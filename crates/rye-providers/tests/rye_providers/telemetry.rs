@@ -1,4 +1,4 @@
-//! What telemetry is told of requests: each attempt and each wait, and never the key.
+//! Telemetry of requests: each attempt and each wait, and never the key.
 
 use serde_json::json;
 use wiremock::ResponseTemplate;
@@ -6,7 +6,7 @@ use wiremock::ResponseTemplate;
 use crate::spans::Spans;
 use crate::vendor::{KEY, Vendor, error, hello, request};
 
-/// The tree of one request to a server that answers so, with the server's port left out.
+/// Checks the span tree of a request to a server with these answers, without the port.
 async fn check(answers: Vec<ResponseTemplate>, expected: &[&str]) {
     let vendor = Vendor::answering(answers).await;
     let provider = vendor.provider(&vendor.config());
@@ -45,7 +45,7 @@ async fn attempts_and_waits() {
     .await;
 }
 
-/// A failure that the status does not tell of is told by its class.
+/// A failure with a successful status is recorded by its class.
 #[tokio::test]
 async fn an_answer_that_cannot_be_read() {
     let page = ResponseTemplate::new(200).set_body_raw("SECRET", "text/html");

@@ -1,4 +1,4 @@
-//! A server on this machine that plays the vendor.
+//! A local server in the role of the vendor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, Request as Received, Respond, ResponseTemplate}
 
 pub(crate) const KEY: &str = "sk-ant-very-secret";
 
-/// A server that gives a list of answers in turn, the last one for ever.
+/// A server that sends a list of answers in turn and then repeats the last one.
 pub(crate) struct Vendor {
     pub(crate) server: MockServer,
 }

@@ -1,4 +1,4 @@
-//! Every row of the conformance tables, read whole and in pieces of every size that matters.
+//! Every row of the conformance tables, read whole and as streams with pieces of several sizes.
 
 use std::sync::Mutex;
 
@@ -21,7 +21,8 @@ fn check(judge: impl Fn(Protocol, &Fixture) -> Option<String>) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// At least thirty answers that come both ways, beside those that come, or fail, one way alone.
+/// There are at least thirty answers that are read both whole and streamed, and others that are read in one
+/// way only.
 #[test]
 fn the_tables_are_long_enough() {
     for protocol in Protocol::ALL {
@@ -45,7 +46,7 @@ fn a_stream_is_read_as_the_response_in_one_piece() {
     }
 }
 
-/// JSON is UTF-8 (RFC 8259, section 8.1), also where a member is passed over.
+/// JSON must be UTF-8 (RFC 8259, section 8.1), even in members that are ignored.
 #[test]
 fn bytes_that_are_no_text_are_refused() {
     let body = b"{\"never \xff read\":0}";
@@ -58,7 +59,7 @@ fn bytes_that_are_no_text_are_refused() {
     }
 }
 
-/// A stream that is cut is no answer, wherever that is, unless all of the answer was there.
+/// A stream that is cut anywhere is an error, unless the answer was complete.
 #[test]
 fn no_cut_goes_unseen() {
     check(|protocol, fixture| {
@@ -72,7 +73,7 @@ fn no_cut_goes_unseen() {
     });
 }
 
-/// What is told of an answer on its way is what the answer says in the end.
+/// The pieces of an answer add up to the text of the reply.
 #[test]
 fn pieces_add_up_to_the_answer() {
     #[derive(Default)]
@@ -89,7 +90,7 @@ fn pieces_add_up_to_the_answer() {
         }
     }
     check(|protocol, fixture| {
-        // Their first piece says nothing new, or only the end has the items.
+        // In these streams no piece announces some part of the answer.
         if ["text_that_is_there_at_once", "items_only_at_the_end", "name_in_pieces"]
             .contains(&fixture.name.as_str())
         {

@@ -1,4 +1,4 @@
-//! One content block that is being put together.
+//! Content blocks that are being assembled.
 
 use rye_thread::{Delta, DeltaSink};
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use crate::raw::{RawObject, raw};
 use crate::stream::StreamError;
 use crate::wire::DecodeError;
 
-/// A block: what it began with, and what came for it since.
+/// A block: its first object and the pieces that were added.
 pub(super) struct Block {
     object: RawObject,
     /// Members that grow as text, in the order of their first piece.
@@ -37,7 +37,7 @@ impl Block {
         self.is_closed = true;
     }
 
-    /// Takes one piece.
+    /// Adds a piece.
     pub(super) fn grow(
         &mut self,
         delta: &RawObject,
@@ -62,7 +62,7 @@ impl Block {
             "citations_delta" => {
                 self.citations.extend(delta.get("citation").map(ToOwned::to_owned))
             }
-            // A block of which a piece is lost must not be sent back as if it were whole.
+            // Refused, because a block without one of its pieces must not be sent back.
             _ => return Err(order("a block has a piece of an unknown kind")),
         }
         Ok(())
@@ -78,7 +78,8 @@ impl Block {
         }
     }
 
-    /// The whole block as it would have come in one piece; and the call whose arguments are not JSON, with the reason.
+    /// Returns the whole block as a response in one piece has it. If its arguments are not JSON, also returns
+    /// the id of the call and the reason.
     pub(super) fn into_raw(self) -> (Box<RawValue>, Option<(String, String)>) {
         let Self { mut object, texts, input, citations, .. } = self;
         for (name, text) in texts {

@@ -1,4 +1,4 @@
-//! Streams that come slowly or not at all, on a clock that only jumps.
+//! Slow and silent streams, with a paused clock.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,7 +16,7 @@ use crate::http::memory::PROCESS;
 
 mod bounds;
 
-/// A body of which somebody else decides when it goes on.
+/// A body that gets its pieces from a channel.
 struct Pieces(UnboundedReceiver<Bytes>);
 
 impl http_body::Body for Pieces {
@@ -36,7 +36,8 @@ const ANSWER: &str = concat!(
     "\n\ndata: [DONE]\n\n",
 );
 
-/// What becomes of the answer when each of its bytes takes this long, and the last `held_back` never come.
+/// Reads the answer from a server that takes `per_byte` for each byte and never sends the last `held_back`
+/// bytes.
 async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderError> {
     let (sender, receiver) = unbounded_channel();
     let server = tokio::spawn(async move {

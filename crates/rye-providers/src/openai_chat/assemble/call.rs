@@ -1,4 +1,4 @@
-//! Tool calls that come in pieces, told apart by index where servers have one (WIRES 1.2).
+//! Tool calls assembled from pieces, which are assigned by index if the server sends one (WIRES 1.2).
 
 use rye_thread::{Delta, DeltaSink};
 use serde::de::Error as _;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::answer::{MOST_CALLS, TOO_MANY_CALLS};
 use crate::raw::{Few, RawObject, raw, text_value};
 
-/// The calls in the order in which they began.
+/// The calls, in the order of their first pieces.
 #[derive(Default)]
 pub(super) struct Calls(Vec<Call>);
 
@@ -41,7 +41,10 @@ impl Calls {
         Ok(())
     }
 
-    /// The call that a piece belongs to, by index, or without one the last; another id means another call all the same.
+    /// Returns the call that a piece belongs to: that of its index, else the last one. A piece with another
+    /// id starts a new call.
+    ///
+    /// Returns an error if there are too many calls.
     fn place(
         &mut self,
         index: Option<u64>,
@@ -73,14 +76,15 @@ impl Calls {
         Ok(self.0.get_mut(at).expect("because the place was just found or made"))
     }
 
-    /// The calls as a whole response has them.
+    /// Returns the calls as a whole response has them.
     pub(super) fn into_raw(self) -> Vec<Box<RawValue>> {
         self.0.into_iter().map(Call::into_raw).collect()
     }
 }
 
 impl Call {
-    /// Later values count only where there was none: some servers repeat id and type in every piece.
+    /// Adds the members of a piece. A later value counts only if there was none, because some servers repeat
+    /// id and type in every piece.
     fn merge(&mut self, piece: RawObject) -> serde_json::Result<()> {
         for (name, value) in piece.members() {
             let is_empty = matches!(value.get(), "null" | "\"\"");
@@ -114,7 +118,7 @@ impl Call {
         Ok(())
     }
 
-    /// A name that comes again is repeated, another one is its continuation.
+    /// Adds a piece of the name. The same name again is a repetition; any other text continues the name.
     fn merge_name(&mut self, name: &str, deltas: &dyn DeltaSink) {
         if self.name.is_empty() && !name.is_empty() {
             deltas.delta(Delta::Call(name));

@@ -1,18 +1,18 @@
-//! Members of a message that grow from chunk to chunk, whatever a server calls them.
+//! Members of a message, assembled from chunks, with any name.
 
 use serde_json::value::RawValue;
 
 use crate::raw::{MOST_MEMBERS, text_value, too_many_members};
 
-/// The members in the order in which they first came.
+/// The members, in the order of their first chunks.
 #[derive(Default)]
 pub(super) struct Members(Vec<(String, Grown)>);
 
-/// What a member has grown to.
+/// The value of a member so far.
 enum Grown {
     /// A text, to which more text is added.
     Text(String),
-    /// The entries of a list as they are written, to which more are added.
+    /// The entries of a list as received, to which more are added.
     List(String),
     /// Anything else, which a later value replaces.
     Other(Box<RawValue>),

@@ -1,4 +1,4 @@
-//! Conversations that a plan leads.
+//! Conversations with a plan.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn step(name: &str, item_id: &str, arguments: Value) -> PlannedStep {
     PlannedStep::new(name, "Do it.", vec![PlannedCall::tool(item_id, parameters(arguments))])
 }
 
-/// A conversation that the provider leads and a table of results answers.
+/// A conversation of the provider with results from the test.
 struct Talk {
     provider: StepsProvider,
     request: Request,
@@ -33,7 +33,7 @@ impl Talk {
         }
     }
 
-    /// The next reply, after the last one's calls were answered; it becomes part of the conversation.
+    /// Returns the next reply and adds it to the conversation.
     #[track_caller]
     fn next(&mut self) -> Reply {
         let reply = self.provider.reply(&self.request).unwrap();
@@ -48,7 +48,7 @@ impl Talk {
         reply
     }
 
-    /// The next reply's calls as item id and parameters, all answered with these results.
+    /// Returns the ids and parameters of the next reply's calls, and answers the calls with `results`.
     #[track_caller]
     fn calls(&mut self, results: &[Value]) -> Vec<(String, Value)> {
         let reply = self.next();
@@ -120,7 +120,7 @@ fn replies_have_the_shape_of_content_blocks() {
     assert_eq!((reply.stop, reply.text.as_str()), (StopReason::ToolUse, "Step `list`: Do it."));
 }
 
-/// An operation takes what the action names beside its parameters.
+/// The arguments of an operation are the item of the action and its parameters.
 #[test]
 fn operations_on_items_are_called_by_their_names() {
     let parameters = json!({ "query": "bread", "limit": 2 }).as_object().cloned().unwrap();
@@ -334,7 +334,7 @@ fn directions(steps: &[PlannedStep]) -> Value {
     json!({ "name": "inner", "n": "of the directions", PLANNED_STEPS: steps })
 }
 
-/// One call of the next reply, answered with `content`, as id and arguments.
+/// Returns the id and the arguments of the next reply's only call, and answers it with `content`.
 #[track_caller]
 fn one_call(talk: &mut Talk, content: Value) -> (String, Value) {
     let reply = talk.next();
@@ -365,7 +365,7 @@ fn the_steps_of_an_executed_directive_come_before_the_next_step() {
     assert_eq!(used, ("step_1_1_2_1".to_owned(), tool("t/use", json!({ "n": 3 }))));
     let after = one_call(&mut talk, json!("done"));
     assert_eq!(after, ("step_2_1".to_owned(), tool("t/after", json!({ "x": "inner" }))));
-    // Not from the directions, which are no result.
+    // The output is not taken from the directions, because they are not a result.
     check_calls(&talk.calls(&[json!({})]), &[(DIRECTIVE_RETURN, json!({ "n": 3 }))]);
 }
 
@@ -413,7 +413,7 @@ fn executed_directives_are_bounded_in_depth_and_number() {
     talk.fails("the step `again` cannot be followed: the executed directives have more than 1000 steps together");
 }
 
-/// Directives beside each other are no deeper than one of them.
+/// Directives that one step executes do not add to the depth.
 #[test]
 fn a_step_executes_many_directives_at_once() {
     let inner = |name: &str| PlannedStep::new(name, "", vec![directive("a/leaf", json!({}))]);

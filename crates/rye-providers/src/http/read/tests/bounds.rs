@@ -1,4 +1,4 @@
-//! The memory of answers, counted in bytes, on all wires.
+//! The memory of answers, counted in bytes, for all protocols.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn event(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// The beginning of an answer, one piece of its text, and its end, with a last count of `output` tokens.
+/// The events of an answer: its start, its pieces of text, and its end with a count of `output` tokens.
 fn stream(protocol: Protocol, pieces: usize, output: u64) -> Vec<String> {
     let text = "x".repeat(PIECE);
     let repeated = |piece: String| std::iter::repeat_n(piece, pieces);
@@ -106,7 +106,7 @@ fn patience() -> Patience {
     Patience::from_now(limit.value, Duration::from_secs(60), limit)
 }
 
-/// Reads an answer of so many pieces in the memory that all answers share.
+/// Reads an answer of `pieces` pieces within the shared memory.
 async fn read_in(
     memory: &AnswerMemory,
     protocol: Protocol,
@@ -141,7 +141,7 @@ async fn read_in(
 
 const KINDS: [bool; 2] = [true, false];
 
-/// One answer, in pieces and whole: what fits is read, and of what does not no more is held than may be.
+/// An answer that fits is read, streamed and whole. Of a longer one no more is held than the limit.
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_bounded_on_every_wire() {
     let maximum = 2 * MIB;
@@ -159,7 +159,7 @@ async fn an_answer_is_bounded_on_every_wire() {
     }
 }
 
-/// Six large answers at once in the memory of one: all of them come, some later, and no more is ever held.
+/// Six large answers at once in the memory of one: all of them are read, and the limit is never exceeded.
 #[tokio::test(start_paused = true)]
 async fn all_answers_of_the_process_are_bounded_and_none_waits_for_ever() {
     let (maximum, at_a_time) = (2 * MIB, 3);
@@ -184,7 +184,7 @@ async fn all_answers_of_the_process_are_bounded_and_none_waits_for_ever() {
     }
 }
 
-/// An answer that gets no room says so once its time is over, and cost nothing.
+/// A request that gets no room fails when its time is over, and costs nothing.
 #[tokio::test(start_paused = true)]
 async fn a_request_without_room_is_not_sent() {
     let memory = AnswerMemory::new(1, MIB);
