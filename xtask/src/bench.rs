@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: the whole program beside a Python interpreter that starts and imports a YAML parser.
+//! `cargo xtask bench`: compares the whole program with a Python interpreter that imports a YAML parser.
 //!
-//! The two run in turns on the same machine, so that their ratio means something where their times do not.
+//! Both run in turns on the same machine, so their ratio is comparable between machines.
 
 pub(crate) mod thread;
 mod whole;
@@ -20,19 +20,19 @@ const VENV: &str = "target/xtask/bench-venv";
 
 const QUICKSTART: &str = "examples/quickstart";
 
-/// Where the runs leave their threads, so that the example stays as it is.
+/// The copy of the quick start in which the runs write their threads.
 const COPY: &str = "target/xtask/bench-quickstart";
 
 const TRUST: [&str; 2] = ["--trust", "examples/keys/example-trust.toml"];
 
-/// What is measured: a name, a program and its arguments.
+/// A measured program with its name and its arguments.
 struct Row<'a> {
     name: &'static str,
     program: &'a Path,
     arguments: Vec<&'static str>,
 }
 
-/// Builds the program for release, runs all in turns, and prints what each took.
+/// Builds the program for release, runs all rows in turns, and prints their times.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
     let metadata = crate::tidy::metadata(root)?;
@@ -52,7 +52,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What a front end in Python would have to be faster than (SPEC 13), the interpreter with one import being the yardstick.
+/// Returns the measured programs. The yardstick is the Python interpreter with one import, which a front end
+/// in Python could not beat (SPEC 13).
 fn rows<'a>(rye: &'a Path, python: &'a Path) -> Vec<Row<'a>> {
     let row = |name, program, arguments: &[&'static str]| Row {
         name,
@@ -73,7 +74,7 @@ fn rows<'a>(rye: &'a Path, python: &'a Path) -> Vec<Row<'a>> {
 
 const YARDSTICK: &str = "python, importing yaml";
 
-/// Copies the quick start, without the threads that somebody may have left in it.
+/// Copies the quick start without its threads.
 fn fresh_copy(root: &Path) -> io::Result<()> {
     let copy = root.join(COPY);
     if copy.exists() {
@@ -96,7 +97,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The interpreter of an environment with PyYAML, which is made on first use and needs the network for that.
+/// Returns the interpreter of an environment with PyYAML. The first use makes the environment, which needs
+/// the network.
 fn python(root: &Path) -> Result<PathBuf, String> {
     let program = root.join(VENV).join("bin/python");
     if !program.exists() {
@@ -106,7 +108,7 @@ fn python(root: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// How long one run takes, from its start to its end.
+/// Measures one run, from its start to its end.
 fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
     let mut command = process::start(root, row.program, row.arguments.iter().copied());
     command.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
@@ -123,8 +125,10 @@ fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
     }
 }
 
-/// What each took, how many times that goes into the yardstick's time, and the first row beside the yardstick when the
-/// time of the last, a program that does nothing, is taken off both: that time is the machine's and nobody else's.
+/// Writes the times of each row and their ratio to the yardstick.
+///
+/// The last line is the ratio of the first row to the yardstick after the time of the last row is subtracted
+/// from both. The last row is a program that does nothing, so its time is that of the machine.
 fn table(measured: &[(&str, Spread)]) -> String {
     let find = |name| measured.iter().find(|(found, _)| *found == name).map(|(_, spread)| *spread);
     let (Some(yardstick), Some((first, ours)), Some((_, nothing))) =

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that has to pass, in the order in which a failure is cheapest to find.
+//! `cargo xtask ci`: runs all checks, the cheapest first.
 
 mod test_step;
 
@@ -14,7 +14,8 @@ use crate::{
     mcp, process, sdk, tidy, transcript,
 };
 
-/// The programs that the steps need beside cargo: what `cargo NAME` calls, and what is installed if there is none.
+/// The programs that the steps need besides cargo: the name in `cargo NAME`, and the package to install if it
+/// is missing.
 const TOOLS: &[(&str, &str)] = &[("deny", "cargo-deny@0.20.2")];
 
 const STEPS: &[Step] = &[
@@ -28,7 +29,7 @@ const STEPS: &[Step] = &[
         action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
     },
     Step { name: "test", action: Action::Own(test_step::run) },
-    // After the tests, which have built most of what it takes.
+    // After the tests, which have built most of its dependencies.
     Step {
         name: "otel lint",
         action: Action::Command(
@@ -60,7 +61,7 @@ const STEPS: &[Step] = &[
             "cargo deny check --hide-inclusion-graph bans licenses sources",
         ),
     },
-    // Long enough to build and call every target; hours belong to a machine that has nothing else to do.
+    // Just long enough to build and call every target.
     Step { name: "fuzz", action: Action::Own(|root| fuzz::run(root, &Request::short())) },
 ];
 
@@ -76,7 +77,7 @@ enum Action {
     Own(fn(&Path) -> Result<(), String>),
 }
 
-/// Runs the steps until one fails, and prints how long each took.
+/// Runs the steps until one fails, and prints the time of each.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut times = Vec::new();
     let mut result = Ok(());
@@ -105,7 +106,7 @@ fn perform(root: &Path, action: &Action) -> Result<(), String> {
 fn install_tools(root: &Path) -> Result<(), String> {
     for (name, package) in TOOLS {
         if !process::succeeds(root, &format!("cargo {name} --version")) {
-            // The debug profile builds in a fraction of the time, and the tools' own work is small.
+            // The debug profile builds in a fraction of the time, and the tools do little work.
             let line = format!("cargo install --locked --debug {package}");
             println!("`cargo {name}` is missing: {line}");
             process::run(root, &[], &line)?;

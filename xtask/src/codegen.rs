@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: `docs/cli.md`, `docs/format.md` and `schemas/`, from what the built program says of itself.
+//! `cargo xtask codegen`: writes `docs/cli.md`, `docs/format.md` and `schemas/` from the output of the built
+//! program.
 
 mod help;
 
@@ -23,13 +24,14 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     all(written.chain(removed))
 }
 
-/// The manual of the formats, as a page of the guide.
+/// Returns the manual of the formats as a page of the guide.
 fn manual(rye: &Rye<'_>) -> Result<String, String> {
     let manual = rye.output(&["help", "format"])?;
     Ok(format!("{}{manual}", help::NOTICE))
 }
 
-/// One file for each name that `rye schema` lists. JSON has no comments, so these carry no header.
+/// Returns a file for each name that `rye schema` lists. The files have no notice, because JSON has no
+/// comments.
 fn schemas(rye: &Rye<'_>) -> Result<Vec<(String, String)>, String> {
     let names = rye.output(&["schema"])?;
     let names = names.lines().map(str::trim).filter(|name| !name.is_empty());

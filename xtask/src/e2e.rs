@@ -1,3 +1,3 @@
-//! `cargo xtask e2e`: the whole program against servers that nobody here wrote.
+//! `cargo xtask e2e`: runs the whole program against third-party servers.
 
 pub(crate) mod llama;

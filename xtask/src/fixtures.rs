@@ -1,4 +1,4 @@
-//! `cargo xtask fixtures`: the examples' signatures, made again with the checked-in example key.
+//! `cargo xtask fixtures`: signs the examples again with the checked-in example key.
 //!
 //! Ed25519 is deterministic and the time is fixed, so signing what is already signed changes nothing.
 
@@ -19,7 +19,7 @@ const AT: &str = "2026-11-20T00:00:00Z";
 /// Signs every example project, or in [`Mode::Check`] names each file that signing would change.
 pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     let rye = Rye::build(root)?;
-    // Signing happens in a copy, so that a check leaves no trace and a failure leaves nothing half done.
+    // A copy is signed, so that a check changes nothing and a failure leaves no partial result.
     let copy = root.join("target/xtask/fixtures");
     let files = tree::read(&root.join("examples"));
     copy_files(root, &copy, &files)
@@ -40,7 +40,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
     all(signed)
 }
 
-/// The whole interface between this task and the program, which finds the items of a folder itself.
+/// Returns the arguments of `rye sign` for a project. The program finds the items of the folder itself.
 fn sign_arguments(root: &Path, copy: &Path, project: &str) -> Vec<String> {
     let path = |path: PathBuf| path.display().to_string();
     let (key, project) = (path(root.join(KEY)), copy.join(project));
@@ -50,7 +50,7 @@ fn sign_arguments(root: &Path, copy: &Path, project: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// The folders that hold an `.ai` folder, in the order of the files.
+/// Returns the folders that hold an `.ai` folder, in the order of the files.
 fn projects(files: &[tree::File]) -> Vec<&str> {
     let mut projects: Vec<&str> = files
         .iter()

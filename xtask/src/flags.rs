@@ -1,4 +1,4 @@
-//! What was typed after `cargo xtask`, as a value.
+//! The arguments of `cargo xtask`.
 
 use crate::{fuzz, generated::Mode, prompts, soak};
 
@@ -6,27 +6,25 @@ use crate::{fuzz, generated::Mode, prompts, soak};
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask TASK
 
-  tidy                check the layer table, file and function lengths, and each crate's papers
-  codegen [--check]   write docs/cli.md, docs/format.md and schemas/ from what `rye` says of
-                      itself
+  tidy                check the layer table, file and function lengths, and each crate's files
+  codegen [--check]   write docs/cli.md, docs/format.md and schemas/ from the output of `rye`
   fixtures [--check]  sign the examples again with the checked-in example key
   prompts [DIR [TRUST…]]
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
-  sdk                 hold every request body that the tests make against the vendors' own SDK types
-  mcp                 call `rye mcp` with clients that nobody here wrote, and with the conformance suite; call servers that
-                      nobody here wrote
+  sdk                 check every request body that the tests make with the types of the vendors' own SDKs
+  mcp                 call `rye mcp` with third-party clients and with the conformance suite; call third-party servers
   transcript          read the threads that the tests made with the reader in `examples/read-transcript`
-  bench               the whole program beside a Python interpreter with a YAML parser
-  bench thread        what a thread costs beside its model, against a server that answers at once
-  soak [--kills N]    cut threads at every byte, take their power at every use of the store, and kill N programs (100) of
-                      each of two sorts (not part of `ci`)
+  bench               compare the whole program with a Python interpreter that imports a YAML parser
+  bench thread        measure the overhead of a thread with a server that answers at once
+  soak [--kills N]    cut threads at every byte, simulate a power loss at every use of the store, and kill N programs (100)
+                      in each of two tests (not part of `ci`)
   book                build the guide of docs/ into target/book
-  ci                  everything that has to pass, in order, with times";
+  ci                  run all checks, in order, with times";
 
-/// One thing that `cargo xtask` can be asked to do.
+/// A task of `cargo xtask`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     Bench,
@@ -46,7 +44,7 @@ pub(crate) enum Task {
     Transcript,
 }
 
-/// Reads the arguments; anything that is not understood is an error with the whole help in it.
+/// Parses the arguments. The error for unknown arguments contains the whole help.
 pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {

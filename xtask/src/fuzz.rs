@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: every fuzz target for some seconds, on the stable toolchain, after the crates' properties with cases
-//! that nobody chose.
+//! `cargo xtask fuzz`: runs the crates' property tests with random seeds, then every fuzz target for some
+//! seconds, on the stable toolchain.
 //!
 //! The flags are those that cargo-fuzz passes, without the address sanitizer, which needs a nightly toolchain.
 
@@ -12,24 +12,24 @@ use std::{
 
 use crate::{generated::all, process};
 
-/// What libFuzzer learns from: the edges that ran, and what was compared on the way.
+/// The compiler flags for libFuzzer, which record the executed edges and the compared values.
 const COVERAGE: &str = "--cfg=fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                         -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Which targets run, and for how long.
+/// The targets to run, and their time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// For each target.
+    /// The time of each target.
     pub(crate) seconds: u32,
-    /// All of them when there is none.
+    /// The targets; empty for all.
     pub(crate) targets: Vec<String>,
-    /// Whether the crates' properties are tried too.
+    /// `true` if the crates' property tests run too.
     pub(crate) properties: bool,
 }
 
 impl Request {
-    /// What the gate runs: its properties have had their turn, with cases that do not change.
+    /// The request of `ci`, whose test step has already run the properties with fixed cases.
     pub(crate) fn short() -> Self {
         Self { seconds: 2, targets: Vec::new(), properties: false }
     }
@@ -55,7 +55,7 @@ impl Request {
     }
 }
 
-/// Builds the targets and runs each for the time asked for, as many at once as there are cores.
+/// Builds the targets and runs each for its time, as many at once as there are cores.
 pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     let known = targets(root)?;
     if let Some(unknown) = request.targets.iter().find(|target| !known.contains(target)) {
@@ -83,7 +83,8 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     all(results)
 }
 
-/// Runs the tests of every crate that has properties, with another seed each time; a failing case is kept by proptest.
+/// Runs the tests of every crate that has properties, with a new seed each time. proptest keeps failing
+/// cases.
 fn properties(root: &Path, seconds: u32) -> Result<(), String> {
     let packages: String =
         with_properties(root)?.iter().map(|name| format!(" --package {name}")).collect();
@@ -92,10 +93,10 @@ fn properties(root: &Path, seconds: u32) -> Result<(), String> {
     process::run(root, &environment, &format!("cargo test --quiet --lib --tests{packages}"))
 }
 
-/// About what a second is enough for.
+/// The approximate number of cases per second.
 const CASES_A_SECOND: u32 = 100;
 
-/// The crates that depend on proptest, sorted.
+/// Returns the crates that depend on proptest, sorted.
 fn with_properties(root: &Path) -> Result<Vec<String>, String> {
     let entries =
         fs::read_dir(root.join("crates")).map_err(|error| format!("`crates`: {error}"))?;
@@ -112,7 +113,7 @@ fn with_properties(root: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The names of the files in `fuzz/fuzz_targets`, sorted.
+/// Returns the names of the files in `fuzz/fuzz_targets`, sorted.
 fn targets(root: &Path) -> Result<Vec<String>, String> {
     let folder = root.join("fuzz/fuzz_targets");
     let entries = fs::read_dir(&folder).map_err(|error| format!("`fuzz/fuzz_targets`: {error}"))?;
@@ -125,7 +126,7 @@ fn targets(root: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Builds the targets; gives the folder of their programs.
+/// Builds the targets and returns the folder of their programs.
 fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
     let triple = process::output(root, "rustc -vV")?
         .lines()
@@ -140,7 +141,7 @@ fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
     Ok(root.join("fuzz/target").join(triple).join("release"))
 }
 
-/// Runs one target; what it finds interesting is kept in `fuzz/found`, what makes it fail in `fuzz/artifacts`.
+/// Runs a target. New inputs are kept in `fuzz/found`, failing inputs in `fuzz/artifacts`.
 fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> Result<(), String> {
     let program = programs.join(target);
     let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
@@ -162,12 +163,12 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> Result<(), 
     Err(format!("target `{target}` fails:\n{}\n{}", tail(&log), repeat(&log, &program)))
 }
 
-/// The last line of libFuzzer's that counts what was done.
+/// Returns the last line of libFuzzer's summary.
 fn summary(log: &str) -> &str {
     log.lines().rfind(|line| line.contains("DONE") || line.contains("Done")).unwrap_or("").trim()
 }
 
-/// From the panic on, or the last lines.
+/// Returns the lines from the panic on, or the last lines without a panic.
 fn tail(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let panic = lines.iter().position(|line| line.contains("panicked at"));
@@ -175,7 +176,7 @@ fn tail(log: &str) -> String {
     lines.into_iter().skip(start).take(12).collect::<Vec<_>>().join("\n")
 }
 
-/// The program with the input that it failed on, which both are there.
+/// Returns the command that runs the program with the failing input.
 fn repeat(log: &str, program: &Path) -> String {
     let file = log.lines().find_map(|line| line.split_once("Test unit written to "));
     let file = file.map_or("", |(_, file)| file.trim());

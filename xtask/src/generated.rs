@@ -1,17 +1,18 @@
-//! Committed files that a program writes: made again, or compared with what is there.
+//! Generated files that are committed: written, or compared with the committed ones.
 
 use std::{fs, path::Path};
 
-/// What to do when a generated file is not as it would be written now.
+/// The action for a generated file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Write it.
+    /// Write the file.
     Write,
-    /// Leave it alone and fail.
+    /// Change nothing and fail.
     Check,
 }
 
-/// Makes the file at `root/path` hold `contents`, or in [`Mode::Check`] fails with the `task` that does so.
+/// Writes `contents` to the file at `root/path`, or in [`Mode::Check`] fails with the name of the `task` that
+/// writes it.
 pub(crate) fn ensure_file_contents(
     root: &Path,
     path: &str,
@@ -36,7 +37,7 @@ pub(crate) fn ensure_file_contents(
     }
 }
 
-/// All the errors of `results` as one text, so that nobody meets them one by one.
+/// Joins all errors of `results`, so that they are reported together.
 pub(crate) fn all(results: impl IntoIterator<Item = Result<(), String>>) -> Result<(), String> {
     let errors: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

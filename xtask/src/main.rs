@@ -1,7 +1,7 @@
 //! `cargo xtask`: the checks and the generated files that cargo cannot express.
 //!
-//! Every task works on the workspace that this package is part of, from whatever folder it is called. A task that
-//! fails says what to run next. The invariants of `tidy` are also a `#[test]`, so `cargo test` alone holds them.
+//! Every task works on the workspace of this package, whatever the current folder is. A task that fails says
+//! what to run next. `tidy` is also a `#[test]`, so `cargo test` checks its rules too.
 
 #![expect(
     clippy::print_stdout,

@@ -1,7 +1,10 @@
-//! `cargo xtask mcp`: `rye mcp` called by clients that nobody here wrote, and by the protocol's own conformance suite, which also
-//! calls its own tools behind the same door; and servers that nobody here wrote, those of the suite among them, called by `rye`.
+//! `cargo xtask mcp`: calls `rye mcp` with third-party clients and with the protocol's conformance suite, and
+//! calls third-party servers with `rye`.
 //!
-//! The clients are pinned; a newer one is put in here and looked at like any other change.
+//! The suite also calls a fixture that serves the suite's own tools over the HTTP code of `rye mcp`, and it
+//! brings servers for the client of `rye`.
+//!
+//! The versions of the clients are pinned here; an update is reviewed like any other change.
 
 mod cells;
 mod servers;
@@ -23,14 +26,14 @@ const FIXTURE: &str = "xtask/src/mcp/fixture";
 const FOLDER: &str = "target/xtask/mcp";
 const KEYS: &str = "examples/keys";
 
-/// The revisions whose requirements the suite holds the server to.
+/// The revisions of the protocol that the suite checks.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// Makes a project, serves it, and lets every client loose on it.
+/// Makes a project, serves it, and runs every client against it.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let tools = Tools::installed(root)?;
     let rye = Rye::build(root)?;
-    // It listens and never answers, which is what the provider of the fixture needs.
+    // The fixture needs a provider that listens but never answers.
     let silent = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no port: {error}"))?;
     let place = Place::make(root, &rye, &silent)?;
     let served = Served::begin(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
@@ -47,15 +50,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     })
 }
 
-/// What the operator lets the clients do that speak over pipes.
+/// The operator's permissions for the clients over stdio.
 const CLIENTS: &str =
     " --allow rye.execute.tool.rye.file-system.* --allow rye.execute.directive.notes.*";
 
-/// What waits for somebody: a tool that only `notes/asks` calls.
+/// The configuration that asks for approval of a tool, which only `notes/asks` calls.
 const APPROVAL: &str = "config/agent/approval.yaml";
 const ASKED: &str = "ask: [rye.execute.tool.rye.file-system.glob]\n";
 
-/// A copy of the quick start with the fixture's directives, and a home with a key of its own.
+/// A copy of the quick start with the fixture's directives, and a user space with its own key.
 struct Place {
     project: PathBuf,
     home: PathBuf,
@@ -86,7 +89,7 @@ impl Place {
         Ok(place)
     }
 
-    /// With a key that may say who answers, which the examples' key may not.
+    /// Signs with a new key, because the examples' key may not sign providers.
     fn sign(&self, rye: &Rye<'_>) -> Result<(), String> {
         let (home, ai) = (text(&self.home), self.project.join(".ai"));
         rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
@@ -99,7 +102,7 @@ impl Place {
         rye.output(&words).map(drop)
     }
 
-    /// The command line of a server for this place.
+    /// Returns the command line of a server for this project.
     fn line(&self, rye: &Rye<'_>, more: &str) -> String {
         let (program, project) = (text(rye.program()), text(&self.project));
         let (home, trust) = (text(&self.home), text(&self.trust));
@@ -107,7 +110,7 @@ impl Place {
     }
 }
 
-/// A server over HTTP, which ends with this value.
+/// A server over HTTP. Dropping this value ends it.
 struct Served {
     child: Child,
     url: String,

@@ -1,4 +1,4 @@
-//! Starting other programs, always in the workspace's root.
+//! Starting other programs in a given folder.
 
 use std::{
     ffi::OsStr,
@@ -6,13 +6,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A command that will run `line`, split at white space, in `root`.
+/// Returns a command that runs `line`, split at white space, in `root`.
 pub(crate) fn command(root: &Path, line: &str) -> Command {
     let mut words = line.split_whitespace();
     start(root, Path::new(words.next().expect("because no caller passes an empty line")), words)
 }
 
-/// Runs `line` with its output on the terminal; a failure is an error that names the line.
+/// Runs `line` with its output on the terminal. The error of a failure names the line.
 pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> Result<(), String> {
     let shown: String =
         environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
@@ -26,12 +26,12 @@ pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> Resu
     }
 }
 
-/// Whether `line` runs and succeeds, its output thrown away.
+/// Returns `true` if `line` runs and succeeds. Its output is discarded.
 pub(crate) fn succeeds(root: &Path, line: &str) -> bool {
     command(root, line).output().is_ok_and(|output| output.status.success())
 }
 
-/// What `line` prints; a failure is an error that names the line.
+/// Returns the output of `line`. The error of a failure names the line.
 pub(crate) fn output(root: &Path, line: &str) -> Result<String, String> {
     let output = command(root, line)
         .output()
@@ -42,7 +42,7 @@ pub(crate) fn output(root: &Path, line: &str) -> Result<String, String> {
     }
 }
 
-/// The same with further variables, and with what it complains of on the terminal.
+/// Returns the output of `line`, run with further variables and with its standard error on the terminal.
 pub(crate) fn output_with(
     root: &Path,
     environment: &[(&str, &str)],
@@ -76,7 +76,7 @@ impl<'a> Rye<'a> {
         Ok(Self { root, program: metadata.target_directory.join("debug").join(name).into() })
     }
 
-    /// What `rye ARGUMENTS` does in `folder`, whatever that is, with nothing of this machine in its environment.
+    /// Runs `rye ARGUMENTS` in `folder` with an empty environment, and returns its output even if it fails.
     pub(crate) fn call(
         &self,
         folder: &Path,
@@ -89,12 +89,12 @@ impl<'a> Rye<'a> {
             .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))
     }
 
-    /// Where the program is.
+    /// The path of the program.
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }
 
-    /// What `rye ARGUMENTS` prints, with nothing of this machine in its environment.
+    /// Runs `rye ARGUMENTS` with an empty environment, and returns what it prints or an error if it fails.
     pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> Result<String, String> {
         let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
         let output = start(self.root, &self.program, arguments.iter().copied())
@@ -115,7 +115,7 @@ impl<'a> Rye<'a> {
     }
 }
 
-/// A command that will run `program` in `root`.
+/// Returns a command that runs `program` in `root`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the rule is for the crates; this is the one place of xtask"
@@ -133,8 +133,10 @@ pub(crate) fn start<'w>(
     command
 }
 
-/// Whether `cargo run` sets it for this program. Build scripts ask to run again when one of them changes, and with them is
-/// built again whatever depends on them: a build from here would take turns with a build from the shell.
+/// Returns `true` if `cargo run` sets this variable for xtask.
+///
+/// A change of such a variable makes build scripts run again, with all that depends on them. Builds from here
+/// and from the shell would then invalidate each other.
 fn is_of_cargo_run(name: &OsStr) -> bool {
     let prefixes = ["CARGO_MANIFEST_", "CARGO_PKG_"];
     name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))

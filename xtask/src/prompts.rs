@@ -1,26 +1,26 @@
-//! `cargo xtask prompts`: every directive of a project as a snapshot, for `cargo insta review`.
+//! `cargo xtask prompts`: renders every directive of a project as a snapshot, for `cargo insta review`.
 
 use std::path::{Path, PathBuf};
 
 use crate::process;
 
-/// Whose prompts, and who vouches for them.
+/// The project whose prompts are rendered, and its trust documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The project's folder.
     project: PathBuf,
-    /// Files of trust documents.
+    /// The files of the trust documents.
     trust: Vec<PathBuf>,
 }
 
 impl Request {
-    /// Reads `[DIR [TRUST…]]`; none is the quick start and the example key.
+    /// Parses `[DIR [TRUST…]]`. Without arguments it is the quick start with the example key.
     pub(crate) fn of(words: &[&str]) -> Self {
         let (project, trust) = match words {
             [] => ("examples/quickstart", &["examples/keys/example-trust.toml"][..]),
             [project, trust @ ..] => (*project, trust),
         };
-        // Who names a folder means it from where they stand; the quick start is in the workspace.
+        // A given path is relative to the current folder; the quick start is relative to the workspace.
         let place = |path: &&str| match words {
             [] => PathBuf::from(path),
             _ => std::path::absolute(path).unwrap_or_else(|_| path.into()),
@@ -29,13 +29,14 @@ impl Request {
     }
 }
 
-/// Renders the directives of the project into its `snapshots` folder, each difference as a file to review.
+/// Renders the directives of the project into its `snapshots` folder. Each difference becomes a file to
+/// review.
 ///
-/// The rendering is `crates/rye/examples/prompts.rs`; this package does not depend on the library, which takes long to
-/// build.
+/// The example `crates/rye/examples/prompts.rs` renders, because the library takes long to build and so is
+/// not a dependency of this package.
 pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     let Request { project, trust } = request;
-    // Not as one line, because paths may hold spaces.
+    // Paths are passed as separate arguments, because they may have spaces.
     let status = process::command(root, "cargo run --quiet --package rye --example prompts --")
         .arg(project)
         .args(trust)

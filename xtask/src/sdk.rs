@@ -1,7 +1,7 @@
-//! `cargo xtask sdk`: every request body that the tests make, held against the types of the vendors' own SDKs.
+//! `cargo xtask sdk`: checks every request body that the tests make with the types of the vendors' own SDKs.
 //!
-//! `sdk/judge.py` says how. The SDKs are pinned, so that a body does not become wrong overnight; a newer one is put in here
-//! and judged like any other change.
+//! `sdk/judge.py` does the check. The versions of the SDKs are pinned here, so that results are reproducible;
+//! an update is reviewed like any other change.
 
 use std::{
     fs, io,
@@ -10,22 +10,22 @@ use std::{
 
 use crate::{process, venv};
 
-/// The newest ones when the wires were written.
+/// The newest versions when the protocols were written.
 const SDKS: &str = "anthropic==2.11.0 openai==3.52.0 google-genai==3.4.0";
 
 const JUDGE: &str = "xtask/src/sdk/judge.py";
 
-/// Makes the bodies anew and judges them, after it made sure that the judge still refuses what is wrong.
+/// Makes the bodies anew and checks them, after a self-test of the checker.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let python = venv::python(root, "venv", SDKS)?;
     let bodies = bodies(root)?;
-    // Of the whole workspace, so that what the tests were built for is not built a second time.
+    // With `--workspace`, so that the features are those of the other test runs and nothing is built twice.
     process::run(root, &[], "cargo test --quiet --workspace --test rye_providers")?;
     process::run(root, &[], &format!("{} {JUDGE} --self-test", python.display()))?;
     process::run(root, &[], &format!("{} {JUDGE} {}", python.display(), bodies.display()))
 }
 
-/// The folder that the tests write to, without what other versions of them left there.
+/// Empties the folder that the tests write to, and returns its path.
 fn bodies(root: &Path) -> Result<PathBuf, String> {
     let target: PathBuf = crate::tidy::metadata(root)?.target_directory.into();
     let folder = target.join("tmp/bodies");

@@ -1,13 +1,14 @@
-//! `cargo xtask soak`: threads that are cut, lose their power and are killed, everywhere and not only here and there.
+//! `cargo xtask soak`: cuts, power losses and kills of threads at every place, of which ordinary tests only
+//! try some.
 
 use std::{path::Path, time::Instant};
 
 use crate::process;
 
-/// How much is done.
+/// The extent of the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// How many programs are killed in each of the two tests that do so.
+    /// The number of programs that are killed in each of the two tests with kills.
     pub(crate) kills: u32,
 }
 
@@ -25,7 +26,7 @@ impl Request {
     }
 }
 
-/// Everything that a test cuts only here and there: what is looked at is chosen when the tests are built.
+/// Runs the tests with variables that make them try every place.
 pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
     let kills = request.kills.to_string();
     let steps = [

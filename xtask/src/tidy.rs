@@ -1,6 +1,6 @@
-//! `cargo xtask tidy`: what a reviewer would otherwise say twice.
+//! `cargo xtask tidy`: checks rules that reviewers would otherwise have to repeat.
 //!
-//! Everything is found in one pass and reported at once. Tidy needs no network, no git and no build.
+//! All findings are reported at once. Tidy needs no network, no git and no build.
 
 mod exceptions;
 mod files;
@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     ))
 }
 
-/// Every finding, in the order of the checks.
+/// Returns every finding, in the order of the checks.
 fn check(root: &Path, exceptions: &[Exception]) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut packages = metadata.workspace_packages();
@@ -41,7 +41,7 @@ fn check(root: &Path, exceptions: &[Exception]) -> Result<Vec<String>, String> {
     Ok(findings)
 }
 
-/// The workspace as cargo sees it, without its dependencies' own dependencies.
+/// Returns the metadata of the workspace, without those of dependencies.
 pub(crate) fn metadata(root: &Path) -> Result<Metadata, String> {
     MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))

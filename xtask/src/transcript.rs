@@ -1,5 +1,7 @@
-//! `cargo xtask transcript`: the threads that the tests made, read by `examples/read-transcript`, which was written from
-//! `docs/transcript.md` alone. Its verdicts and costs have to be those of `rye`.
+//! `cargo xtask transcript`: reads the threads that the tests made with `examples/read-transcript`, which was
+//! written from `docs/transcript.md` alone.
+//!
+//! Its verdicts and costs must equal those of `rye`.
 
 use std::{fs, io, path::Path};
 
@@ -7,7 +9,8 @@ use crate::{process, tidy, venv};
 
 const PACKAGES: &str = "cryptography==48.0.0";
 
-/// Compares the reader with `rye` on every thread, and shows that it refuses changed ones.
+/// The script that compares the reader with `rye` on every thread, and checks that the reader refuses changed
+/// threads.
 const CHECK: &str = "xtask/src/transcript/check.py";
 
 /// The tests that export their threads.

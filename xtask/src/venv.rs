@@ -1,4 +1,4 @@
-//! Python interpreters of our own, each with the packages that one task needs.
+//! Python environments, each with the packages of a task.
 
 use std::{
     fs,
@@ -7,7 +7,8 @@ use std::{
 
 use crate::process;
 
-/// The interpreter in `target/xtask/NAME` with the packages, as `pip` names them; it is kept until the packages change.
+/// Returns the interpreter in `target/xtask/NAME` with the given packages for `pip`. The environment is made
+/// anew if the packages change.
 pub(crate) fn python(root: &Path, name: &str, packages: &str) -> Result<PathBuf, String> {
     let folder = format!("target/xtask/{name}");
     let program = root.join(&folder).join("bin/python");

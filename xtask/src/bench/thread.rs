@@ -1,4 +1,4 @@
-//! `cargo xtask bench thread`: what a thread costs beside its model, against a server that answers at once.
+//! `cargo xtask bench thread`: measures the overhead of a thread with a server that answers at once.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,8 @@ use crate::process;
 
 const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
 
-/// Where transcripts are written on the disk of the workspace; a folder in memory stands for a disk that costs nothing.
+/// The folder for transcripts on the disk of the workspace. A folder in memory shows the times without the
+/// disk.
 const DISK: &str = "target/xtask/bench-threads";
 const MEMORY: &str = "/dev/shm";
 
@@ -42,7 +43,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     whole_processes(root, &programs)
 }
 
-/// Runs of the program, from its start to its end.
+/// Measures runs of the program, from its start to its end.
 fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
     process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
     const TURNS: [u64; 3] = [1, 10, 50];
@@ -59,7 +60,7 @@ fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
 
 const HEAD: &str = "api        turns threads stream records   wall/call    cpu/call   peak memory";
 
-/// One run of the harness.
+/// The parameters of a run of the harness.
 struct Asked {
     api: &'static str,
     turns: u64,
@@ -81,13 +82,13 @@ impl Asked {
     }
 }
 
-/// The number of a member of an object without objects before it.
+/// Returns the number of a member of a JSON object, if no nested object comes before it.
 fn member(line: &str, name: &str) -> Option<f64> {
     let (_, rest) = line.split_once(&format!("\"{name}\":"))?;
     rest.split([',', '}']).next()?.trim().parse().ok()
 }
 
-/// The server, in a process of its own, so that its time is not the threads'.
+/// The server, in its own process, so that its time does not count for the threads.
 struct Server<'a> {
     root: &'a Path,
     programs: &'a Path,
@@ -100,7 +101,7 @@ impl<'a> Server<'a> {
         Self::calling(root, programs, turns, &[])
     }
 
-    /// A server of calls of another tool than `add`.
+    /// Starts a server whose model calls `tool` instead of `add`.
     fn calling(
         root: &'a Path,
         programs: &'a Path,
@@ -121,7 +122,7 @@ impl<'a> Server<'a> {
         Ok(Self { root, programs, child, url: url.trim().to_owned() })
     }
 
-    /// The line that the harness prints; a conversation that failed is an error.
+    /// Runs the harness and returns the line that it prints, or an error if a conversation failed.
     fn measure(&self, asked: &Asked, folder: &Path) -> Result<String, String> {
         let Asked { api, turns, threads, reps, stream } = asked;
         let (url, folder) = (&self.url, folder.display());
@@ -141,7 +142,7 @@ impl<'a> Server<'a> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The server ends at the end of its input.
         drop(self.child.stdin.take());
         drop(self.child.wait());
     }

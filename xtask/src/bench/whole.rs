@@ -1,4 +1,4 @@
-//! `rye run` as a whole process: what its start costs, and what each turn adds, against a server that answers at once.
+//! `rye run` as a whole process: the time of its start and of each turn, with a server that answers at once.
 
 use std::fs;
 use std::io;
@@ -11,13 +11,13 @@ use crate::process;
 
 const PROJECT: &str = "target/xtask/bench-run";
 
-/// The tool that the model calls, on the wire, and what it gives it: a short file to read.
+/// The name and the arguments of the tool that the model calls, which reads a short file.
 pub(super) const TOOL: (&str, &str) = ("rye_file_system_read", r#"{"path":"notes/one.md"}"#);
 
-/// How often each is run, in turns.
+/// The number of runs for each server, in turns.
 const ROUNDS: usize = 21;
 
-/// A project of its own, signed by an operator of its own, whose provider is a server of this machine.
+/// A project with its own operator, whose providers are local servers.
 pub(super) struct Project<'a> {
     root: &'a Path,
     rye: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// `servers` are named, with their addresses.
+    /// Writes and signs the project. `servers` are pairs of a name and an address.
     pub(super) fn create(
         root: &'a Path,
         programs: &Path,
@@ -42,7 +42,7 @@ impl<'a> Project<'a> {
         Ok(project)
     }
 
-    /// How long runs over each server take, from the start of the process to its end.
+    /// Measures runs with each server, from the start of the process to its end.
     pub(super) fn measure(&self, servers: &[String]) -> Result<Vec<Spread>, String> {
         let mut times = vec![Vec::new(); servers.len()];
         for _ in 0..ROUNDS {
@@ -74,7 +74,7 @@ impl<'a> Project<'a> {
     }
 }
 
-/// The rows, and what follows from the first and the last of them: the time of the start, and that of a turn.
+/// Writes the rows, and the times of the start and of a turn, calculated from the first and the last row.
 pub(super) fn table(turns: &[u64], spreads: &[Spread]) -> String {
     let rows: String = turns
         .iter()

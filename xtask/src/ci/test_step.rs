@@ -1,4 +1,4 @@
-//! The tests, by the command that the README promises, and the snapshots that none of them asked for.
+//! The step that runs the tests by the command of the README, and finds unused snapshots.
 
 use std::{
     collections::BTreeSet,
@@ -8,8 +8,8 @@ use std::{
 
 use crate::{process, tidy};
 
-/// Runs every test as a reader of the README would, except that no snapshot is written anew, and fails where a snapshot was left
-/// behind that no test holds anything against.
+/// Runs the test command of the README without updating snapshots. Fails if a test fails or if no test uses a
+/// snapshot.
 pub(super) fn run(root: &Path) -> Result<(), String> {
     let readme = fs::read_to_string(root.join("README.md"));
     let readme = readme.map_err(|error| format!("`README.md` cannot be read: {error}"))?;
@@ -17,7 +17,7 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     let folder = tidy::metadata(root)?.target_directory.join("xtask");
     fs::create_dir_all(&folder).map_err(|error| format!("`{folder}` cannot be made: {error}"))?;
     let asked = folder.join("snapshots-asked-for");
-    // What an earlier run asked for says nothing of this one.
+    // The list of an earlier run must not count for this one.
     drop(fs::remove_file(&asked));
     println!("README, test: {line}");
     let environment =
@@ -34,7 +34,9 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     }
 }
 
-/// The command between the README's markers of this name, without the fence around it.
+/// Returns the command between the README's markers of this name, without the code fence.
+///
+/// Returns an error unless there is exactly one line.
 fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
     let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
     let between = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end));
@@ -48,7 +50,7 @@ fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
     }
 }
 
-/// The snapshots below `root` that are not among those asked for, which are told a line each.
+/// Returns the snapshots below `root` that are not in `asked`, which has one path per line.
 fn left_behind(root: &Path, asked: &str) -> Vec<String> {
     let real = |path: &Path| path.canonicalize().ok();
     let asked: BTreeSet<PathBuf> =

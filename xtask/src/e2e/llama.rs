@@ -1,7 +1,8 @@
-//! `cargo xtask e2e llama`: whole threads against the server of llama.cpp, over the three protocols that it speaks.
+//! `cargo xtask e2e llama`: runs whole threads against the server of llama.cpp, in the three protocols that
+//! it supports.
 //!
-//! The server is built from source on first use, which takes ten minutes of a processor and needs the network for it; its
-//! models are made here, in a moment.
+//! The first use builds the server from source, which needs the network and ten minutes of processor time.
+//! The models are written by this task.
 
 mod gguf;
 mod model;
@@ -22,7 +23,7 @@ use crate::process::Rye;
 
 const FOLDER: &str = "target/xtask/llama";
 
-/// Runs every row, prints what came of each, and fails when one of them is not as it must be.
+/// Runs every row, prints the results, and fails if a result is not as expected.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("`{FOLDER}` cannot be made: {error}"))?;
@@ -48,7 +49,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
 }
 
-/// Every task over every protocol, with answers in pieces and whole.
+/// Returns every task in every protocol, streamed and whole.
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for protocol in Protocol::ALL {
@@ -59,7 +60,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// One server for each model; all end when this is dropped.
+/// A server for each model. Dropping this value ends them all.
 struct Servers {
     scripted: Server,
     noise: Server,
@@ -89,7 +90,8 @@ impl Servers {
         ]
     }
 
-    /// How many tokens the scripted model has read anew, and written, as its server counts.
+    /// Returns the numbers of tokens that the scripted model has read, without cached ones, and written, as
+    /// its server counts them.
     fn count(&self) -> Result<[u64; 2], String> {
         let metrics = self.scripted.get("/metrics")?;
         let value = |name: &str| {

@@ -1,15 +1,15 @@
-//! What every official client has to be seen doing, in every era.
+//! The checks that every official client must report, for every revision.
 
 use std::collections::BTreeSet;
 
 const CLIENTS: [&str; 2] = ["python", "typescript"];
 const CHECKS: [&str; 7] = ["list", "call", "error", "cancel", "progress", "approve", "deny"];
 
-/// The table of what the clients said that they checked, in lines such as `cell python 2026-07-28 list`.
+/// Returns a table of the checks that the clients reported, in lines such as `cell python 2026-07-28 list`.
 ///
 /// # Errors
 ///
-/// When one of them said nothing of a check: a client that passes over one does not fail by itself.
+/// A check is missing: a client that skips a check does not fail by itself.
 pub(super) fn table(said: &str, revisions: &[&str]) -> Result<String, String> {
     let cells: BTreeSet<&str> =
         said.lines().filter_map(|line| line.trim().strip_prefix("cell ")).collect();
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_that_nobody_made_is_missed() {
+    fn a_check_that_no_client_made_is_reported() {
         let all: String = CLIENTS
             .iter()
             .flat_map(|client| CHECKS.map(|check| format!("cell {client} 1 {check}\n")))

@@ -1,4 +1,4 @@
-// The official TypeScript clients against `rye mcp`: the one of the handshake, and the one of both eras.
+// The official TypeScript clients against `rye mcp`: the one that only knows the handshake, and the one that knows both modes.
 //
 // Called by `cargo xtask mcp`, which sets the variables.
 
@@ -19,7 +19,7 @@ function expect(what, holds, got) {
   }
 }
 
-// Tells `cargo xtask mcp`, which wants each of them, that something was checked and holds.
+// Reports a successful check to `cargo xtask mcp`, which requires all of them.
 function cell(revision, what) {
   console.log(`cell typescript ${revision} ${what}`);
 }
@@ -30,7 +30,7 @@ async function reading(client, call, revision) {
   expect("the tools", names.join() === "rye_execute,rye_fetch,rye_load,rye_search", names);
   cell(revision, "list");
 
-  // Both clients hold structured results against the tools' output schemas.
+  // Both clients check structured results with the tools' output schemas.
   const found = await client.callTool({ name: "rye_search", arguments: { query: "index", limit: 1 } });
   expect("a result", found.structuredContent.results[0].id === "notes/index", found);
   const item = { item_type: "knowledge", item_id: "notes/index-style" };
@@ -78,7 +78,7 @@ async function cancelling(client, call, revision) {
   cell(revision, "cancel");
 }
 
-// A call that waits for approval, and somebody at the client who is asked.
+// A call that waits for approval, with a client that asks its user.
 async function deciding(client, call, revision, asked) {
   const fork = { item_type: "directive", item_id: "notes/asks", thread: "fork" };
   for (const decision of ["approve", "deny", undefined]) {
@@ -98,7 +98,7 @@ async function deciding(client, call, revision, asked) {
 
 const identity = { name: "xtask", version: "1.0.0" };
 const form = { elicitation: { form: {} } };
-// The revision that each has to speak; the first client knows the handshake alone.
+// The revision that each client must use; the first client only knows the handshake.
 const eras = {
   "2025-11-25": [
     (capabilities) => new Legacy(identity, { capabilities }),

@@ -1,6 +1,6 @@
 """The official Python client against `rye mcp`, over both transports and in both eras.
 
-Called by `cargo xtask mcp`, which sets the variables. Every check says what it wanted and what it got.
+Called by `cargo xtask mcp`, which sets the variables. A failed check reports the expectation and the value.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult
 
-# How a client begins, and the revision that it then has to speak.
+# The mode of a client, and the revision that it must then use.
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"}
 MODERN = "2026-07-28"
 
@@ -27,13 +27,13 @@ def expect(what, holds, got):
 
 
 def cell(era, what):
-    """Tells `cargo xtask mcp`, which wants each of them, that something was checked and holds."""
+    """Reports a successful check to `cargo xtask mcp`, which requires all of them."""
     print(f"cell python {ERAS[era]} {what}", flush=True)
 
 
 async def reading(server, era):
     async with Client(server, mode=era) as client:
-        # A client that asks at once, without a look at the server, does not know its name.
+        # A client of the modern mode sends requests without a handshake, so it may not know the server's name.
         known = client.server_info
         expect("the server's name", era == MODERN or known.name == "rye", known)
         expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
@@ -110,14 +110,14 @@ async def cancelling(era):
         expect("a call that was given up", isinstance(given, BaseException), given)
         status = await client.call_tool("rye_thread_status", {"thread": thread, "wait_seconds": 50})
         state = status.structured_content
-        # The end of the run says turns; a thread that still runs does not.
+        # Only a run that has stopped reports turns.
         expect("a thread that can go on", state["state"] == "running" and "turns" in state, state)
         expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
         cell(era, "cancel")
 
 
 async def deciding(era):
-    """A call that waits for approval, and somebody at the client who is asked."""
+    """A call that waits for approval, with a client that asks its user."""
     call = {"item_type": "directive", "item_id": "notes/asks", "thread": "fork"}
     server = stdio("--provider", "steps", "--approve-by-client")
     for decision, what in [("approve", "approve"), ("deny", "deny"), (None, None)]:
@@ -140,7 +140,7 @@ async def deciding(era):
         if what:
             cell(era, what)
 
-    # A client that cannot ask leaves it to the operator.
+    # If the client cannot ask, the operator decides.
     async with Client(server, mode=era) as client:
         ended = (await client.call_tool("rye_execute", call)).structured_content
     expect("a thread that waits", ended["state"] == "suspended" and "undecided" not in ended, ended)

@@ -37,7 +37,7 @@ function reference() {
 }
 
 if (process.env.PORT) {
-  // Each conversation has a server of its own.
+  // Each session has its own server.
   const sessions = new Map();
   const answer = async (request, response) => {
     const id = request.headers["mcp-session-id"];

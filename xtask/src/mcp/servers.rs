@@ -1,4 +1,4 @@
-//! Servers that are made with the official SDKs, as tools: discovered, locked, called, and refused once they change.
+//! Servers made with the official SDKs, whose tools Rye discovers, locks, calls, and refuses after a change.
 
 use std::{
     fs,
@@ -11,23 +11,24 @@ use std::{
 use super::{Place, text};
 use crate::process::{self, Rye};
 
-/// A server by the name that it gets, with the words that start it.
+/// A server: its name in the configuration and the words that start it.
 #[derive(Clone)]
 pub(super) struct Reference {
     pub(super) name: &'static str,
-    /// Whether it is spoken to over HTTP, for which it is started here.
+    /// `true` if Rye uses it over HTTP, for which this task starts it.
     pub(super) is_far: bool,
     pub(super) words: [String; 2],
 }
 
-/// Wraps and calls each server, and lets it offer one tool more.
+/// Wraps and calls each server, then lets it offer one more tool.
 pub(super) fn run(
     root: &Path,
     rye: &Rye<'_>,
     place: &Place,
     servers: &[Reference],
 ) -> Result<(), String> {
-    // A sandbox has a folder for temporary files of its own, in which nothing of a checkout among temporary files is seen.
+    // A sandbox has its own folder for temporary files, so a checkout in the system's temporary folder is not
+    // visible in it.
     if root.starts_with(std::env::temp_dir()) {
         let file = place.home.join(".ai/config/agent/processes.yaml");
         put(&file, "sandbox: off\n")?;
@@ -55,7 +56,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A server over HTTP, which ends with this value.
+/// A server over HTTP. Dropping this value ends it.
 struct Far(Child);
 
 impl Drop for Far {
@@ -72,7 +73,7 @@ struct Wrapped<'a> {
 }
 
 impl Wrapped<'_> {
-    /// Says where the server is, and starts it where that is a port of this machine.
+    /// Configures the server. If it is used over HTTP, starts it on a local port.
     fn configure(&self, root: &Path, offers_more: bool) -> Result<Option<Far>, String> {
         let [program, script] = &self.server.words;
         let name = self.server.name;
@@ -132,7 +133,7 @@ impl Wrapped<'_> {
         self.rye(&["sign", &text(&self.place.project.join(".ai").join(path))])
     }
 
-    /// What the directive tells, be it a failure.
+    /// Runs the directive and returns its output, even if it fails.
     fn run(&self) -> Result<String, String> {
         let name = format!("adds_{}", self.server.name);
         let home = text(&self.place.home);

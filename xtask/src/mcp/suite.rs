@@ -1,19 +1,18 @@
-//! What the conformance suite printed, held against the list of what may fail.
+//! The output of the conformance suite, compared with the list of expected failures.
 //!
-//! The suite holds itself to the list too, but only in what it scores: what it runs beyond that, such as the scenarios of
-//! extensions, could fail or begin to pass without a word.
+//! The suite applies the list too, but only to what it scores. Other scenarios, such as those of extensions,
+//! could change unnoticed.
 
 use std::collections::BTreeSet;
 
-/// How many checks passed, of how many.
+/// Returns the number of passed checks, and of all checks, as text.
 ///
 /// # Errors
 ///
-/// When a scenario fails that is not in the list, when one that is in the list passes, and when nothing can be read of how many
-/// checks there were.
+/// A scenario fails that is not in the list, a scenario of the list passes, or the output has no total.
 pub(super) fn told(printed: &str, baseline: &str, role: &str) -> Result<String, String> {
     let expected = expected(baseline, role);
-    // A warning is a failure to the suite too, which then says so only here.
+    // The suite counts a warning as a failure, but reports it only here.
     let warned: BTreeSet<&str> =
         printed.lines().filter_map(|line| line.trim().strip_prefix("~ ")).collect();
     let mut problems = Vec::new();
@@ -37,7 +36,7 @@ pub(super) fn told(printed: &str, baseline: &str, role: &str) -> Result<String, 
     if problems.is_empty() { Ok(total) } else { Err(problems.join("\n")) }
 }
 
-/// The names in the list of one role, such as `server`.
+/// Returns the names in the list of a role, such as `server`.
 fn expected<'a>(baseline: &'a str, role: &str) -> BTreeSet<&'a str> {
     let mut section = "";
     let mut names = BTreeSet::new();
@@ -51,7 +50,7 @@ fn expected<'a>(baseline: &'a str, role: &str) -> BTreeSet<&'a str> {
     names
 }
 
-/// From `2 passed, 1 failed`, and `, 3 warnings` where it is the suite's word on a client.
+/// Parses `2 passed, 1 failed`, which for a client is followed by `, 3 warnings`.
 fn total(counts: &str) -> Option<String> {
     let (passed, failed) = counts.trim().split_once(" passed, ")?;
     let failed: u32 = failed.split_once(" failed")?.0.parse().ok()?;

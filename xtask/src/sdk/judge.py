@@ -1,8 +1,8 @@
-"""Holds request bodies against the types of the vendors' own SDKs. Called by `cargo xtask sdk`.
+"""Checks request bodies with the types of the vendors' own SDKs. Called by `cargo xtask sdk`.
 
-The SDKs describe requests as typed dictionaries and do not check them: keys that they do not know pass, and lists are
-read when somebody walks them. Here each type is rebuilt so that unknown keys are refused and lists are read at once.
-What no type says, the order of calls and results, is checked beside it.
+The SDKs describe requests as typed dictionaries and do not check them: unknown keys pass, and lists are read lazily.
+Here each type is rebuilt so that unknown keys are refused and lists are read at once. The order of calls and results,
+which no type describes, is checked separately.
 """
 
 import collections.abc
@@ -29,11 +29,11 @@ def strict(hint):
     if origin in (collections.abc.Iterable, collections.abc.Sequence, list):
         return list[strict(arguments[0])] if arguments else list
     if origin in (typing.Union, types.UnionType):
-        # Answers may be given back as the SDK's objects, which is not what goes over the wire.
+        # The SDKs also accept answers as their own objects, which are not sent as such.
         kinds = [strict(argument) for argument in arguments if not is_object(argument)]
         return typing.Union[tuple(kinds)] if kinds else NOTHING
     if origin is typing.Annotated:
-        # What is annotated tells a parser of answers apart, and nothing of requests.
+        # The annotations help to parse answers and do not constrain requests.
         return strict(arguments[0])
     if origin in (typing.Required, typing.NotRequired):
         return strict(arguments[0])
@@ -42,7 +42,7 @@ def strict(hint):
     return hint
 
 
-# What no body has, for the types of which only objects remain.
+# A value that no body has, for types that allow only objects.
 NOTHING = typing.Literal["\0"]
 
 
@@ -52,7 +52,7 @@ def is_object(hint):
 
 def strict_dict(cls):
     if cls in BUILDING:
-        # A type that holds itself is not looked into a second time.
+        # A recursive type is checked only once.
         return dict
     if cls not in BUILT:
         BUILDING.add(cls)
@@ -68,7 +68,7 @@ BUILT, BUILDING = {}, set()
 
 
 def member(hint):
-    # The SDKs mark all that is required; the class does not know it, because its annotations are text until now.
+    # The SDKs mark required keys, but only in annotations that are still text when the class is made.
     required = typing.get_origin(hint) is typing.Required
     return (typing.Required if required else typing.NotRequired)[strict(hint)]
 
@@ -88,7 +88,7 @@ def openai_chat():
     return lambda body: validate(without_guests(body)), chat_order
 
 
-# What compatible servers put into an answer and want back; OpenAI's own types do not know it, as it knows not them.
+# Members that compatible servers put into an answer and expect back, and that OpenAI's own types do not have.
 GUESTS = {"extra", "extra_content", "reasoning_content"}
 
 
@@ -111,13 +111,13 @@ def openai_responses():
 
 
 def adapter(kinds):
-    """For the type of a whole answer and that of a streamed one, the check that takes the one that a body asks for."""
+    """The check for a body, by the type for whole answers or for streamed ones, as the body asks."""
     whole, streamed = (TypeAdapter(strict(kind)).validate_python for kind in kinds)
     return lambda body: (streamed if body.get("stream") else whole)(body)
 
 
 def gemini():
-    """The body that is sent, in the SDK's own models, which refuse unknown keys."""
+    """The check for a body, by the SDK's own models, which refuse unknown keys."""
     from google.genai import types as genai
 
     class Body(pydantic.BaseModel):
@@ -215,7 +215,7 @@ def faults(path, validate, order):
         order(body)
         validate(body)
     except ValidationError as error:
-        # Of a union each alternative complains; who got deepest was meant.
+        # Each alternative of a union reports an error; the deepest one is the relevant one.
         fault = max(error.errors(), key=lambda fault: len(fault["loc"]))
         return f"{path.parent.name}/{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
     except (KeyError, ValueError) as error:
@@ -236,7 +236,7 @@ def main(folder):
     return 1 if bad else 0
 
 
-# One body for each wire that is right, and ways to spoil it, each of which must be noticed.
+# A valid body for each protocol, and changes that make it invalid, each of which must be noticed.
 CALL = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
 RIGHT = {
     "anthropic_messages": {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "a"}]},
@@ -277,7 +277,7 @@ SPOILT = {
 
 
 def self_test():
-    """A judge that passes everything is worth nothing."""
+    """Checks that valid bodies pass and that each invalid one is refused."""
     for wire in WIRES:
         name = wire.__name__
         validate, order = wire()

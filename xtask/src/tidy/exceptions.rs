@@ -1,21 +1,21 @@
-//! Lengths that are over a cap for a reason.
+//! Exceptions to the limits on lengths.
 
-/// One file or function that may be longer than the cap.
+/// A file or function that may exceed the limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exception {
     /// Relative to the workspace, with slashes.
     pub(crate) path: &'static str,
     pub(crate) subject: Subject<'static>,
-    /// Why shortening it would make it worse to read.
+    /// The reason why a shorter version would be harder to read.
     pub(crate) reason: &'static str,
 }
 
-/// What of the file is excepted.
+/// The excepted part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject<'a> {
     File,
     Function(&'a str),
 }
 
-/// An entry that is no longer needed fails tidy, and so does one without a reason.
+/// The exceptions. Tidy fails for an entry that is no longer needed or has no reason.
 pub(crate) const EXCEPTIONS: &[Exception] = &[];

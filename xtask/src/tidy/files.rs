@@ -2,10 +2,11 @@
 
 use crate::tidy::tree::File;
 
-/// Where checkouts and homes lie on the machines that this is built on. Split, so as not to find itself.
+/// Folders of checkouts and homes on the machines of developers. They are split so that this file does not
+/// match.
 const MACHINE_PATHS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 
-/// Pending snapshots, and absolute paths of a machine.
+/// Finds pending snapshots and absolute paths of a machine.
 pub(crate) fn check(tree: &[File]) -> Vec<String> {
     tree.iter().flat_map(|file| pending(file).into_iter().chain(machine_paths(file))).collect()
 }
@@ -30,7 +31,7 @@ fn machine_paths(file: &File) -> Vec<String> {
     findings
 }
 
-/// Whether `needle` starts a path in `line`, and is not the middle of a relative one.
+/// Returns `true` if `needle` starts a path in `line` and is not part of a relative one.
 fn holds_absolute(line: &str, needle: &str) -> bool {
     line.match_indices(needle).any(|(index, _)| {
         let before = line.get(..index).and_then(|before| before.chars().next_back());

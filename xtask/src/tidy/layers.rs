@@ -1,11 +1,11 @@
-//! The layer table: dependencies point down, and only where drawn.
+//! The layer table, which lists all allowed dependencies between packages.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use crate::tidy::packages::is_published;
 
-/// Each package and the packages of this workspace that it may depend on, leaf first: a row names earlier rows only.
-/// A new edge is a design change.
+/// Each package with the packages of this workspace that it may depend on, leaf first: a row names only
+/// earlier rows. A new edge is a design change.
 const LAYERS: &[(&str, &[&str])] = &[
     ("rye-parse", &[]),
     ("rye-caps", &[]),
@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Edges that the table does not have, development and build dependencies included.
+/// Finds dependencies that the table does not allow, including development and build dependencies.
 pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
     packages.iter().flat_map(|package| edges(package, packages)).collect()
 }
@@ -66,7 +66,8 @@ fn edges(package: &Package, packages: &[&Package]) -> Vec<String> {
             findings.push(format!("`{name}` may not depend on `{target}`"));
         }
         let versioned = !dependency.req.comparators.is_empty();
-        // A development dependency with a version could not be published before its target, which may need it too.
+        // A package cannot be published before a development dependency with a version, which may in turn
+        // depend on it.
         if dependency.kind == DependencyKind::Development && versioned {
             findings.push(format!(
                 "`{name}` gives the dev-dependency `{target}` a version; give it a path alone"

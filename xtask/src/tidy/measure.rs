@@ -1,4 +1,4 @@
-//! How long a source file and its functions are, told from its tokens and not from its lines.
+//! Lengths of source files and functions, measured by tokens and not by text.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
@@ -8,25 +8,26 @@ use syn::{
     visit::{self, Visit},
 };
 
-/// What was counted in one file.
+/// The measures of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Measure {
-    /// Lines that hold code: not blank, not only comment or documentation, not inside `#[cfg(test)]`.
+    /// The number of lines with code: not blank, not only comment or documentation, not inside
+    /// `#[cfg(test)]`.
     pub(crate) code_lines: usize,
     pub(crate) functions: Vec<Function>,
-    /// Names of modules, declared or written out.
+    /// The names of modules, declared or inline.
     pub(crate) modules: Vec<String>,
 }
 
-/// A function that has a body.
+/// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// From the line of `fn` to the line of the closing brace, both counted.
+    /// The number of lines from `fn` to the closing brace, both included.
     pub(crate) lines: usize,
 }
 
-/// Measures `source`; the error is the parser's, with its place.
+/// Measures `source`, or returns the parser's error with its line.
 pub(crate) fn measure(source: &str) -> Result<Measure, String> {
     let explain = |span: Span, error: &dyn std::fmt::Display| {
         format!("{error} in line {}", span.start().line)
@@ -43,7 +44,7 @@ pub(crate) fn measure(source: &str) -> Result<Measure, String> {
     Ok(visitor.measure)
 }
 
-/// Adds each line that a token touches, except those of documentation.
+/// Adds the lines of each token, except those of documentation.
 fn collect_lines(tokens: TokenStream, lines: &mut BTreeSet<usize>) {
     for token in without_docs(tokens) {
         match token {
@@ -56,7 +57,7 @@ fn collect_lines(tokens: TokenStream, lines: &mut BTreeSet<usize>) {
     }
 }
 
-/// The parser turns `/// text` into `#[doc = "text"]`; both forms are left out.
+/// Removes documentation. The parser turns `/// text` into `#[doc = "text"]`, so both forms are removed.
 fn without_docs(tokens: TokenStream) -> Vec<TokenTree> {
     let mut kept: Vec<TokenTree> = Vec::new();
     for token in tokens {

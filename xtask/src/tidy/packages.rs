@@ -1,20 +1,20 @@
-//! What each package of the workspace has beside its code.
+//! Rules for the manifest and the other files of each package.
 
 use std::fs;
 
 use cargo_metadata::{DependencyKind, Package};
 
-/// Libraries that belong to tests; as ordinary dependencies they would reach every user.
+/// Libraries for tests, which must not be ordinary dependencies, because these reach every user.
 const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild", "wiremock"];
 
 const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Missing papers, stale change logs and manifests that let something slip.
+/// Finds missing files, stale change logs and faulty manifests.
 pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
     packages.iter().flat_map(|package| [manifest(package), papers(package)].concat()).collect()
 }
 
-/// Whether cargo would publish the package at all.
+/// Returns `true` if cargo can publish the package.
 pub(crate) fn is_published(package: &Package) -> bool {
     package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
 }

@@ -9,14 +9,14 @@ use crate::tidy::{
 };
 
 const CODE_LINES: usize = 400;
-/// The first count of lines, of whatever kind, that is too many.
+/// The smallest total number of lines that is too large.
 const LINES: usize = 600;
 const FUNCTION_LINES: usize = 60;
 
-/// Names that say where code was put and not what it is.
+/// Names of modules that do not tell their content.
 const DRAWERS: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types"];
 
-/// Findings in each `.rs` file, and exceptions that nothing needs.
+/// Finds violations in each `.rs` file, and exceptions that are not needed.
 pub(crate) fn check(tree: &[File], exceptions: &[Exception]) -> Vec<String> {
     let mut findings = Vec::new();
     let mut used = BTreeSet::new();
@@ -45,7 +45,7 @@ pub(crate) fn check(tree: &[File], exceptions: &[Exception]) -> Vec<String> {
     findings
 }
 
-/// Whether the whole file is tests, by its place.
+/// Returns `true` if the path is that of a file of tests.
 fn is_test(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
 }
@@ -53,7 +53,7 @@ fn is_test(path: &str) -> bool {
 fn opening(file: &File) -> Option<String> {
     let first = file.text.lines().next().unwrap_or_default();
     let explained = ["//!", "#![", "#["].iter().any(|start| first.starts_with(start));
-    // A file of tests says what it is by its name.
+    // The name of a test file tells its content.
     let within_src = file.path.split('/').any(|part| part == "src") && !is_test(&file.path);
     (within_src && !explained)
         .then(|| format!("`{}` does not begin with `//!`; say what it is", file.path))
@@ -68,7 +68,7 @@ fn drawers(file: &File, measure: &Measure) -> Vec<String> {
     own.chain(inline).map(finding).collect()
 }
 
-/// Blocks of documentation that say nothing. A blank line between two paragraphs is fine.
+/// Finds doc comments without text. A blank line between two paragraphs is allowed.
 fn empty_docs(file: &File) -> Vec<String> {
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
     let is_doc = |line: &&str| line.starts_with("///") || line.starts_with("//!");

@@ -1,4 +1,4 @@
-//! Tidy holds for this workspace, and fails for small ones in which one thing is wrong.
+//! Tidy passes for this workspace, and fails for small workspaces with one fault each.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ fn this_workspace_is_tidy() {
     assert!(EXCEPTIONS.iter().all(|exception| !exception.reason.is_empty()));
 }
 
-/// A workspace of three crates in which there is nothing to find.
+/// A workspace of three crates without findings.
 struct Scratch(tempfile::TempDir);
 
 impl Scratch {

@@ -1,8 +1,8 @@
-//! The files of a folder, without what builds and runs leave behind.
+//! The files of a folder, without the results of builds and runs.
 
 use std::{fs, path::Path};
 
-/// Names, or ends of a path, that hold nothing that an author wrote. In a worktree, `.git` is a file.
+/// Names or ends of paths without files of authors. In a worktree, `.git` is a file.
 const SKIPPED: &[&str] = &[
     ".git",
     "target",
@@ -13,10 +13,10 @@ const SKIPPED: &[&str] = &[
     ".ai/threads",
 ];
 
-/// One text file.
+/// A text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct File {
-    /// Relative to the folder that was read, with slashes.
+    /// The path relative to the folder that was read, with slashes.
     pub(crate) path: String,
     pub(crate) text: String,
 }
@@ -28,7 +28,8 @@ impl File {
     }
 }
 
-/// Every UTF-8 file below `root`, sorted by path. Links are left out: what they point to is read where it is.
+/// Reads every UTF-8 file below `root`, sorted by path. Links are left out, because their targets are read at
+/// their own places.
 pub(crate) fn read(root: &Path) -> Vec<File> {
     let mut files = Vec::new();
     visit(root, "", &mut files);
@@ -37,7 +38,7 @@ pub(crate) fn read(root: &Path) -> Vec<File> {
 }
 
 fn visit(folder: &Path, prefix: &str, files: &mut Vec<File>) {
-    // A file that vanishes meanwhile is somebody's temporary one.
+    // A file that cannot be read may be a temporary one that was removed meanwhile.
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let Ok(kind) = entry.file_type() else { continue };

@@ -1,4 +1,4 @@
-"""Compares the reader of `examples/read-transcript` with what `rye` says of the same threads. Called by `cargo xtask transcript`.
+"""Compares the reader of `examples/read-transcript` with `rye` on the same threads. Called by `cargo xtask transcript`.
 
 usage: check.py FOLDER, which holds one folder for each project: its threads, and `tree.json` of `rye threads tree --json`
 """
@@ -46,7 +46,7 @@ def changes(transcript, random_numbers):
 
 
 def accepted_changes(folder, random_numbers):
-    """The changes of an ended thread that the reader accepts although it must not."""
+    """The changes of a finished thread that the reader wrongly accepts."""
     with tempfile.TemporaryDirectory() as scratch:
         threads = pathlib.Path(scratch, "threads")
         shutil.copytree(folder.parent, threads)
@@ -58,7 +58,7 @@ def accepted_changes(folder, random_numbers):
 
 
 def expected_cost(project, totals, thread):
-    """What `rye threads tree` says of the thread and of the threads that continue it, which it lists beside each other."""
+    """The cost by `rye threads tree` of the thread and of its successors, which it lists as separate trees."""
     following = reader.Transcript(project / thread, {}).of("thread_continued")
     return totals[thread] + sum(expected_cost(project, totals, it["next"]) for it in following)
 

@@ -1,8 +1,8 @@
-//! A GGUF file, version 3: what a model is made of, written value by value and tensor by tensor.
+//! A writer of GGUF files, version 3, which hold the values and tensors of a model.
 
 use std::{fs, io, path::Path};
 
-/// A file that is put together.
+/// A file that is being written.
 #[derive(Default)]
 pub(super) struct Gguf {
     facts: Vec<u8>,
@@ -12,7 +12,7 @@ pub(super) struct Gguf {
     n_tensors: u64,
 }
 
-/// The format's numbers of its types.
+/// The numbers of the format's value types.
 const U32: u32 = 4;
 const I32: u32 = 5;
 const F32: u32 = 6;
@@ -20,10 +20,10 @@ const BOOL: u32 = 7;
 const TEXT: u32 = 8;
 const LIST: u32 = 9;
 
-/// The format's number of plain 32-bit floats as the type of a tensor.
+/// The number of the tensor type for 32-bit floats.
 const F32_TENSOR: u32 = 0;
 
-/// Where no other is named, tensors begin at multiples of this.
+/// The default alignment of tensors, in bytes.
 const ALIGNMENT: usize = 32;
 
 impl Gguf {
@@ -58,7 +58,7 @@ impl Gguf {
         values.for_each(|value| bytes.extend(value.to_le_bytes()));
     }
 
-    /// A tensor of rows; `columns` is the length of each, and the whole is one row where there are no others.
+    /// Adds a tensor whose rows have `columns` values. A single row is written as a vector.
     pub(super) fn tensor(&mut self, name: &str, columns: usize, values: &[f32]) {
         let rows = values.len() / columns;
         let shape = if rows == 1 { vec![columns] } else { vec![columns, rows] };

@@ -1,16 +1,17 @@
-//! Tiny models: one whose weights are a script, and two whose weights are noise.
+//! Tiny models: one with weights that follow a script, and two with random weights.
 //!
-//! In the script, each token's row of the last matrix points at the one token that comes next; what begins depends on the
-//! last token of the prompt, which the chat template chooses. So the server does all that it does for any model, its
-//! template, sampling, grammar and parsing of calls included, and the answer is known beforehand.
+//! In the scripted model, the last matrix maps each token to the one token that follows it. The answer starts
+//! after the last token of the prompt, which the chat template chooses. The server does the same as for any
+//! model, including template, sampling, grammar and parsing of calls, but the answer is known beforehand.
 
 use std::{io, path::Path};
 
 use super::gguf::Gguf;
 
-/// What the template may end a prompt with, and what the scripted model then says, in its pieces.
+/// The possible last tokens of a prompt, each with the pieces of the answer that the scripted model gives
+/// after it.
 ///
-/// No two pieces are the same, because each knows only what follows itself.
+/// No two pieces are the same, because a piece determines the next one.
 const SCRIPTS: &[(&str, &[&str])] = &[
     (
         "<|look|>",
@@ -49,25 +50,25 @@ const SCRIPTS: &[(&str, &[&str])] = &[
     ("<|say|>", &["Both notes ", "are read: ", "bread, and Lisbon."]),
 ];
 
-/// The tokens that frame messages.
+/// The tokens around messages.
 const FRAMES: &[&str] = &["<|system|>", "<|user|>", "<|model|>", "<|tool|>", END];
 
 const END: &str = "<|end|>";
 
 const TEMPLATE: &str = include_str!("template.jinja");
 
-/// The width of the models, which is also the most tokens that a vocabulary may have.
+/// The width of the models, which is also the largest size of the vocabulary.
 const WIDTH: usize = 512;
 
-/// The width of what attention looks at; small, because the prompts are long for models that read letter by letter.
+/// The width of the attention head. It is small because prompts are long for models that read single bytes.
 const HEAD: usize = 16;
 
 const HIDDEN: usize = 32;
 
-/// How many tokens a conversation may have.
+/// The context window of the models, in tokens.
 pub(super) const CONTEXT: u32 = 65_536;
 
-/// A token: its text and the format's number of its kind.
+/// A token: its text and the number of its kind in the format.
 struct Token {
     text: String,
     kind: i32,
@@ -79,7 +80,7 @@ const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const BYTE: i32 = 6;
 
-/// The unknown, the pieces of the scripts, and every byte.
+/// Returns the vocabulary: the unknown token, the control tokens, the pieces of the scripts, and every byte.
 fn vocabulary() -> Vec<Token> {
     let token = |text: &str, kind| Token { text: text.to_owned(), kind };
     let starts = SCRIPTS.iter().map(|(start, _)| *start);
@@ -100,7 +101,7 @@ fn place(vocabulary: &[Token], text: &str) -> usize {
     }
 }
 
-/// Writes the model that follows the scripts.
+/// Writes the scripted model.
 pub(super) fn scripted(path: &Path) -> io::Result<()> {
     let vocabulary = vocabulary();
     let mut next = vec![0.0; WIDTH * vocabulary.len()];
@@ -120,16 +121,16 @@ pub(super) fn scripted(path: &Path) -> io::Result<()> {
     model("scripted", &vocabulary, &identity, &next, || 0.0).write(path)
 }
 
-/// What a model of noise may say.
+/// The tokens that a random model may write.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Speech {
-    /// Any token: bytes that are no text, frames, pieces of calls, its end.
+    /// Any token, including invalid bytes, control tokens, pieces of calls, and the end.
     Anything,
-    /// Letters, spaces and ends of lines, so that an answer goes on for as long as it may.
+    /// Letters, spaces and line ends, so that an answer is as long as its limit.
     Letters,
 }
 
-/// Writes a model of noise, which is the same noise each time.
+/// Writes a random model, which is the same each time.
 pub(super) fn noise(path: &Path, speech: Speech) -> io::Result<()> {
     let vocabulary = vocabulary();
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
@@ -141,7 +142,8 @@ pub(super) fn noise(path: &Path, speech: Speech) -> io::Result<()> {
         };
         vocabulary.iter().flat_map(&mut row).collect()
     };
-    // The first column is the same for all that is read, so that its row in the last matrix says who may not speak.
+    // The first column of the embedding is constant, so that the first column of the last matrix can suppress
+    // tokens.
     let embedding = rows(&|_| 4.0, 1.0);
     let is_mute = |token: &Token| speech == Speech::Letters && !is_letter(token);
     let last = rows(&|token| if is_mute(token) { -20.0 } else { 0.0 }, 0.05);
@@ -154,7 +156,7 @@ fn is_letter(token: &Token) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_lowercase() || b" \n".contains(&byte))
 }
 
-/// A transformer of one layer; `weight` fills its matrices.
+/// Returns a transformer of one layer, whose matrices `weight` fills.
 fn model(
     name: &str,
     vocabulary: &[Token],
@@ -216,7 +218,7 @@ fn describe(file: &mut Gguf, name: &str, vocabulary: &[Token]) {
     file.text("tokenizer.chat_template", TEMPLATE);
 }
 
-/// Marsaglia's xorshift, as numbers from -1 to 1.
+/// A source of pseudo-random numbers from -1 to 1: Marsaglia's xorshift.
 struct Noise(u64);
 
 impl Noise {

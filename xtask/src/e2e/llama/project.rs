@@ -1,4 +1,4 @@
-//! A project of its own, signed by an operator of its own.
+//! A project with its own operator, in which the rows run.
 
 use std::{
     fs, io,
@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::row::{Protocol, Task};
 use crate::process::Rye;
 
-/// The most tokens of an answer, which the model of noise always comes to.
+/// The largest number of tokens in an answer, which the random model always reaches.
 pub(super) const MAX_OUTPUT: u64 = 64;
 
-/// Nanodollars for a token: read, written, read from the cache.
+/// The prices in nanodollars of a token: input, output, cached input.
 pub(super) const PRICES: [u64; 3] = [1_000, 2_000, 100];
 
-/// The folder that the program runs in.
+/// The project, and the program that runs in it.
 pub(super) struct Project<'a> {
     rye: &'a Rye<'a>,
     folder: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// Writes and signs everything anew; a server is named and where it is.
+    /// Writes and signs the project anew. `servers` are pairs of a name and an address.
     pub(super) fn create(
         rye: &'a Rye<'a>,
         folder: &Path,
@@ -40,7 +40,7 @@ impl<'a> Project<'a> {
         Ok(project)
     }
 
-    /// What the program does and says, with nothing of this machine in its environment.
+    /// Runs the program in the project, with an empty environment.
     pub(super) fn call(&self, arguments: &[&str]) -> Result<Output, String> {
         let place = self.folder.display().to_string();
         let rest = ["--project", &place, "--user-space", &self.operator];
@@ -48,9 +48,9 @@ impl<'a> Project<'a> {
         self.rye.call(&self.folder, &arguments)
     }
 
-    /// The one thread that the program tells of as JSON, and how it exits.
+    /// Runs the program with `--json` and returns its exit code and the first thread of its output.
     pub(super) fn thread(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
-        // Of a run, the result alone.
+        // For a run, only the result is printed.
         let is_run = matches!(arguments.first(), Some(&("run" | "resume")));
         let form: &[&str] = if is_run { &["--json", "--quiet"] } else { &["--json"] };
         let output = self.call(&[arguments, form].concat())?;
@@ -62,12 +62,12 @@ impl<'a> Project<'a> {
         })
     }
 
-    /// What is in a file of the project.
+    /// Reads a file of the project, if it exists.
     pub(super) fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.folder.join(name)).ok()
     }
 
-    /// Takes a file away, where there is one.
+    /// Removes a file of the project, if it exists.
     pub(super) fn remove(&self, name: &str) {
         let _there_was_none = fs::remove_file(self.folder.join(name));
     }
@@ -113,7 +113,7 @@ const APPROVAL: &str = "ask: [rye.execute.tool.rye.file-system.write]\n";
 fn provider(protocol: Protocol, address: &str, is_streamed: bool) -> String {
     let [input, output, cached] =
         PRICES.map(|nanos| format!("\"{}.{:03}\"", nanos / 1_000, nanos % 1_000));
-    // The server knows both names of the member, and is asked by each.
+    // The server supports both names of the member, so both are used.
     let field = match (protocol, is_streamed) {
         (Protocol::Chat, false) => "max_tokens_field: max_tokens\n",
         _ => "",

@@ -1,4 +1,4 @@
-//! One thread: what is run, and what must come of it.
+//! A thread to run, and its expected result.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::project::{MAX_OUTPUT, PRICES, Project};
 
-/// The protocols that the server speaks.
+/// A protocol of the server.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Protocol {
     Chat,
@@ -32,18 +32,18 @@ impl Protocol {
     }
 }
 
-/// What the model is led to do.
+/// The task of a thread.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Task {
-    /// It thinks, reads two files at once, and says what is in them.
+    /// The model reasons, reads two files at once, and reports their content.
     Look,
-    /// The same, and it returns outputs.
+    /// The same, and the model returns outputs.
     Give,
-    /// It writes a file, which somebody has to approve, so that the thread is suspended and resumed.
+    /// The model writes a file, which needs approval, so the thread is suspended and resumed.
     Put,
-    /// It talks nonsense until it may not go on.
+    /// The model writes random letters up to its limit.
     Noise,
-    /// It says whatever comes, calls among it, and nobody knows how that ends.
+    /// The model writes random tokens, including parts of calls. The end is not known beforehand.
     Wild,
 }
 
@@ -89,7 +89,8 @@ impl Task {
         }
     }
 
-    /// The results of the tools, each with whether it is an error, where they are known beforehand.
+    /// The expected results of the tools, each with its error flag, or `None` if they are not known
+    /// beforehand.
     fn results(self) -> Option<Value> {
         let read = json!(["rye_file_system_read", false]);
         match self {
@@ -101,7 +102,7 @@ impl Task {
         }
     }
 
-    /// What `rye run`, or in the end `rye resume`, says of the thread.
+    /// The expected report of the thread, by `rye run` or at last by `rye resume`.
     fn end(self, protocol: Protocol) -> Value {
         let said = "Both notes are read: bread, and Lisbon.";
         match self {
@@ -109,7 +110,7 @@ impl Task {
                 "outputs": { "count": 2, "summary": "Bread and Lisbon." } }),
             Self::Look | Self::Put => json!({ "state": "completed", "turns": 2, "failure": null,
                 "outputs": null, "text": said }),
-            // Over this protocol the server says of an answer that it cut that it is whole.
+            // In this protocol the server reports a cut answer as complete.
             Self::Noise if protocol == Protocol::Responses => {
                 json!({ "state": "completed", "turns": 1, "outputs": null, "failure": null })
             }
@@ -119,21 +120,21 @@ impl Task {
     }
 }
 
-/// A thread that is to be run.
+/// A thread to run.
 pub(super) struct Row {
     pub(super) protocol: Protocol,
     pub(super) is_streamed: bool,
     pub(super) task: Task,
 }
 
-/// What came of it.
+/// The result of a row, with its faults.
 pub(super) struct Judged {
     pub(super) protocol: Protocol,
     pub(super) is_streamed: bool,
     pub(super) task: Task,
     pub(super) state: String,
     pub(super) calls: usize,
-    /// Tokens that were read anew, and written.
+    /// The numbers of input tokens, without cached ones, and of output tokens.
     pub(super) usage: [u64; 2],
     pub(super) cached: u64,
     pub(super) cost: u64,
@@ -142,7 +143,7 @@ pub(super) struct Judged {
 }
 
 impl Row {
-    /// Runs the thread and everything that can be done with its record.
+    /// Runs the thread, and verifies and replays its transcript.
     pub(super) fn run(&self, project: &Project<'_>) -> Judged {
         let Self { protocol, is_streamed, task } = *self;
         let mut judged = Judged {
@@ -165,7 +166,7 @@ impl Row {
         judged
     }
 
-    /// The report of the thread's end, approved and resumed where it waits.
+    /// Runs the thread to its end, with approval and resumption if it waits, and returns the report.
     fn report(&self, project: &Project<'_>, judged: &mut Judged) -> Result<Value, String> {
         let provider = self.protocol.provider(self.task.server(), self.is_streamed);
         let directive = format!("llama/{}", self.task.name());
@@ -203,7 +204,7 @@ impl Judged {
         }
     }
 
-    /// Looks at the report, the record, its verification and its replay.
+    /// Checks the report, the records, the verification and the replay.
     fn look(&mut self, project: &Project<'_>, report: &Value) -> Result<(), String> {
         self.state = report["state"].as_str().unwrap_or("?").to_owned();
         self.cost = report["cost_nanos"].as_u64().unwrap_or_default();
@@ -249,7 +250,7 @@ impl Judged {
         self.usage = [sum("input"), sum("output")];
         self.cached = sum("cache_read");
         let cost = self.usage[0] * PRICES[0] + self.usage[1] * PRICES[1] + self.cached * PRICES[2];
-        // A request that failed may have cost what was reserved for it.
+        // A failed request may have cost up to its reservation.
         let failed = shown["failure"]["kind"] == "provider";
         if !failed || self.cost < cost {
             self.expect("cost", &json!(self.cost), &json!(cost));

@@ -1,4 +1,4 @@
-//! Building llama.cpp's server, and starting and ending it.
+//! The server of llama.cpp: building, starting and ending it.
 
 use std::{
     fs,
@@ -11,17 +11,17 @@ use std::{
 
 use crate::process;
 
-/// A source package that carries llama.cpp whole, pinned like everything that is judged with.
+/// A source package that contains all of llama.cpp, pinned like every tool of a check.
 const PACKAGE: &str = "llama_cpp_python";
 const VERSION: &str = "0.3.36";
 
-/// What the server can do without: everything but plain HTTP on one kind of processor.
+/// The build options, which leave out everything but plain HTTP on a generic processor.
 const OPTIONS: &str = "-DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DLLAMA_BUILD_COMMON=ON -DLLAMA_BUILD_TOOLS=ON \
                        -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF \
                        -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF -DGGML_NATIVE=OFF \
                        -DGGML_OPENMP=OFF -DGGML_LLAMAFILE=OFF";
 
-/// The server's program, built once.
+/// Returns the path of the server's program. Builds it if it does not exist.
 pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let program = folder.join(VERSION).join("bin/llama-server");
     if program.exists() {
@@ -39,7 +39,7 @@ pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     ))?;
     run(&format!("tar -xzf {sources}/{PACKAGE}-{VERSION}.tar.gz -C {sources}"))?;
     let source = format!("{sources}/{PACKAGE}-{VERSION}/vendor/llama.cpp");
-    // Built beside its place, so that half a build is not taken for a whole one.
+    // Built elsewhere and then copied, so that an incomplete build is not used.
     let built = path(&folder.join("build"));
     run(&format!(
         "{venv}/bin/cmake -S {source} -B {built} -G Ninja -DCMAKE_MAKE_PROGRAM={venv}/bin/ninja {OPTIONS}"
@@ -52,14 +52,14 @@ pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// A server that runs until this is dropped.
+/// A running server. Dropping this value ends it.
 pub(super) struct Server {
     child: Child,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Starts a server for this model, on a port that is free, and waits until it answers.
+    /// Starts a server for this model on a free port, and waits until it answers.
     pub(super) fn start(program: &Path, model: &Path) -> Result<Self, String> {
         let address = free_address().map_err(|error| format!("no port is free: {error}"))?;
         let folder = model.parent().unwrap_or(model);
@@ -82,12 +82,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Where requests go.
+    /// The URL of the server.
     pub(super) fn address(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the server answers to a plain request.
+    /// Sends a GET request and returns the whole response.
     pub(super) fn get(&self, path: &str) -> Result<String, String> {
         let told = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect(self.address)?;
@@ -119,7 +119,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may already have ended.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
     }

@@ -1,8 +1,8 @@
-//! What came of the rows, for reading.
+//! The results of the rows as a table.
 
 use super::row::Judged;
 
-/// One line for each row, and one below it for whatever is wrong with it.
+/// Writes a line for each row, and a line for each of its faults.
 pub(super) fn of(judged: &[Judged]) -> String {
     let mut table = format!(
         "{:<20} {:<9} {:<6} {:<10} {:>5} {:>6} {:>7} {:>8} {:>10} {:>7}\n",
