@@ -1,5 +1,5 @@
-//! Says to the tests whether the founding documents are beside the checkout, so that those that read them are counted as
-//! ignored, with the reason, where they are not.
+//! Sets `cfg(seeds)` if the founding documents are next to the checkout. Without them the tests that read
+//! them are counted as ignored, with the reason.
 
 use std::path::Path;
 

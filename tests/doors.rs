@@ -1,11 +1,13 @@
-//! What must not compile: a way around verifying, asking or opening, in the crates that keep those doors, or through the facade
-//! that re-exports them. All of it is here, because each package with such tests builds all of its dependencies once more.
+//! Code that must not compile, because it would bypass verification, authorization or opening a root. It uses
+//! the crates that do these checks, or the facade that re-exports them.
+//!
+//! All such tests are here, because each package with such tests builds all of its dependencies again.
 
 #[test]
 fn there_is_no_other_door() {
     let cases = trybuild::TestCases::new();
-    // What no other crate can write: a permit that was not asked for, and an authority without a layer (SPEC 9.4); a `Verified` that
-    // no verification gave (SPEC 2.10); files outside of a folder that was opened.
+    // No other crate can make a permit without asking, an authority without a layer (SPEC 9.4), a `Verified`
+    // without verification (SPEC 2.10), or access files outside an opened folder.
     for keeper in ["caps", "facade", "sign", "tools"] {
         cases.compile_fail(format!("compile-fail/{keeper}/*.rs"));
     }

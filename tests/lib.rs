@@ -1,4 +1,4 @@
-//! Shows that the crates agree with each other: what the tests in `it` share.
+//! Helpers of the tests in `it`, which run all crates together.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,25 +25,25 @@ const PRICED: &str = "protocol: anthropic_messages\nbase_url: http://127.0.0.1:1
      test-model: { context_window: 100000, max_output: 1000, prices: { input: '1', output: '5' } }\n  \
      m: { context_window: 100000, max_output: 1000, prices: { input: 0, output: 0 } }\n";
 
-/// A project in a folder of its own, with a key that its items are signed with and that is trusted.
+/// A project in its own folder, with a trusted key that signs its items.
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
     key: Arc<SigningKey>,
-    /// Whose key signs threads, where there is one.
+    /// The key that signs threads, if there is one.
     operator: Option<Arc<SigningKey>>,
     policy: Policy,
     grants: Option<Vec<String>>,
-    /// Whether its tools may start programs, without a sandbox.
+    /// `true` if its tools may start programs, without a sandbox.
     starts_programs: bool,
 }
 
 impl Scratch {
-    /// A project with an empty `.ai` folder, beside a user space that states the prices of the models of tests.
+    /// Makes a project with an empty `.ai` folder, and a user space with the prices of the test models.
     ///
     /// # Panics
     ///
-    /// When the machine has no room for it.
+    /// The files cannot be written.
     #[must_use]
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the test");
@@ -59,47 +59,47 @@ impl Scratch {
         scratch
     }
 
-    /// The same project of an operator who states no prices of models.
+    /// Removes the prices of the models from the user space.
     ///
     /// # Panics
     ///
-    /// When the file of prices cannot be removed.
+    /// The file of prices cannot be removed.
     #[must_use]
     pub fn without_prices(self) -> Self {
         fs::remove_file(self.user().join(PRICES)).expect("a file of prices");
         self
     }
 
-    /// The same project, whose tools start programs without any sandbox.
+    /// Lets tools start programs without a sandbox.
     #[must_use]
     pub fn with_programs(self) -> Self {
         Self { starts_programs: true, ..self }
     }
 
-    /// The same project under another policy.
+    /// Sets the policy.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// The same project, whose threads are signed with its key.
+    /// Signs threads with the project's key.
     #[must_use]
     pub fn with_operator(self) -> Self {
         Self { operator: Some(Arc::clone(&self.key)), ..self }
     }
 
-    /// The same project in the hands of somebody who trusts its key and has another one.
+    /// Signs threads with a new key, as another operator does who trusts the project's key.
     ///
     /// # Panics
     ///
-    /// When the system has no random bytes.
+    /// The system has no random bytes.
     #[must_use]
     pub fn with_another_operator(self) -> Self {
         let key = SigningKey::generate().expect("a key");
         Self { operator: Some(Arc::new(key)), ..self }
     }
 
-    /// The same project, whose key may grant no more than these patterns.
+    /// Limits the grants of the project's key to these patterns.
     #[must_use]
     pub fn with_ceiling(self, patterns: &[&str]) -> Self {
         Self {
@@ -120,26 +120,26 @@ impl Scratch {
         self.folder.path().join("user")
     }
 
-    /// The folder where the policy of the project is pinned.
+    /// The folder in which the policy of the project is pinned.
     #[must_use]
     pub fn pins(&self) -> PathBuf {
         self.user().join(".ai/state/policy")
     }
 
-    /// Writes a file of the project as it is.
+    /// Writes a file of the project, unsigned.
     ///
     /// # Panics
     ///
-    /// When it cannot be written.
+    /// The file cannot be written.
     pub fn put(&self, path: &str, text: &str) -> PathBuf {
         write(&self.project().join(path), text)
     }
 
-    /// Writes a file of the user space as it is.
+    /// Writes a file of the user space, unsigned.
     ///
     /// # Panics
     ///
-    /// When it cannot be written.
+    /// The file cannot be written.
     pub fn put_user(&self, path: &str, text: &str) -> PathBuf {
         write(&self.user().join(path), text)
     }
@@ -148,18 +148,18 @@ impl Scratch {
     ///
     /// # Panics
     ///
-    /// When it has problems that bar signing.
+    /// The item has problems that prevent signing.
     pub fn sign(&self, path: &str, text: &str) -> PathBuf {
         let path = self.project().join(path);
         let text = signed(&path, text, &self.key, now()).expect("an item without problems");
         write(&path, &text)
     }
 
-    /// Writes an item of the project, signed by a key holder who checks nothing.
+    /// Writes an item of the project, signed without checks.
     ///
     /// # Panics
     ///
-    /// When it lies where no item lies.
+    /// The path is not that of an item.
     pub fn sign_unchecked(&self, path: &str, text: &str) -> PathBuf {
         let path = self.project().join(path);
         let spaces = Spaces::new().with_project(self.project());
@@ -174,17 +174,17 @@ impl Scratch {
     ///
     /// # Panics
     ///
-    /// When it cannot be opened.
+    /// The library cannot be opened.
     #[must_use]
     pub fn rye(&self) -> Rye {
         self.open().expect("spaces that open")
     }
 
-    /// Opens the library, if it can be opened.
+    /// Opens the library over the project, the user space and the shipped items.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::open`].
+    /// Those of [`Rye::open`].
     pub fn open(&self) -> Result<Rye, OpenError> {
         let spaces = Spaces::new()
             .with_project(self.project())
@@ -212,16 +212,16 @@ impl Scratch {
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::run`].
+    /// Those of [`Rye::run`].
     pub async fn run(&self, id: &str, inputs: &[(&str, &str)]) -> Result<RunReport, RunError> {
         self.run_with(id, inputs, |request| request.provider = ProviderChoice::Steps).await
     }
 
-    /// Runs a directive as `change` makes the request.
+    /// Runs a directive with a request that `change` edits.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::run`].
+    /// Those of [`Rye::run`].
     pub async fn run_with(
         &self,
         id: &str,
@@ -238,11 +238,11 @@ impl Scratch {
         self.rye().run(request, self.host(&cancel)).await
     }
 
-    /// Runs a directive with the `steps` provider, by this clock.
+    /// Runs a directive with the `steps` provider and this clock.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::run`].
+    /// Those of [`Rye::run`].
     pub async fn run_at(&self, id: &str, clock: &dyn Clock) -> Result<RunReport, RunError> {
         let thread =
             ThreadId::new(id, "019a0000-0000-7000-8000-000000000001").expect("a thread id");
@@ -252,20 +252,20 @@ impl Scratch {
         self.rye().run(request, Host { clock, ..self.host(&cancel) }).await
     }
 
-    /// Goes on with a thread.
+    /// Resumes a thread.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::resume`].
+    /// Those of [`Rye::resume`].
     pub async fn resume(&self, thread: &ThreadId) -> Result<RunReport, ReopenError> {
         self.resume_at(thread, &StoppedClock).await
     }
 
-    /// Goes on with a thread, by this clock.
+    /// Resumes a thread with this clock.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::resume`].
+    /// Those of [`Rye::resume`].
     pub async fn resume_at(
         &self,
         thread: &ThreadId,
@@ -275,20 +275,20 @@ impl Scratch {
         self.rye().resume(thread, Host { clock, ..self.host(&cancel) }).await
     }
 
-    /// Decides on the call that a thread waits with.
+    /// Decides on the call that a thread waits for.
     ///
     /// # Panics
     ///
-    /// When it waits with none.
+    /// No call waits for a decision.
     pub fn decide(&self, thread: &ThreadId, decision: &Decision) {
         drop(self.try_decide(thread, decision).expect("a call that waits"));
     }
 
-    /// Decides on the call that a thread waits with, if any.
+    /// Decides on the call that a thread waits for, if there is one.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::decide`].
+    /// Those of [`Rye::decide`].
     pub fn try_decide(
         &self,
         thread: &ThreadId,
@@ -298,21 +298,21 @@ impl Scratch {
         self.rye().decide(thread, decision, &self.host(&cancel))
     }
 
-    /// Ends a thread and those below it, by this clock.
+    /// Cancels a thread and its descendants with this clock.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::cancel`].
+    /// Those of [`Rye::cancel`].
     pub fn cancel(&self, thread: &ThreadId, clock: &dyn Clock) -> Result<Cancelled, ReopenError> {
         let cancel = Cancel::new();
         self.rye().cancel(thread, &Host { clock, ..self.host(&cancel) })
     }
 
-    /// Changes the record of a thread as its operator could, who has the key that it is signed with.
+    /// Changes the record of a thread and signs it again with the operator's key.
     ///
     /// # Panics
     ///
-    /// When there is no record that the project's key signed.
+    /// There is no record that the project's key signed.
     pub fn edit(&self, thread: &ThreadId, change: impl FnOnce(&mut ThreadRecord)) {
         let folder = self.project().join(".ai/threads").join(thread.as_str());
         let mut record = ThreadRecord::read(&folder, &[self.key.public()]).expect("a record");
@@ -320,11 +320,11 @@ impl Scratch {
         record.write(&folder, &self.key).expect("a record that can be written");
     }
 
-    /// Makes a thread one that could not be prepared, in which nothing ever happened.
+    /// Turns a thread into one whose preparation failed, with an empty transcript.
     ///
     /// # Panics
     ///
-    /// When there is no record that the project's key signed.
+    /// There is no record that the project's key signed.
     pub fn make_unbegun(&self, thread: &ThreadId) {
         let folder = self.project().join(".ai/threads").join(thread.as_str());
         for name in ["transcript.jsonl", "transcript.md"] {
@@ -339,17 +339,17 @@ impl Scratch {
         });
     }
 
-    /// What a program of this operator runs threads with.
+    /// Returns the host that a program of this operator uses.
     #[must_use]
     pub fn host<'a>(&self, cancel: &'a Cancel) -> Host<'a> {
         Host { signing_key: self.operator.clone(), ..host(cancel) }
     }
 
-    /// The events of the one thread that [`Scratch::run`] made, by name, with their payloads.
+    /// Returns the names and payloads of the events of the thread in `report`.
     ///
     /// # Panics
     ///
-    /// When there is no transcript that verifies.
+    /// The transcript cannot be verified.
     #[must_use]
     pub fn events(&self, report: &RunReport) -> Vec<(String, Value)> {
         let threads = self.project().join(".ai/threads");
@@ -370,7 +370,7 @@ impl Default for Scratch {
     }
 }
 
-/// The folder of the founding documents, beside the checkout. Tests that read it are ignored where it is not there.
+/// The folder of the founding documents, next to the checkout. Without it the tests that read it are ignored.
 #[must_use]
 pub fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds")
@@ -380,7 +380,7 @@ pub fn seeds() -> PathBuf {
 ///
 /// # Panics
 ///
-/// When the machine does not have it.
+/// The file does not exist.
 #[must_use]
 pub fn seed(number: &str) -> String {
     let entries =
@@ -444,7 +444,8 @@ impl Secrets for TestKey {
     }
 }
 
-/// The directive `write`, whose one step writes `out.txt`, with this in its metadata and this at the end of its fence.
+/// The directive `write`, whose only step writes `out.txt`. `metadata` is added to its metadata, and `tail`
+/// to the end of its fence.
 #[must_use]
 pub fn writing(metadata: &str, tail: &str) -> String {
     format!(

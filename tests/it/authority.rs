@@ -1,5 +1,5 @@
-//! Who must allow a call: operator, project, signers, directive, each named by the denial; and the token that says so
-//! (SPEC 2.7, 9.4, 9.5).
+//! The layers that must allow a call: operator, project, signers and directive, each named by its denial, and
+//! the token of a thread (SPEC 2.7, 9.4, 9.5).
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const WRITES: &str = "rye.execute.tool.rye.file-system.write";
 
-/// A directive that writes a file by a grant of `pattern`.
+/// A directive that writes a file and declares the permission `pattern`.
 fn writing(pattern: &str, head: &str) -> String {
     let permissions =
         format!("<permissions><execute><tool>{pattern}</tool></execute></permissions>");
@@ -27,7 +27,7 @@ fn scratch() -> Scratch {
 }
 
 fn policy(scratch: &Scratch, patterns: &str) {
-    // In the user space an operator signs with a key that is trusted there.
+    // The policy of the user space is signed too, with a trusted key.
     let signed = scratch.sign_unchecked(".ai/config/trust.yaml", &format!("grants: {patterns}\n"));
     scratch.put_user(".ai/config/trust.yaml", &fs::read_to_string(&signed).unwrap());
     fs::remove_file(signed).unwrap();
@@ -37,7 +37,7 @@ async fn run(scratch: &Scratch) -> RunReport {
     scratch.run("test/write", &[]).await.unwrap()
 }
 
-/// The call was refused, by a layer that the message names with the pattern that it lacks.
+/// Checks that the call was refused, and that the message names the layer and the missing pattern.
 #[track_caller]
 fn check_denied(scratch: &Scratch, report: &RunReport, expected: &str) {
     assert!(!scratch.project().join("out.txt").exists());
@@ -77,7 +77,7 @@ async fn an_operator_s_policy_that_allows_it() {
     assert_eq!(run(&scratch).await.outcome.state, ThreadState::Completed);
 }
 
-/// A project takes away from the operator's policy, and has no way to add to it.
+/// A project can narrow the operator's policy, but not widen it.
 #[tokio::test]
 async fn the_project_s_policy() {
     let narrow = scratch();
@@ -107,7 +107,7 @@ fn what_is_no_pattern_in_a_policy_refuses_every_run() {
     assert!(told.contains("at `/grants/0`: "), "{told}");
 }
 
-/// The limit of what a name may stand for holds whoever signed the tool.
+/// The policy also applies to the function that a tool's name stands for, whatever key signed the tool.
 #[tokio::test]
 async fn a_policy_that_allows_another_name_for_a_function() {
     let scratch = Scratch::new();
@@ -150,7 +150,7 @@ async fn the_directive() {
     check_denied(&scratch, &run(&scratch).await, expected);
 }
 
-/// A key for knowledge alone lends its words no authority, and the warning names whose words they are.
+/// Knowledge narrows the thread to the grants of its signing key, and a warning names the key.
 #[tokio::test]
 async fn knowledge_of_a_key_that_may_grant_less() {
     let (scratch, key) = (Scratch::new(), SigningKey::generate().unwrap());
@@ -173,7 +173,7 @@ async fn knowledge_of_a_key_that_may_grant_less() {
     )), "{:?}", report.warnings);
 }
 
-/// The token and key of a run, as its `thread.json` holds them.
+/// Returns the token, the key and the record of a run from its `thread.json`.
 fn token(report: &RunReport) -> (Token, PublicKey, Value) {
     let text = fs::read_to_string(report.folder.join("thread.json")).unwrap();
     let record: Value = serde_json::from_str(&text).unwrap();
@@ -182,7 +182,7 @@ fn token(report: &RunReport) -> (Token, PublicKey, Value) {
     (token, PublicKey::from_pem(pem).unwrap(), record)
 }
 
-/// What a token says is what the thread may do: neither more nor less than its layers together.
+/// The token of a thread allows exactly what its layers together allow.
 #[tokio::test]
 async fn a_thread_s_token_says_what_it_may_do() {
     let scratch = Scratch::new().with_ceiling(&["rye.execute.tool.*.write"]);
@@ -212,7 +212,7 @@ async fn a_thread_s_token_says_what_it_may_do() {
     assert_eq!(reading.token.as_ref(), Some(verified));
 }
 
-/// The authority that the lists of a token make.
+/// The authority of the capability lists of a token.
 fn of_token(token: &Token) -> Authority {
     let mut layers = token.claims().capabilities.iter().map(|list| {
         let grant: Grant = list.iter().map(|pattern| pattern.parse().unwrap()).collect();
@@ -250,7 +250,7 @@ async fn a_thread_s_token_is_refused_with_its_own_error() {
     assert!(matches!(token.child(claims, &other, covers), Err(TokenError::Widened { .. })));
 }
 
-/// Only who holds the key of a thread could do so; the reader does not take their word for it.
+/// Even the thread's own key cannot put the token of another thread into the record.
 #[tokio::test]
 async fn a_record_with_the_token_of_another_thread_is_refused() {
     let (scratch, key) = (scratch(), SigningKey::generate().unwrap());
@@ -265,7 +265,7 @@ async fn a_record_with_the_token_of_another_thread_is_refused() {
         fs::write(report.folder.join("thread.json"), signed.to_string()).unwrap();
         scratch.rye().thread(&threads, &report.thread)
     };
-    // The checkpoints of the transcript are of the first key, so that it is left out here.
+    // The transcript is left out, because its checkpoints are signed with the first key.
     fs::write(report.folder.join("transcript.jsonl"), "").unwrap();
     record["transcript"] = Value::Null;
     let of = |thread: &str| {
@@ -284,7 +284,7 @@ async fn a_record_with_the_token_of_another_thread_is_refused() {
     ));
 }
 
-/// More time than a clock can tell is no reason for a token that nobody can read.
+/// A duration beyond the range of timestamps still gives a readable token.
 #[tokio::test]
 async fn a_thread_that_may_last_for_ever() {
     let scratch = scratch();

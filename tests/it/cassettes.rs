@@ -1,5 +1,5 @@
-//! What each vendor says in a thread of three turns, played back to a whole run: reasoning, a call, two calls at once of
-//! which one fails, a last word.
+//! Recordings of each vendor, played back to a whole run of three turns: reasoning and a call, two calls at
+//! once of which one fails, and a last text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ const DIRECTIVE: &str = "# Read\n\n```xml\n<directive name=\"read\" version=\"1.
     <permissions><execute><tool>rye.file-system.read</tool></execute></permissions>\n  </metadata>\n</directive>\n```\n\n\
     Read a.md, b.md and gone.md.\n";
 
-/// Answers in turn; the events of each, as they stand behind `data: `.
+/// The answers in turn, each as the data of its events.
 struct Cassette {
     answers: Vec<Vec<String>>,
     next: AtomicUsize,
@@ -36,7 +36,7 @@ impl Respond for Cassette {
 struct Played {
     /// The bodies of the requests, in turn.
     bodies: Vec<String>,
-    /// The parts of each answer, as the transcript keeps them.
+    /// The parts of each answer, from the transcript.
     parts: Vec<Vec<Box<RawValue>>>,
 }
 
@@ -62,7 +62,8 @@ async fn play(protocol: &str, cassette: &str) -> Played {
     assert_eq!(report.outcome.text, "All read.");
     let events = scratch.events(&report);
     check_record(protocol, &events);
-    // Three turns of 100, 200 and 300 tokens in, 20 each from the cache, and 10, 20 and 30 out.
+    // Three turns with 100, 200 and 300 input tokens, of which 20 each are cached, and 10, 20 and 30 output
+    // tokens.
     let written = if protocol == "anthropic_messages" { 3 * 10 * 2_000 } else { 0 };
     assert_eq!(report.outcome.cost.get(), 600 * 1_000 + 60 * 500 + 60 * 5_000 + written);
     let requests = server.received_requests().await.unwrap();
@@ -70,7 +71,7 @@ async fn play(protocol: &str, cassette: &str) -> Played {
     Played { bodies, parts: parts(&report.folder) }
 }
 
-/// What was thought, called and said is in the record, each result with its call.
+/// Checks that the transcript has the reasoning, the calls and their results.
 fn check_record(protocol: &str, events: &[(String, Value)]) {
     let of =
         |name: &'static str| events.iter().filter(move |(event, _)| event == name).map(|it| &it.1);
@@ -89,7 +90,7 @@ fn check_record(protocol: &str, events: &[(String, Value)]) {
     assert_eq!(results, expected, "{protocol}");
 }
 
-/// The parts of the answers, byte for byte as the transcript has them.
+/// Returns the parts of the answers, byte for byte from the transcript.
 fn parts(folder: &Path) -> Vec<Vec<Box<RawValue>>> {
     type Members = BTreeMap<String, Box<RawValue>>;
     let member = |text: &str, name: &str| -> Option<Box<RawValue>> {
@@ -103,12 +104,13 @@ fn parts(folder: &Path) -> Vec<Vec<Box<RawValue>>> {
         let reply = member(member(line, "payload")?.get(), "reply")?;
         member(reply.get(), "raw")
     };
-    // A message is one part.
+    // A message is a single part.
     let parts = |raw: Box<RawValue>| serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
     finished.map(|line| parts(raw(line).unwrap())).collect()
 }
 
-/// The bodies only grow, every part of an answer is resent as it came, and the last body is as it was reviewed.
+/// Checks that each body extends the one before, that every part of an answer is resent unchanged, and that
+/// the last body equals the snapshot.
 async fn check(protocol: &str, cassette: &str) {
     let Played { bodies, parts } = play(protocol, cassette).await;
     assert_eq!((bodies.len(), parts.len()), (3, 3));
@@ -120,7 +122,7 @@ async fn check(protocol: &str, cassette: &str) {
         }
     }
     let mut last: Value = serde_json::from_str(&bodies[2]).unwrap();
-    // What tools say of themselves is reviewed elsewhere.
+    // The descriptions of tools are covered by other snapshots.
     last["tools"] = json!("as offered");
     insta::assert_snapshot!(protocol, serde_json::to_string_pretty(&last).unwrap());
 }

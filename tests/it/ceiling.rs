@@ -1,4 +1,4 @@
-//! What a key may grant bounds everything that it signed, not directives alone (SPEC 2.7, 9.4).
+//! The grants of a key limit everything that it signed, not only directives (SPEC 2.7, 9.4).
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use rye_tests::Scratch;
 
 const READ: &str = "rye.execute.tool.rye.file-system.read";
 
-/// A project whose directives are signed without a limit, beside a key that may grant reading files alone.
+/// A project with an unlimited key, and a second key that may grant only reading files.
 struct Limited {
     scratch: Scratch,
     key: SigningKey,
@@ -36,7 +36,7 @@ impl Limited {
     }
 }
 
-/// A directive that has `head` in its metadata and calls `tool` as if it wrote a file.
+/// A directive with `head` in its metadata, which calls `tool` with the parameters of a write.
 fn calling(tool: &str, head: &str, outputs: &str) -> String {
     format!(
         r#"# Call
@@ -129,7 +129,7 @@ async fn knowledge_steers_no_further_than_its_signer_may_grant() {
     assert!(limited.wrote());
 }
 
-/// Whoever writes a provider's configuration chooses where prompts and keys of the environment go.
+/// A provider's configuration decides which server gets the prompts and the keys.
 #[tokio::test]
 async fn a_provider_is_used_only_if_its_signer_may_grant_it() {
     let limited = Limited::new();
@@ -152,7 +152,8 @@ async fn a_provider_is_used_only_if_its_signer_may_grant_it() {
     );
 }
 
-/// The capability of returning outputs is granted to every directive that declares some, so no other tool may have it.
+/// Every directive with outputs is granted the capability to return them, so no other tool may have that
+/// capability.
 #[tokio::test]
 async fn no_tool_takes_the_place_of_returning_outputs() {
     for tool in ["rye/agent/threads.directive_return", "rye.agent/threads/directive_return"] {
@@ -171,7 +172,7 @@ async fn no_tool_takes_the_place_of_returning_outputs() {
     }
 }
 
-/// A hook that says what a directive extends chooses the grant, so its signer bounds it.
+/// A hook that decides what a directive extends also decides the grant, so its signer limits it.
 #[tokio::test]
 async fn a_hook_that_extends_does_no_more_than_its_signer_may_grant() {
     let limited = Limited::new();
@@ -196,7 +197,7 @@ async fn a_hook_that_extends_does_no_more_than_its_signer_may_grant() {
     assert!(!limited.wrote());
 }
 
-/// The question before a run has the answer that the call gets in it.
+/// A question before a run gets the same answer as the call in the run.
 #[test]
 fn a_question_about_a_tool_heeds_its_signer() {
     let limited = Limited::new();
@@ -218,7 +219,7 @@ fn a_question_about_a_tool_heeds_its_signer() {
     assert!(denied.contains(&key), "{denied}");
 }
 
-/// Another name of a shipped tool means the shipped tool.
+/// An alias of a shipped tool always means the shipped tool.
 #[tokio::test]
 async fn no_tool_takes_another_name_of_a_shipped_one() {
     for id in ["fs_write", "rye/bash", "rye/file-system/fs_read"] {

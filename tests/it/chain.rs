@@ -1,4 +1,4 @@
-//! A chain of three directives: what is composed, and whose grant it runs with.
+//! A chain of three directives: its composed context and its grant.
 
 use rye::RenderRequest;
 use rye_tests::Scratch;
@@ -49,7 +49,7 @@ const DEPLOY_TASK: &str = r"
     </context>
   </metadata>";
 
-/// The example of the founding document on `extends`, with the permissions below the root where it has them.
+/// The example of the founding document on `extends`.
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
     for (id, extends, inner) in [
@@ -88,7 +88,7 @@ fn composes_root_first_as_the_founding_document_shows() {
     );
     let (before, after) = ("Standards.\nRunbook.", "Verify deployment health before returning.");
     let composed = format!("\n\n{before}\n\n{}\n\n{after}", rendered.prompt);
-    // What the program's own hook says stands before all of it.
+    // The knowledge of the program's own hook comes first.
     let hooked = rendered.first_user_message.strip_suffix(&composed).unwrap();
     assert!(hooked.starts_with("Carry out the directive below now."), "{hooked}");
 }

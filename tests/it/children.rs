@@ -1,4 +1,4 @@
-//! Threads that start threads, on real files, with no model.
+//! Threads that start threads, on real files and without a model.
 
 mod cancelling;
 mod continuing;
@@ -11,7 +11,7 @@ use rye::{Host, ProviderChoice, RunReport, RunRequest};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 
-/// A directive whose steps call these tools, with the parameters as JSON.
+/// A directive whose steps call these tools, with parameters as JSON.
 fn directive(name: &str, permissions: &str, calls: &[(&str, Value)], extra: &str) -> String {
     let step = |(place, (tool, parameters)): (usize, &(&str, Value))| {
         let given = parameters.as_object().unwrap().iter().map(|(name, value)| {
@@ -61,7 +61,8 @@ async fn a_child_runs_and_its_result_is_the_calls() {
     assert_eq!(result.1["content"]["state"], "completed");
 }
 
-/// The record has the length and the hash of the child's transcript, and is there before the call returns.
+/// The event has the length and the hash of the child's transcript, and is written before the result of the
+/// call.
 #[tokio::test]
 async fn rule_04_a_parent_records_the_end_of_a_child_that_is_on_disk() {
     let scratch = Scratch::new();
@@ -85,7 +86,7 @@ fn results(events: &[(String, Value)]) -> Vec<&Value> {
     found.map(|(_, payload)| payload).collect()
 }
 
-/// Runs a parent that makes these calls, and gives the results that its model would have been told.
+/// Runs a parent that makes these calls, and returns their results.
 async fn told(
     scratch: &Scratch,
     permissions: &str,
@@ -99,7 +100,7 @@ async fn told(
     (told, report)
 }
 
-/// What a child may do is what it declares and its parent may do too, whatever it declares (SPEC D6).
+/// A child may do only what both its own declaration and its parent allow (SPEC D6).
 #[tokio::test]
 async fn a_child_never_exceeds_its_parent() {
     let all = "<execute><tool>rye.file-system.*</tool><tool>rye.agent.threads.*</tool><directive>test.*</directive></execute>";
@@ -107,7 +108,7 @@ async fn a_child_never_exceeds_its_parent() {
     let read_only = "<execute><tool>rye.file-system.read</tool></execute>";
     let spawn_only =
         "<execute><tool>rye.agent.threads.*</tool><directive>test.*</directive></execute>";
-    // What the parent and the child are granted, and whether the child's file comes to be.
+    // The grants of the parent and of the child, and `true` if the child can write its file.
     let rows = [
         ("both", PARENT, write_only, true),
         ("a child that declares more", PARENT, all, true),
@@ -128,7 +129,7 @@ async fn a_child_never_exceeds_its_parent() {
     }
 }
 
-/// A grandchild gets past neither of those above it.
+/// A grandchild exceeds neither of its ancestors.
 #[tokio::test]
 async fn nor_does_a_grandchild() {
     let scratch = Scratch::new();
@@ -195,7 +196,7 @@ async fn calls_that_start_no_child() {
     }
 }
 
-/// A directive that starts itself comes to an end where its depth does.
+/// A directive that starts itself ends at the depth limit.
 #[tokio::test]
 async fn recursion_is_bounded_by_depth() {
     let scratch = Scratch::new();
@@ -212,7 +213,7 @@ async fn recursion_is_bounded_by_depth() {
     );
 }
 
-/// What a child is given is what is asked for, and never more than its parent has left.
+/// A child gets the limits that are asked for, but never more than its parent has left.
 #[tokio::test]
 async fn limits_are_capped_by_the_parents() {
     let parent = "<limits turns=\"6\" tokens=\"5000\" spend=\"0.20\" duration_seconds=\"90\" spawns=\"4\" depth=\"3\"/>";
@@ -265,7 +266,7 @@ async fn limits_are_capped_by_the_parents() {
     }
 }
 
-/// Of a child that runs beside its parent, with no limit of its own on money, half of it stays with the parent.
+/// If an asynchronous child has no spend limit of its own, the parent keeps half of its money.
 #[tokio::test]
 async fn an_asynchronous_child_is_awaited_and_shares() {
     let scratch = Scratch::new();
@@ -287,7 +288,7 @@ async fn an_asynchronous_child_is_awaited_and_shares() {
     assert_eq!(record.limits.spend.to_owned(), "0.25".parse().unwrap());
 }
 
-/// The id of the first child, as a later step names it.
+/// The id of the first child, as a reference in a later step.
 const FIRST: &str = "${steps.s0.thread}";
 
 #[tokio::test]
@@ -314,13 +315,13 @@ async fn children_are_looked_after() {
     assert_eq!(told[4]["content"]["state"], "completed", "an ended thread stays as it is");
 }
 
-/// A thread of somebody else is refused in the words of one that does not exist.
+/// The refusal of a thread that is not a descendant is the same as for one that does not exist.
 #[tokio::test]
 async fn other_threads_are_as_if_they_were_not_there() {
     for tool in ["status", "result", "cancel"] {
         let scratch = Scratch::new();
         put(&scratch, "test/child", &directive("test/child", CHILD, &[write("a.txt")], ""));
-        // A thread of the same project that this one did not start.
+        // A thread of the same project that the parent did not start.
         let other = scratch.run_with("test/child", &[], |request| {
             request.provider = rye::ProviderChoice::Steps;
             request.thread = OTHER.parse().unwrap();
@@ -343,7 +344,7 @@ async fn other_threads_are_as_if_they_were_not_there() {
 
 const OTHER: &str = "child-019a0000-0000-7000-8000-0000000000aa";
 
-/// A parent whose child waits for somebody before it writes.
+/// Runs a parent whose child waits for approval before it writes.
 async fn waiting(scratch: &Scratch) -> (RunReport, ThreadId) {
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
@@ -360,7 +361,7 @@ fn family(scratch: &Scratch) {
     put(scratch, "test/parent", &directive("test/parent", PARENT, &calls, ""));
 }
 
-/// Checks that the parent waits for its child, and says why it does.
+/// Checks that the parent waits for its child, and that a warning gives the reason.
 #[track_caller]
 fn check_waits(report: &RunReport, child: &ThreadId, reason: &str) {
     assert_eq!(report.outcome.state, ThreadState::Running, "{:?}", report.outcome.failure);
@@ -370,7 +371,7 @@ fn check_waits(report: &RunReport, child: &ThreadId, reason: &str) {
 }
 
 #[tokio::test]
-async fn a_child_that_waits_for_somebody_goes_on_with_its_parent() {
+async fn a_child_that_waits_for_approval_goes_on_with_its_parent() {
     let scratch = Scratch::new();
     let (report, child) = waiting(&scratch).await;
     assert_ne!(child, report.thread);
@@ -382,7 +383,7 @@ async fn a_child_that_waits_for_somebody_goes_on_with_its_parent() {
     assert_eq!(events.iter().filter(|(name, _)| name == "spawn_child").count(), 1);
 }
 
-/// What keeps a child from going on may be mended, so that it ends nothing.
+/// A problem that keeps a child from resuming may be repaired, so it does not end the parent.
 #[tokio::test]
 async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
     let scratch = Scratch::new();
@@ -397,7 +398,7 @@ async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
     assert!(scratch.project().join("a.txt").is_file());
 }
 
-/// A thread of the same name that anybody may have written is not what the child came to.
+/// A forged thread with the child's name does not count as the child's result.
 #[tokio::test]
 async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
     let forger = Scratch::new();
@@ -415,7 +416,7 @@ async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
     assert!(!scratch.project().join("a.txt").exists());
 }
 
-/// Alone, too, a child spends what its parent set aside.
+/// A child that is resumed alone still spends its parent's reservation.
 #[tokio::test]
 async fn a_child_that_goes_on_alone_is_settled_below_its_parent() {
     let scratch = Scratch::new();
@@ -430,7 +431,8 @@ async fn a_child_that_goes_on_alone_is_settled_below_its_parent() {
     assert_eq!(result.1["content"]["state"], "completed");
 }
 
-/// The time of day has gone on by hours once a file is there, and the time that is driven has not: somebody has thought.
+/// A clock whose time of day jumps by hours once a file exists, while its elapsed time stands still. It
+/// simulates a long approval wait.
 struct Hours(std::path::PathBuf);
 
 impl Clock for Hours {
@@ -443,7 +445,7 @@ impl Clock for Hours {
     }
 }
 
-/// Somebody thinks for longer than the thread may last, which is none of its time: it starts a child all the same.
+/// An approval wait beyond the thread's time limit does not count as its time, so it can still start a child.
 #[tokio::test]
 async fn a_thread_starts_another_one_after_its_first_token_has_ended() {
     let scratch = Scratch::new();

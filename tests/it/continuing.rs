@@ -1,4 +1,4 @@
-//! Conversations that grow too long for one thread.
+//! Conversations that become too long for one thread.
 
 use rye::thread::{Decision, SpendLimit, ThreadId, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
@@ -28,7 +28,7 @@ Write a greeting to a file of your choice.
     )
 }
 
-/// A model that thinks, writes a file, and then, in the next thread, returns it.
+/// Answers of a model that reasons and writes a file, and in the next thread returns outputs.
 fn answers() -> Vec<ResponseTemplate> {
     let thinking =
         json!({ "type": "thinking", "thinking": "A secret thought.", "signature": "c2ln" });
@@ -75,7 +75,7 @@ async fn bodies(server: &MockServer) -> Vec<Value> {
     requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
 }
 
-/// The same task goes on in a new thread: the same beginning, what was done, no reasoning, and no new budget.
+/// The successor gets the same first message and a summary of the work, but no reasoning and no new budget.
 #[tokio::test]
 async fn a_full_conversation_goes_on_in_a_new_thread() {
     let server = server(answers()).await;
@@ -124,7 +124,7 @@ async fn a_full_conversation_goes_on_in_a_new_thread() {
     assert_eq!(server.received_requests().await.unwrap().len(), 2, "a replay requests nothing");
 }
 
-/// A program that was killed before it began the next thread begins it when the first is resumed.
+/// If a program was killed before it started the successor, resuming the first thread starts it.
 #[tokio::test]
 async fn a_thread_that_was_not_begun_is_begun_when_the_first_is_resumed() {
     let mut script = answers();
@@ -141,7 +141,7 @@ async fn a_thread_that_was_not_begun_is_begun_when_the_first_is_resumed() {
     assert!(matches!(ended, ReopenError::Ended { thread, .. } if thread == second));
 }
 
-/// A directive of one's own says how to go on, and hooks add to it.
+/// A continuation directive replaces the default instructions, and hooks add to it.
 #[tokio::test]
 async fn a_directive_of_ones_own_says_how_to_go_on() {
     let server = server(answers()).await;
@@ -170,7 +170,7 @@ async fn a_directive_of_ones_own_says_how_to_go_on() {
     assert_eq!(scratch.rye().replay(&report.thread).await.unwrap().divergence, None);
 }
 
-/// A directive that is to say how to go on must be there before anything is sent.
+/// A missing continuation directive is an error before any request is sent.
 #[tokio::test]
 async fn a_continuation_directive_must_be_there() {
     let server = server(answers()).await;
@@ -184,14 +184,15 @@ async fn a_continuation_directive_must_be_there() {
     assert!(server.received_requests().await.unwrap().is_empty());
 }
 
-/// A conversation whose first thread was continued, and whose second one could not be prepared.
+/// Runs a conversation whose first thread was continued, and whose second thread could not be prepared.
 async fn cut_before_the_second(scratch: &Scratch) -> (ThreadId, ThreadId) {
     let report = run(scratch).await;
     scratch.make_unbegun(&report.thread);
     (report.continues[0].clone(), report.thread)
 }
 
-/// Nothing waits in a thread that nobody has begun, and nobody begins it once its conversation was ended.
+/// No call waits in a thread that was not started, and it is never started once its conversation was
+/// cancelled.
 #[tokio::test]
 async fn a_thread_that_was_not_begun_can_be_ended() {
     for is_there in [true, false] {

@@ -1,4 +1,4 @@
-//! The shipped directives that create items: what they write is whole, and nothing that exists is ever replaced.
+//! The shipped directives that create items: their items are valid, and existing files are never replaced.
 
 mod items;
 
@@ -16,7 +16,7 @@ use rye_tests::{Scratch, inputs};
 
 use self::items::{CHILD, whole};
 
-/// An operator who decides every call in the same way.
+/// An approver that decides every call in the same way.
 struct Operator(Decision);
 
 #[async_trait]
@@ -26,7 +26,8 @@ impl Approver for Operator {
     }
 }
 
-/// Runs a shipped directive by its steps alone; `round` tells the threads of one project apart.
+/// Runs a shipped directive with the `steps` provider. `round` makes the ids of threads in one project
+/// unique.
 async fn run(
     scratch: &Scratch,
     directive: &str,
@@ -44,15 +45,15 @@ async fn run(
     scratch.rye().run(request, host).await.unwrap()
 }
 
-/// Text that XML, Markdown and YAML would each read in another way.
+/// Text with special characters of XML, Markdown and YAML.
 const SAID: &str = "Reads & writes <b>it</b> where 1 < 2: \"always\" # or not.";
 
-/// A shipped directive with inputs that it takes, and the files that it creates from them.
+/// A shipped directive, its inputs, and the files that it creates.
 struct Row {
     directive: &'static str,
     inputs: Vec<(&'static str, &'static str)>,
     creates: &'static [&'static str],
-    /// Whether its steps ask for a signature.
+    /// `true` if its steps sign the files.
     signs: bool,
 }
 
@@ -98,7 +99,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Every file of the project but what threads leave, with its bytes.
+/// Every file of the project with its bytes, without the threads.
 fn files(scratch: &Scratch) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -159,7 +160,7 @@ async fn a_directive_is_what_was_said_of_it() {
         assert!(raw.contains(granted), "{raw}");
     }
     let steps: Vec<&str> = made.steps.iter().map(|step| step.value.description.trim()).collect();
-    // A body is text, in which what could be read as an element is escaped.
+    // A body is text, so elements in it are escaped.
     assert_eq!(steps, ["Look at &lt;it>.", "Report &amp; stop."]);
 }
 
@@ -184,7 +185,7 @@ async fn limits_follow_from_the_complexity_and_the_configuration() {
             ];
             drop(run(&scratch, "create_directive", &given, (Decision::Approved, 1)).await);
             let limits = directive(&scratch).limits;
-            // A project lowers limits and raises none.
+            // A project can only lower limits.
             let turns = if class == "simple" && !project.is_empty() { 3 } else { turns };
             assert_eq!(limits.turns.unwrap().value, turns, "{class}");
             assert_eq!(limits.tokens.unwrap().value, tokens, "{class}");
@@ -238,7 +239,7 @@ async fn what_a_person_wrote_and_signed_stays() {
     }
 }
 
-/// A file with another extension has the same id, and two files of one id would make both useless.
+/// A file with another extension has the same id, and two files with one id would be ambiguous.
 #[tokio::test]
 async fn an_item_with_another_extension_counts() {
     let scratch = Scratch::new();
@@ -292,7 +293,7 @@ async fn a_bad_name_is_refused_before_anything_is_written() {
                 given.iter().map(|(key, value)| (*key, value.as_str())).collect();
             let report = run(&scratch, row.directive, &given, (Decision::Approved, 1)).await;
             let failure = failure(&report);
-            // Knowledge has hyphens in its names.
+            // Names of knowledge may have hyphens.
             if (row.directive, name) == ("create_knowledge", "fresh-one") {
                 assert_eq!(report.outcome.state, ThreadState::Completed, "{failure}");
                 continue;
@@ -334,7 +335,7 @@ async fn every_problem_of_a_directive_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn an_operator_who_says_no_keeps_an_unsigned_file() {
+async fn a_denied_signature_leaves_an_unsigned_file() {
     let row = rows().remove(0);
     let scratch = Scratch::new().with_operator();
     let report = run(&scratch, row.directive, &row.inputs, (Decision::DENIED, 1)).await;
@@ -344,7 +345,7 @@ async fn an_operator_who_says_no_keeps_an_unsigned_file() {
     assert!(!text.contains("rye:signed"), "{text}");
 }
 
-/// What asks for more than the thread may do is created, and is for a person to sign.
+/// A directive that asks for more than the thread may do is created, but a person must sign it.
 #[tokio::test]
 async fn a_directive_with_more_authority_is_not_signed_by_a_thread() {
     let scratch = Scratch::new().with_operator();
@@ -360,7 +361,7 @@ async fn a_directive_with_more_authority_is_not_signed_by_a_thread() {
     assert!(directive(&scratch).permissions.unwrap().value.raw.contains("rye.bash.*"));
 }
 
-/// A folder that cannot be made is told, and what stands in the way stays.
+/// A folder that cannot be made is an error, and the file at its path is unchanged.
 #[tokio::test]
 async fn a_place_that_cannot_be_written_is_told() {
     for row in rows() {
@@ -389,7 +390,7 @@ async fn a_thread_is_spawned_by_the_call_that_the_directive_says() {
     assert_eq!(child, spawned.1["content"]["thread"]);
 }
 
-/// The name by which the founding documents grant and call the tool that starts threads.
+/// The founding documents use one name of the tool in grants and another in calls.
 #[tokio::test]
 async fn the_tool_that_spawns_threads_has_two_names() {
     let scratch = Scratch::new();

@@ -1,7 +1,6 @@
-//! The holes of the original system stay closed, one named test for each (SPEC 13).
+//! Security holes of the original system, with one named test for each (SPEC 13).
 //!
-//! What the program itself reads, which is command lines, variables and terminals, is attacked in
-//! `crates/rye/tests/cli/hostile.rs`.
+//! Attacks through command lines, variables and terminals are in `crates/rye/tests/cli/hostile.rs`.
 
 use std::fs;
 
@@ -28,12 +27,12 @@ const WRITE: &str =
 const OUTPUT: &str =
     r#"<outputs><output name="path" type="string" required="true">The file</output></outputs>"#;
 
-/// A directive that writes `out.txt`, with more of metadata and of its fence.
+/// A directive that writes `out.txt`, with additions to its metadata and its fence.
 fn writing(head: &str, tail: &str) -> String {
     rye_tests::writing(&format!("{WRITE}{head}"), tail)
 }
 
-/// A project that would write `out.txt`, if only nothing were wrong with it.
+/// A project that writes `out.txt` as long as a test does not break it.
 fn sound() -> Scratch {
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/write.md", &writing("", ""));
@@ -44,12 +43,13 @@ fn wrote(scratch: &Scratch) -> bool {
     scratch.project().join("out.txt").exists()
 }
 
-/// The error of an error, as far in as it goes.
+/// The message of the innermost cause.
 fn innermost(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), innermost)
 }
 
-/// Running is refused because of who signed what, nothing happens, and `reason`, a variant of [`rye::sign::Error`], is why.
+/// Checks that a run was refused and had no effect. `reason` is part of the debug form of the error, usually
+/// a variant of [`rye::sign::Error`].
 #[track_caller]
 fn refused(scratch: &Scratch, result: Result<RunReport, RunError>, reason: &str) {
     let error = result.unwrap_err();
@@ -59,7 +59,7 @@ fn refused(scratch: &Scratch, result: Result<RunReport, RunError>, reason: &str)
     assert!(told.contains(reason), "{told}");
 }
 
-/// The guard is what refuses, not something else that is wrong with the project.
+/// The project of the other tests runs, so their refusals have no other cause.
 #[tokio::test]
 async fn nothing_is_wrong_with_the_sound_project() {
     let scratch = sound();
@@ -85,7 +85,7 @@ async fn an_item_moved_to_another_id() {
     let text = fs::read_to_string(scratch.project().join(".ai/directives/test/write.md")).unwrap();
     scratch.put(".ai/directives/ops/write.md", &text);
     refused(&scratch, scratch.run("ops/write", &[]).await, "Unverified");
-    // Nor is one kind another.
+    // A signature for another kind does not count either.
     let advice = "```yaml\nname: advice\ntitle: Advice\n```\n\nAdvice.\n";
     let path = scratch.sign(".ai/knowledge/test/advice.md", advice);
     scratch.put(".ai/directives/test/advice.md", &fs::read_to_string(path).unwrap());
@@ -167,7 +167,7 @@ async fn a_project_s_own_trust_document() {
     let text = rye::signed(&path, &writing("", ""), &key, at).unwrap();
     scratch.put(".ai/directives/test/write.md", &text);
     refused(&scratch, scratch.run("test/write", &[]).await, "UnknownKey");
-    // The same document counts where the operator puts it.
+    // The same document counts in the user space.
     scratch.put_user(&format!(".ai/{file}"), &signed_document);
     let report = scratch.run_with("test/write", &[], |request| {
         request.provider = ProviderChoice::Steps;
@@ -176,7 +176,7 @@ async fn a_project_s_own_trust_document() {
     assert_eq!(report.await.unwrap().outcome.state, ThreadState::Completed);
 }
 
-/// What is authorised is what is run: nothing in the arguments of a call leads to another tool (SPEC 9.4).
+/// The authorized tool is the one that runs: no argument of a call leads to another tool (SPEC 9.4).
 #[tokio::test]
 async fn a_tool_call_whose_arguments_name_another_tool() {
     let write = json!({ "path": "out.txt", "content": "hello" });
@@ -187,7 +187,7 @@ async fn a_tool_call_whose_arguments_name_another_tool() {
     smuggled["parameters"] = write.clone();
     let nested = named(ls, &named(writer, &write));
     let climbing = "rye/file-system/../file-system/write";
-    // What is granted, the tool that is called, its arguments, and the tool that they are held to.
+    // The grant, the called tool, its arguments, and the expected target.
     for (grant, tool, arguments, held_to) in [
         ("rye.file-system.*", "rye_file_system_ls", smuggled.clone(), Some(ls)),
         ("rye.file-system.*", "rye_execute", named(ls, &smuggled), Some(ls)),
@@ -219,7 +219,7 @@ async fn a_tool_call_whose_arguments_name_another_tool() {
     }
 }
 
-/// It aborts; leaving the item out would let whoever can change a file choose what the model is not told.
+/// The run is refused. If the item were left out, a changed file could hide rules from the model.
 #[tokio::test]
 async fn a_tampered_context_item() {
     for element in ["<system>", "<before optional=\"true\">", "<after>"] {
@@ -232,7 +232,7 @@ async fn a_tampered_context_item() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("Never", "Always")).unwrap();
         refused(&scratch, scratch.run("test/write", &[]).await, "Tampered");
-        // An unsigned one is no better, and one that is gone is skipped only where that is allowed.
+        // An unsigned item is refused too.
         fs::write(&path, rules).unwrap();
         let run = scratch.run_with("test/write", &[], |request| {
             request.provider = ProviderChoice::Steps;
@@ -242,7 +242,7 @@ async fn a_tampered_context_item() {
     }
 }
 
-/// Whatever builds on a transcript reads it through [`rye::Rye::thread`], which is where an edited one ends.
+/// All readers of a transcript use [`rye::Rye::thread`], which refuses an edited one.
 #[tokio::test]
 async fn a_resumed_transcript_that_was_edited() {
     let scratch = sound();
@@ -260,7 +260,7 @@ async fn a_resumed_transcript_that_was_edited() {
         let forged = line.replace("hello", "hullo");
         edited[index] = &forged;
         match reading(&(edited.join("\n") + "\n")).unwrap_err() {
-            // A record is chained to by the next one.
+            // The next record contains the hash of this one.
             ThreadReadError::Damaged { source, .. } => {
                 assert_eq!(source.record, u64::try_from(index + 1).unwrap());
             }
@@ -302,7 +302,7 @@ fn check_child_tokens() {
     let wide = claims("child", "rye.*");
     let minted = parent.child(wide.clone(), &key, covers_literally);
     assert!(matches!(minted, Err(TokenError::Widened { .. })), "{minted:?}");
-    // One that was signed all the same is refused where it is shown.
+    // A wider token that was signed anyway fails verification.
     let forged = parent.child(wide, &key, |_, _| true).unwrap();
     let now = "2026-11-20T18:00:00Z".parse().unwrap();
     let verified = verify_chain(&[parent, forged], &[key.public()], now, covers_literally).cloned();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const GRANT: &str = "<permissions><execute><tool>rye/file-system/*</tool></execute><load><knowledge>*</knowledge></load></permissions>";
 
-/// Two steps in two turns, so that there is something between them.
+/// A directive with two steps in two turns, so that hooks can run between them.
 fn two_steps(metadata: &str) -> String {
     writing(&format!("{metadata}{GRANT}"), "").replace(
         "</process>",
@@ -33,7 +33,7 @@ fn knowledge(scratch: &Scratch, id: &str, text: &str) {
     scratch.sign(&format!(".ai/knowledge/test/{id}.md"), &file);
 }
 
-/// Hooks of every source act in turn, with the data of the event in their arguments.
+/// Hooks of every source run in order, with the data of the event in their arguments.
 #[tokio::test]
 async fn hooks_of_all_sources_act_in_turn() {
     let scratch = Scratch::new();
@@ -65,7 +65,7 @@ async fn hooks_of_all_sources_act_in_turn() {
     assert_eq!(replayed.divergence, None);
 }
 
-/// A hook does no more than its thread may: not what the directive does not declare.
+/// A hook may do no more than its thread, so nothing that the directive does not declare.
 #[tokio::test]
 async fn a_hook_does_not_exceed_its_thread() {
     let scratch = Scratch::new();
@@ -82,7 +82,8 @@ async fn a_hook_does_not_exceed_its_thread() {
     assert_eq!(receipt["refusal"]["capability"], "rye.execute.tool.rye.file-system.write");
 }
 
-/// Knowledge that a hook puts at the start is in the opening, as `rye render` shows it, unless the directive suppresses it.
+/// Knowledge of a hook at the start is part of the first message, as `rye render` shows it, unless the
+/// directive suppresses it.
 #[tokio::test]
 async fn knowledge_at_the_start_is_in_the_opening() {
     let scratch = Scratch::new();
@@ -97,7 +98,7 @@ async fn knowledge_at_the_start_is_in_the_opening() {
         request.inputs = rye_tests::inputs(&[("mode", mode)]);
         scratch.rye().render(&request).unwrap().first_user_message
     };
-    // What the program's own hook says stands before it, because layer 2 comes before layer 3.
+    // The knowledge of the program's own hook comes first, because layer 2 comes before layer 3.
     let told =
         "and stop.\n<House id=\"test/house\" type=\"knowledge\">\nBe kind.\n</House>\n\n<directive";
     assert!(first("x").contains(told), "{}", first("x"));
@@ -118,7 +119,7 @@ async fn knowledge_at_the_start_is_in_the_opening() {
     assert!(first("x").contains("and stop.\n\n<directive"), "{}", first("x"));
 }
 
-/// What a hook tells in the middle of a thread takes a permit like any other load.
+/// Knowledge that a hook adds during a thread needs a permit like any other load.
 #[tokio::test]
 async fn knowledge_in_a_turn_is_a_permitted_load() {
     for (granted, is_told) in [(true, true), (false, false)] {
@@ -140,7 +141,8 @@ async fn knowledge_in_a_turn_is_a_permitted_load() {
     }
 }
 
-/// A directive that a hook executes is followed in the same thread, with the hook's parameters as its inputs.
+/// The directions of a directive that a hook executes are added to the same thread, with the hook's
+/// parameters as inputs.
 #[tokio::test]
 async fn a_directive_is_followed_in_the_thread() {
     let scratch = Scratch::new();
@@ -160,7 +162,7 @@ async fn a_directive_is_followed_in_the_thread() {
     assert!(told[1].contains("You have used 1 turns."), "{told:?}");
 }
 
-/// What a hook decides is what becomes of the thread.
+/// The effect of a hook decides the end of the thread.
 #[tokio::test]
 async fn a_hook_ends_the_thread() {
     for (effect, state) in [
@@ -178,7 +180,7 @@ async fn a_hook_ends_the_thread() {
     }
 }
 
-/// An unsigned hooks file is refused whatever its hooks would do.
+/// An unsigned hooks file is refused, whatever its hooks do.
 #[tokio::test]
 async fn an_unsigned_hooks_file_is_refused() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Directives and knowledge that a call returns into the running thread (SPEC D16).
+//! Directives and knowledge that a call returns into the same thread (SPEC D16).
 
 mod narrowing;
 mod wires;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const DIRECTIVES: &str = "<execute><directive>test.*</directive><knowledge>test.*</knowledge><tool>rye.file-system.*</tool><tool>rye.agent.threads.*</tool></execute>";
 
-/// A directive with one step for each action.
+/// A directive with a step for each action.
 fn directive(name: &str, permissions: &str, actions: &[&str], inner: &str) -> String {
     let step = |(place, action): (usize, &&str)| {
         format!(
@@ -50,7 +50,7 @@ fn results(events: &[(String, Value)]) -> Vec<&Value> {
     found.map(|(_, payload)| payload).collect()
 }
 
-/// The steps of the directive are carried out under the authority of the thread, down to the one that it executes itself.
+/// The steps of executed directives, including nested ones, run with the authority of the thread.
 #[tokio::test]
 async fn steps_of_an_executed_directive_are_carried_out() {
     let scratch = Scratch::new();
@@ -79,7 +79,7 @@ async fn steps_of_an_executed_directive_are_carried_out() {
     assert_eq!(replayed.divergence, None);
 }
 
-/// A directive that declares everything gives nothing to the thread that follows it.
+/// The permissions of an executed directive add nothing to the thread.
 #[tokio::test]
 async fn what_an_executed_directive_declares_is_not_granted() {
     let scratch = Scratch::new();
@@ -97,7 +97,8 @@ async fn what_an_executed_directive_declares_is_not_granted() {
     assert!(message.contains("is not allowed by the directive `test/outer`"), "{message}");
 }
 
-/// Every reason not to take an item in is an error that the model can read, and nothing of the item is on record.
+/// Each refusal of an item is an error that the model can read, and the transcript has none of the item's
+/// text.
 #[tokio::test]
 async fn an_item_that_is_refused_leaves_nothing_of_its_text() {
     const MARK: &str = "a-word-that-stands-nowhere-else";
@@ -156,7 +157,8 @@ async fn an_item_that_is_refused_leaves_nothing_of_its_text() {
     }
 }
 
-/// The first call of `test/outer` is an error with these words, and `mark` is nowhere in the transcript.
+/// Checks that the first call of `test/outer` fails with these words, and that `mark` is not in the
+/// transcript.
 async fn refuses(scratch: &Scratch, name: &str, words: &[&str], mark: &str) {
     let report = scratch.run("test/outer", &[]).await.unwrap();
     let events = scratch.events(&report);
@@ -207,7 +209,7 @@ fn what_steps_execute_by_a_literal_id_is_locked() {
     }
 }
 
-/// A directive that executes itself comes to an end.
+/// A directive that executes itself is stopped at a fixed depth.
 #[tokio::test]
 async fn a_directive_that_executes_itself_is_followed_so_far_and_no_further() {
     let scratch = Scratch::new();

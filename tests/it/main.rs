@@ -1,4 +1,4 @@
-//! The whole way through the crates, on real files.
+//! Tests of all crates together, on real files.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

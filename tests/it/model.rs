@@ -1,4 +1,4 @@
-//! The same way with a model: a server on this machine that answers as Anthropic's would.
+//! Runs with a model: a local server that answers like Anthropic's.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) fn answer(content: &Value, stop: &str) -> ResponseTemplate {
     }))
 }
 
-/// A server that gives these answers in turn, and then no more.
+/// A server that sends each of these answers once, in turn.
 pub(super) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     let server = MockServer::start().await;
     for answer in answers {
@@ -93,7 +93,7 @@ async fn a_model_calls_a_tool_and_returns_outputs() {
         Some(json!({ "path": "ada.txt" }))
     );
     assert_eq!(std::fs::read_to_string(scratch.project().join("ada.txt")).unwrap(), "Hello Ada");
-    // Twice 1,000 tokens in at 1 USD and 100 out at 5 USD a million.
+    // Twice 1,000 input tokens at 1 USD and 100 output tokens at 5 USD per million.
     assert_eq!(report.outcome.cost.get(), 3_000_000);
     check_second_request(&server, &thinking).await;
     check_no_key(&report);
@@ -113,7 +113,7 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
     let mut request = PlanRequest::new("test/greet".parse().unwrap());
     request.provider = ProviderChoice::named("local");
     request.inputs = Placing::Values(BTreeMap::from([("who".to_owned(), json!("Ada"))]));
-    // A limit on money that shortens the answer, as the budget does before each request.
+    // A spend limit that shortens the answer, as the budget does before each request.
     request.limits.spend = Some("0.02".parse().unwrap());
     let first = scratch.rye().first_request(&request).unwrap();
     assert!(server.received_requests().await.unwrap().is_empty());
@@ -133,7 +133,7 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
     assert_eq!(body["system"], system);
 }
 
-/// The history is resent as received, reasoning included, and the result follows its call.
+/// Checks that the history is resent as received, including reasoning, and that the result follows its call.
 async fn check_second_request(server: &MockServer, thinking: &Value) {
     let requests = server.received_requests().await.unwrap();
     assert_eq!(requests.len(), 2);

@@ -1,4 +1,4 @@
-//! The prompts of the quick start, pinned as a team pins its own.
+//! Snapshots of the prompts of the quick start, made as a team makes its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn quickstart() -> Rye {
     Rye::open(&setup).unwrap()
 }
 
-/// The loop of a team's own test; `cargo xtask prompts` renders into the same folder.
+/// The same loop as in a team's own test. `cargo xtask prompts` writes to the same folder.
 #[test]
 fn of_the_quickstart_are_pinned() {
     let mut settings = insta::Settings::clone_current();

@@ -1,4 +1,4 @@
-//! The example of the README, run in a copy so that the checkout stays as it is.
+//! The example of the README, run in a copy so that the checkout is not changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,9 +94,9 @@ fn every_item_is_signed_by_the_example_key_and_bound_to_its_place() {
     }
 }
 
-/// Whoever has the repository can sign with the example key, so it may grant file tools and no more.
+/// Everyone with the repository can sign with the example key, so it may grant only file tools.
 #[test]
-fn the_example_key_is_capped_and_nobody_trusts_it_by_default() {
+fn the_example_key_is_capped_and_not_trusted_by_default() {
     let document = fs::read_to_string(examples().join("keys/example-trust.toml")).unwrap();
     let document = rye::sign::TrustDocument::parse(&document).unwrap();
     assert_eq!(document.grants().unwrap(), ["rye.execute.tool.rye.file-system.*"]);

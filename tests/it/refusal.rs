@@ -1,4 +1,4 @@
-//! What is not allowed does not happen, is on record, and is told apart from what merely failed.
+//! Refused actions do not happen, are recorded, and differ from failures.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use rye::{Class, RunReport};
 use rye_tests::Scratch;
 use serde_json::Value;
 
-/// A directive that writes one file, and may use the tools that `grant` lists.
+/// A directive that writes a file and declares the tools in `grant`.
 fn writing(grant: &str, path: &str) -> String {
     format!(
         r#"# Write
@@ -43,7 +43,7 @@ async fn run(scratch: &Scratch, grant: &str, path: &str) -> RunReport {
     scratch.run("test/write", &[]).await.unwrap()
 }
 
-/// The one refusal in the transcript.
+/// The only refusal in the transcript.
 fn refusal(scratch: &Scratch, report: &RunReport) -> Value {
     let results = scratch.events(report).into_iter().filter(|(name, _)| name == "tool_call_result");
     let refusals: Vec<Value> = results.map(|(_, payload)| payload["refusal"].clone()).collect();
@@ -122,7 +122,7 @@ async fn an_unsigned_directive_runs_for_its_author_and_is_marked() {
     assert_eq!(start["facts"]["verified"], false);
 }
 
-/// A run is as unverified as the least that it rests on (SPEC 2.10).
+/// A run is unverified if any item that it uses is (SPEC 2.10).
 #[tokio::test]
 async fn an_unsigned_tool_or_configuration_marks_a_signed_directive() {
     let scratch = Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned());
@@ -236,7 +236,7 @@ async fn a_fallback_is_no_reason_to_warn() {
     assert_eq!(report.warnings, Vec::<String>::new());
 }
 
-/// A value is placed once and never scanned again (SPEC 6.2), also where steps refer to results.
+/// An inserted value is never scanned again (SPEC 6.2), not even for references to results.
 #[tokio::test]
 async fn an_input_cannot_read_the_result_of_a_step() {
     let scratch = Scratch::new();
@@ -249,7 +249,7 @@ async fn an_input_cannot_read_the_result_of_a_step() {
     assert_eq!(error.class(), Class::Usage);
 }
 
-/// What a hook cannot do, and what it refers to and nobody has, is told before anything is sent.
+/// A hook that cannot act is an error before any request is sent.
 #[tokio::test]
 async fn hooks_that_cannot_act_are_refused_rather_than_passed_over() {
     let rows = [

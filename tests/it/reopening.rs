@@ -1,4 +1,4 @@
-//! Threads that are opened again: what they rest on, what stands above them, and what was to go on after them.
+//! Threads that are opened again, with their items, their ancestors and their successors.
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::{Decision, FailureKind, Nanos, Registry, ThreadId, ThreadRecord, ThreadState};
@@ -38,7 +38,7 @@ const CHILD: &str = r#"# Child
 Write a file.
 "#;
 
-/// A directive that says how to go on, and needs an input of this name.
+/// A continuation directive that requires an input of this name.
 fn on(input: &str) -> String {
     format!(
         "# On\n\n```xml\n<directive name=\"on\" version=\"1.0.0\"><metadata><description>Goes on.</description></metadata><inputs><input name=\"{input}\" required=\"true\" /></inputs></directive>\n```\n\nGo on after {{input:{input}}}.\n"
@@ -54,7 +54,7 @@ fn says(text: &str) -> wiremock::ResponseTemplate {
     answer(&json!([{"type": "text", "text": text}]), "end_turn")
 }
 
-/// A project whose model has a window that one turn fills.
+/// A project whose model has a context window that one turn fills.
 fn narrow(scratch: Scratch, server: &MockServer) -> Scratch {
     scratch.sign(".ai/directives/test/greet.md", GREET);
     scratch.sign(".ai/directives/test/child.md", CHILD);
@@ -76,7 +76,7 @@ fn first() -> ThreadId {
     FIRST.parse().unwrap()
 }
 
-/// What kept the next thread from beginning is mended, and it begins when the one before it is resumed.
+/// Once the problem that kept the successor from starting is repaired, resuming the first thread starts it.
 #[tokio::test]
 async fn a_continuation_that_failed_to_begin_is_begun_again() {
     for is_operators in [false, true] {
@@ -106,7 +106,8 @@ async fn a_continuation_that_failed_to_begin_is_begun_again() {
     }
 }
 
-/// A program that was killed between the folder of the next thread and its record leaves nothing in the way.
+/// If a program was killed after it made the folder of the successor and before its record, the successor can
+/// still start.
 #[tokio::test]
 async fn a_folder_without_a_record_is_not_in_the_way() {
     let server = server(vec![write(), says("Done.")]).await;
@@ -122,8 +123,8 @@ async fn a_folder_without_a_record_is_not_in_the_way() {
     assert_eq!((resumed.thread, resumed.outcome.state), (next, ThreadState::Completed));
 }
 
-/// Who signed the continuation directive bounds the thread that goes on, and so every child of it, also one that is
-/// resumed by itself.
+/// The signer of the continuation directive limits the successor, and so all children of it, even one that is
+/// resumed alone.
 #[tokio::test]
 async fn a_child_of_a_continuation_goes_on_alone() {
     let spawn = tool_use(
@@ -147,7 +148,7 @@ async fn a_child_of_a_continuation_goes_on_alone() {
     let path = ".ai/directives/test/on.md";
     let at = "2026-11-20T00:00:00Z".parse().unwrap();
     scratch.put(path, &signed(&scratch.project().join(path), &on("thread"), &guest, at).unwrap());
-    // The second thread's window is as narrow, and its child has to wait before it writes.
+    // The second thread's window is as small, and its child must wait for approval before it writes.
     scratch.sign(
         ".ai/config/agent/approval.yaml",
         "ask:\n  - rye.execute.tool.rye.file-system.write\n",
@@ -166,7 +167,7 @@ async fn a_child_of_a_continuation_goes_on_alone() {
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
 }
 
-/// A parent and a child that waits for somebody, each as the other's operator would have it.
+/// Runs a parent and a child that waits for approval, and returns the ids of both.
 async fn waiting() -> (Scratch, ThreadId, ThreadId) {
     let spawn = tool_use(
         "call_1",
@@ -184,7 +185,8 @@ async fn waiting() -> (Scratch, ThreadId, ThreadId) {
     (scratch, report.thread, child)
 }
 
-/// A thread that waits for its child's approval has signed all that it knows: who resumes it may be somebody else.
+/// A thread that waits for its child's approval signs its whole transcript, because another process may
+/// resume it.
 #[tokio::test]
 async fn a_thread_that_waits_for_its_child_is_sealed() {
     let (scratch, parent, child) = waiting().await;
@@ -196,13 +198,13 @@ async fn a_thread_that_waits_for_its_child_is_sealed() {
     }
 }
 
-/// Without its token, which says who began it.
+/// Changes the parent of a record and removes its token, which names the true parent.
 fn begun_by(record: &mut ThreadRecord, parent: &ThreadId) {
     record.parent = Some(parent.clone());
     record.facts.remove("token");
 }
 
-/// Records that lead in circles, which no run writes: told, and not followed for ever.
+/// Circular records, which no run writes, are reported and do not cause an endless loop.
 #[tokio::test]
 async fn records_in_circles_are_told() {
     type Forge = fn(&Scratch, &ThreadId, &ThreadId);

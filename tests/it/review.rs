@@ -1,4 +1,4 @@
-//! What a reviewer is told of a change, on real files: every kind of change is told, and nothing else.
+//! Reports of changes for reviewers, on real files: every kind of change is reported, and nothing else.
 
 use rye::{Difference, Explained, Lock, PlanRequest};
 use rye_tests::Scratch;
@@ -49,7 +49,7 @@ fn explained(scratch: &Scratch) -> Explained {
     scratch.rye().explain(&PlanRequest::new("test/leaf".parse().unwrap())).unwrap()
 }
 
-/// What `Difference` tells, as `section: name` lines, and what a lock tells, after one file changed.
+/// Changes a file, and checks the rows of the difference (as `section: name`) and the findings of a lock.
 #[track_caller]
 fn check(path: &str, text: &str, difference: &[&str], lock: &[&str]) {
     let scratch = scratch();
@@ -102,7 +102,7 @@ fn one_character_of_knowledge() {
 }
 
 #[test]
-fn knowledge_that_nobody_reads() {
+fn knowledge_that_is_not_in_the_prompt() {
     check(
         ".ai/knowledge/test/style.md",
         &STYLE.replace("Style", "Manner"),
@@ -225,7 +225,7 @@ fn configuration_of_the_project() {
     );
 }
 
-/// A hook that waits for another directive.
+/// A hook for another directive.
 const HOOKS: &str = "hooks:
   - id: base
     event: resolve_extends
@@ -249,7 +249,7 @@ fn what_a_hook_does() {
         told(&Difference::between(&before, &explained(&scratch))),
         ["items: directive `test/leaf`", "hooks: `h` of directive `test/leaf`"]
     );
-    // Where in the file it stands is not what it does.
+    // The place of a hook in the file is not a change of the hook.
     scratch.sign(LEAF, &hooks("rye/file-system/ls").replace("<limits", "\n\n<limits"));
     assert_eq!(
         told(&Difference::between(&before, &explained(&scratch))),
@@ -270,7 +270,7 @@ fn a_directive_that_came_after_the_lock() {
 
 const PROVIDER: &str = ".ai/tools/rye/agent/providers/anthropic_messages.yaml";
 
-/// The shipped provider with texts of its own.
+/// Signs a copy of the shipped provider with its own prompt texts.
 fn templated(scratch: &Scratch) {
     let path = PROVIDER.trim_start_matches(".ai/");
     let shipped = rye::shipped().iter().find(|file| file.path == path).unwrap();

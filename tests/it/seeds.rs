@@ -1,6 +1,7 @@
-//! The founding documents, where they are beside the checkout; elsewhere these tests are counted as ignored.
+//! The founding documents, if they are next to the checkout. Otherwise these tests are counted as ignored.
 //!
-//! What is known of them without their text, digests, signatures and the key, is tested everywhere, in `rye-sign`.
+//! Facts that do not need their text, such as digests, signatures and the key, are tested everywhere, in
+//! `rye-sign`.
 
 mod examples;
 mod forms;
@@ -15,7 +16,7 @@ use rye_tests::{Scratch, inputs, seed, seeds};
 const KNOWLEDGE: &str = ".ai/knowledge/rye/agent/threads/prompt-rendering.md";
 const DIRECTIVE: &str = ".ai/directives/rye/core/create_threaded_directive.md";
 
-/// A project with both signed seeds in their places, whose user space trusts the key that signed them.
+/// A project with both signed documents, whose user space trusts their key.
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
     scratch.put(KNOWLEDGE, &seed("000"));

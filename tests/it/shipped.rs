@@ -1,4 +1,4 @@
-//! The shipped system space holds what it promises, and all of it is whole.
+//! The items of the shipped space are complete and valid.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn every_shipped_item_passes_its_check() {
         let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == folder).unwrap();
         let id: ItemId = rest.rsplit_once('.').unwrap().0.parse().unwrap();
         let checked = check(path, kind, Some(&id), file.text.to_owned());
-        // The directive that it starts is an input, so that no step names it.
+        // No step uses the grant, because the started directive is an input.
         let is_known =
             |code: &str| file.path.ends_with("/spawn_thread.md") && code == "unused-grant";
         let heavy = checked.findings.iter();
@@ -83,7 +83,8 @@ fn what_the_founding_documents_name_is_shipped() {
     }
 }
 
-/// Every thread is told to carry out its directive, by a hook of the program, once, and without an element around it.
+/// A hook of the program tells every thread once, without an element around the text, to carry out its
+/// directive.
 #[test]
 fn every_thread_is_told_what_to_do_with_its_directive() {
     let scratch = Scratch::new();
@@ -109,7 +110,7 @@ fn every_thread_is_told_what_to_do_with_its_directive() {
     }
 }
 
-/// An alias in a grant is its tool: in what may be called, in what is offered, and in what the check says of it.
+/// An alias in a grant means its tool: for calls, for offered tools, and for the findings of the check.
 #[test]
 fn an_alias_in_a_grant_counts_as_its_tool() {
     for (alias, tool) in [
@@ -140,7 +141,7 @@ fn an_alias_in_a_grant_counts_as_its_tool() {
     }
 }
 
-/// A value that the input takes.
+/// A valid value for the input.
 fn some(input: &Input) -> Value {
     match (input.value_type, input.choices.first()) {
         (ValueType::Integer, _) => 1.into(),
@@ -174,7 +175,7 @@ async fn a_shipped_directive_runs_without_a_model() {
     assert_eq!(outputs["count"], 1);
 }
 
-/// The classes of SPEC 9.6a, each as a refusal, a warning or nothing.
+/// The risk classes of SPEC 9.6a, each of which gives a refusal, a warning or nothing.
 #[test]
 fn the_shipped_risks_are_those_of_the_founding_documents() {
     let rye = rye_tests::Scratch::new().rye();
@@ -204,7 +205,7 @@ fn the_shipped_risks_are_those_of_the_founding_documents() {
     }
 }
 
-/// A shell and files with the one acknowledgement that they take are neither refused nor warned of.
+/// A grant of a shell and of files with the required acknowledgement gives neither a refusal nor a warning.
 #[test]
 fn a_directive_with_a_shell_runs_with_its_own_acknowledgement() {
     let scratch = rye_tests::Scratch::new();

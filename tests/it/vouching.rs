@@ -1,4 +1,4 @@
-//! What nobody signed, where the operator allows that: the record says so, whatever way it comes before the model.
+//! Unsigned items that the operator allows: the record names them, however they reach the model.
 
 use rye::sign::{Policy, SigningKey};
 use rye::{ProviderChoice, SignFileError, SigningStatus};
@@ -22,7 +22,7 @@ fn unsigned() -> Scratch {
     Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned())
 }
 
-/// What a run says of an item that nobody signed, in its record and to who started it.
+/// Checks the record and the warnings of a run with an unsigned item, or without one if `item` is empty.
 #[track_caller]
 fn check(name: &str, facts: &serde_json::Map<String, Value>, warnings: &[String], item: &str) {
     assert_eq!(facts["verified"], item.is_empty(), "{name}");
@@ -74,7 +74,7 @@ async fn what_a_hook_puts_before_the_model_is_counted() {
     }
 }
 
-/// Only the thread that goes on by the continuation directive rests on it.
+/// Only the thread that the continuation directive starts is marked.
 #[tokio::test]
 async fn the_continuation_directive_is_counted_where_it_is_followed() {
     for is_signed in [true, false] {
@@ -108,7 +108,7 @@ async fn the_continuation_directive_is_counted_where_it_is_followed() {
     }
 }
 
-/// What somebody was shown is what is signed: a file that holds another text by then is left as it is.
+/// Only the text that was shown is signed: a file that has changed since is left unchanged.
 #[test]
 fn a_text_is_signed_only_as_it_was_shown() {
     let scratch = Scratch::new();

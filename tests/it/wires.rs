@@ -10,7 +10,7 @@ pub(super) const PROTOCOLS: [&str; 4] =
 /// A call of a scripted model: the name of the tool, and its arguments.
 pub(super) type Call = (&'static str, Value);
 
-/// An answer of the protocol: the call, under this id, or a text.
+/// An answer in the protocol: the call with this id, or a text.
 fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
     let text = "Done.";
     match protocol {
@@ -60,7 +60,7 @@ fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
     }
 }
 
-/// A server of the protocol that makes these calls in turn, and then says that it is done.
+/// A server in the protocol that answers with these calls in turn, and then with a text.
 pub(super) async fn server(protocol: &str, calls: &[Call]) -> MockServer {
     let server = MockServer::start().await;
     let ids: Vec<String> = (1..=calls.len()).map(|place| format!("call_{place}")).collect();
@@ -76,7 +76,7 @@ pub(super) async fn server(protocol: &str, calls: &[Call]) -> MockServer {
     server
 }
 
-/// The configuration of a provider with one model, `m`, for the tiers of the tests.
+/// The configuration of a provider with the model `m` for all tiers of the tests.
 pub(super) fn provider(protocol: &str, server: &MockServer) -> String {
     format!(
         "protocol: {protocol}\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\ntiers: {{ fast: m, general: m, haiku: m, sonnet: m }}\n\

@@ -1,4 +1,4 @@
-//! A layer cannot be taken off again.
+//! A layer cannot be removed from an authority.
 
 fn widened(mut authority: rye_caps::Authority) -> rye_caps::Authority {
     authority.layers = Vec::new();

@@ -1,4 +1,4 @@
-//! There is no authority without somebody who grants something.
+//! There is no authority without a layer that grants something.
 
 fn main() {
     let _ = rye_caps::Authority { layers: Vec::new().into() };

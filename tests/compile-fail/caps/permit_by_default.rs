@@ -1,4 +1,4 @@
-//! There is no permit that was not asked for.
+//! There is no permit without a decision of an authority.
 
 fn main() {
     let _: rye_caps::Permit = rye_caps::Permit::default();

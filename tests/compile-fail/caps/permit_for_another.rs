@@ -1,4 +1,4 @@
-//! What a permit is for cannot be changed.
+//! The capability of a permit cannot be changed.
 
 fn swapped(mut permit: rye_caps::Permit, capability: rye_caps::Capability) -> rye_caps::Permit {
     permit.capability = capability;

@@ -1,4 +1,4 @@
-//! A permit is not put together from its parts.
+//! A permit cannot be made from its parts.
 
 fn main() {
     let capability: rye_caps::Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Through the facade, too, a permit is only what an authority gave, for one call.
+//! Through the facade, too, only an authority can give a permit, for one call.
 
 use rye::caps::Permit;
 

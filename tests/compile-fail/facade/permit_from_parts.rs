@@ -1,4 +1,4 @@
-//! Through the facade, too, a permit is not put together from its parts.
+//! Through the facade, too, a permit cannot be made from its parts.
 
 use rye::caps::{Capability, Permit};
 

@@ -1,4 +1,4 @@
-//! Through the facade, too, files are below a folder that was opened.
+//! Through the facade, too, files can only be used below an opened folder.
 
 use rye::tools::fs::Root;
 

@@ -1,4 +1,4 @@
-//! Through the facade, too, a folder that was not opened is no root.
+//! Through the facade, too, a folder that was not opened is not a root.
 
 fn main() {
     let _ = rye::tools::fs::Root { dir: todo!() };

@@ -1,4 +1,4 @@
-//! The facade hands out no run whose items it did not verify, and no palette to call without asking.
+//! The facade gives no run with unverified items, and no palette that can be called without a permit.
 
 use rye::thread::{Palette, ToolCall};
 

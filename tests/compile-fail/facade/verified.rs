@@ -1,4 +1,4 @@
-//! Through the facade, too, verified is only what was verified.
+//! Through the facade, too, only verification makes a `Verified`.
 
 use rye::sign::{Provenance, Verified};
 

@@ -1,4 +1,4 @@
-//! Through the facade, too, verified text is not put together from its parts.
+//! Through the facade, too, a `Verified` cannot be made from its parts.
 
 use rye::sign::{Provenance, Verified};
 

@@ -1,4 +1,4 @@
-//! Text of the program lives as long as the program; text that was read does not.
+//! Only text with the lifetime of the program is built in, and text that was read does not have it.
 
 use rye_sign::Verified;
 

@@ -1,4 +1,4 @@
-//! The value under a proof is not to be changed in its place.
+//! The value of a `Verified` cannot be changed in place.
 
 use rye_sign::Verified;
 

@@ -1,4 +1,4 @@
-//! The function that puts one together is the crate's own.
+//! The constructor of `Verified` is private to its crate.
 
 use rye_sign::{Provenance, Verified};
 

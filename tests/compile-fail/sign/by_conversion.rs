@@ -1,4 +1,4 @@
-//! No text turns into a verified one.
+//! No text converts into a `Verified`.
 
 use rye_sign::Verified;
 

@@ -1,4 +1,4 @@
-//! There is no value that is verified without a text.
+//! `Verified` has no default value.
 
 use rye_sign::Verified;
 

@@ -1,4 +1,4 @@
-//! What was verified once is not read back as verified.
+//! A `Verified` cannot be deserialized.
 
 use rye_sign::Verified;
 

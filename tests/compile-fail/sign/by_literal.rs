@@ -1,4 +1,4 @@
-//! Its fields are private.
+//! The fields of `Verified` are private.
 
 use rye_sign::{Provenance, Verified};
 

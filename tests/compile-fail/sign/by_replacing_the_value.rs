@@ -1,4 +1,4 @@
-//! Nor can another value be given to a proof, without a function of the value that was verified.
+//! The value of a `Verified` cannot be replaced, except by a function of the verified value.
 
 use rye_sign::Verified;
 

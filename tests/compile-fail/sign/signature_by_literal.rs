@@ -1,4 +1,4 @@
-//! Nor can the facts of a signature be made up.
+//! The facts of a signature cannot be written as a literal.
 
 use rye_sign::{Binding, Coverage, Signature};
 

@@ -1,4 +1,4 @@
-//! A text whose signature was found is not one whose signature was verified.
+//! A text whose signature was only located does not count as verified.
 
 use rye_sign::{CommentStyle, Unverified, Verified};
 

@@ -1,4 +1,4 @@
-//! What a root holds open is not handed out: whoever had it could open anything below without being asked.
+//! The open folder of a root is private, because with it any file below could be opened without a permit.
 
 fn main() {
     let root = rye_tools::fs::Root::open(".".as_ref()).unwrap();

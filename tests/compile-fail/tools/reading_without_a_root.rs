@@ -1,4 +1,4 @@
-//! Every operation is below a root.
+//! Every operation needs a root.
 
 use rye_tools::fs::{Lines, read, write};
 

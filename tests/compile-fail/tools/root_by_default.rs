@@ -1,4 +1,4 @@
-//! There is no root that nobody chose.
+//! A root has no default value.
 
 fn main() {
     let _ = rye_tools::fs::Root::default();

@@ -1,4 +1,4 @@
-//! A folder that was not opened is no root.
+//! A folder that was not opened is not a root.
 
 fn main() {
     let _ = rye_tools::fs::Root { dir: todo!() };

@@ -1,4 +1,4 @@
-//! From a path to a file there is one way, which asks what is closed.
+//! Files can be opened by path only through the function that checks closed paths.
 
 fn main() {
     let _ = rye_tools::fs::walk::walk;

@@ -1,4 +1,4 @@
-//! Trees that are ended by somebody else, whatever of them has ended before.
+//! Thread trees that are cancelled from outside, with any of their threads already ended.
 
 use std::fs;
 use std::sync::Barrier;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{CHILD, PARENT, SPAWN, directive, put, waiting, write};
 
-/// Three threads, the last of which waits for somebody before it writes: each from the first to the last.
+/// Starts a chain of three threads, of which the last waits for approval, and returns them from the root on.
 pub(super) async fn three(scratch: &Scratch) -> Vec<ThreadId> {
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
@@ -38,15 +38,16 @@ fn state(scratch: &Scratch, thread: &ThreadId) -> ThreadState {
     rye.thread(&rye.threads().unwrap(), thread).unwrap().record.state
 }
 
-/// The account of the first thread, whose cap is the default one.
+/// The account of the root thread, with the default cap.
 fn account(scratch: &Scratch, thread: &ThreadId) -> Balance {
     let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
     store.ledger().open(thread, "0.5".parse().unwrap()).unwrap()
 }
 
-/// The lowest is closed first: what an account below has set aside when one is closed counts as spent, and nothing was.
+/// The deepest account is closed first, because open reservations of descendants count as spent. Here nothing
+/// was spent.
 #[tokio::test]
-async fn what_nobody_spent_is_free_again() {
+async fn money_that_was_not_spent_is_free_again() {
     let scratch = Scratch::new();
     let threads = three(&scratch).await;
     assert_eq!(account(&scratch, &threads[0]).reserved.get(), 500_000_000);
@@ -116,8 +117,8 @@ async fn below_a_thread_that_has_ended_the_rest_is_ended() {
     assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
 }
 
-/// What only its own key vouches for is believed by no operator who has one, and still ended: a thread that was begun before
-/// there was a key would go on for ever.
+/// An operator with a key does not trust a thread that only its own key signed, but can cancel it. Otherwise
+/// a thread from before the key could never be ended.
 #[tokio::test]
 async fn a_thread_that_is_not_believed_is_ended() {
     let scratch = Scratch::new();
@@ -133,7 +134,7 @@ async fn a_thread_that_is_not_believed_is_ended() {
     }
 }
 
-/// What another operator's key vouches for is theirs to end.
+/// A thread that another operator's key signed can be cancelled only by that operator.
 #[tokio::test]
 async fn a_thread_of_another_operator_is_not_ended() {
     let scratch = Scratch::new().with_operator();

@@ -1,4 +1,4 @@
-//! Children whose conversations grow too long for one thread: their parents wait for the last one.
+//! Children whose conversations grow too long for one thread. Their parents wait for the last thread.
 
 use rye::thread::budget::Balance;
 use rye::thread::store::{LocalStore, Store as _};
@@ -35,12 +35,12 @@ fn says(text: &str) -> ResponseTemplate {
     answer(&json!([{"type": "text", "text": text}]), "end_turn")
 }
 
-/// A parent with a wide window and a child whose window one turn fills.
+/// A parent with a large context window, and a child whose window is full after one turn.
 fn family(script: Scratch, server: &MockServer) -> Scratch {
     families(script, server, server)
 }
 
-/// The same with a model for each of them.
+/// The same, with a model for each.
 fn families(script: Scratch, server: &MockServer, childs: &MockServer) -> Scratch {
     let parent = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     let child = "<execute><tool>rye.file-system.write</tool></execute>";
@@ -63,14 +63,14 @@ fn record(scratch: &Scratch, thread: &ThreadId) -> ThreadRecord {
     rye.thread(&rye.threads().unwrap(), thread).unwrap().record
 }
 
-/// What the parent's model was told of its child.
+/// The result of the child that the parent's model got.
 fn told(scratch: &Scratch, report: &RunReport) -> Value {
     let events = scratch.events(report);
     let result = events.iter().find(|(name, _)| name == "tool_call_result");
     result.map(|(_, payload)| payload["content"].clone()).unwrap_or_default()
 }
 
-/// The two threads of the child's conversation, which say so of each other.
+/// Returns the two threads of the child's conversation, and checks that they refer to each other.
 fn line(scratch: &Scratch, parent: &RunReport) -> (ThreadRecord, ThreadRecord) {
     let events = scratch.events(parent);
     let spawned: Vec<&Value> =
@@ -87,7 +87,8 @@ fn line(scratch: &Scratch, parent: &RunReport) -> (ThreadRecord, ThreadRecord) {
     (first, last)
 }
 
-/// What is set aside comes back, and what was spent is: each answer costs 1,000 tokens in and 100 out.
+/// Checks that nothing is still reserved, and that the cost is that of `answers` answers, each with 1,000
+/// input and 100 output tokens.
 #[track_caller]
 fn check_money(scratch: &Scratch, parent: &RunReport, answers: u64) {
     let limits = record(scratch, &parent.thread).limits;
@@ -118,7 +119,7 @@ async fn a_parent_is_told_what_the_last_thread_came_to() {
     }
 }
 
-/// A tree whose child has gone on in another thread, which waits for somebody before it writes.
+/// Runs a tree whose child was continued in another thread, which waits for approval before it writes.
 async fn waiting(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
     let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), read, writes("b.txt")], more].concat();
@@ -147,7 +148,7 @@ fn check_done(scratch: &Scratch, report: &RunReport, answers: u64) {
     check_money(scratch, report, answers);
 }
 
-/// Its window is as narrow, so that it goes on once more before it says anything.
+/// The window is full again after the next turn, so the conversation continues once more.
 #[tokio::test]
 async fn it_goes_on_with_its_parent() {
     let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
@@ -172,7 +173,8 @@ async fn it_goes_on_alone_and_its_parent_takes_what_it_came_to() {
     check_done(&scratch, &resumed, 5);
 }
 
-/// A program that was killed before it began the next thread: whoever goes on begins it, be it with the parent or alone.
+/// If a program was killed before it started the successor, the resuming process starts it, with the parent
+/// or alone.
 #[tokio::test]
 async fn a_thread_that_was_not_begun_is_begun() {
     for alone in [false, true] {
@@ -199,7 +201,7 @@ async fn it_is_cancelled_with_its_parent() {
     check_money(&scratch, &report, 3);
 }
 
-/// Whoever names the thread that was started means its conversation.
+/// The id of the first thread refers to the latest thread of its conversation.
 #[tokio::test]
 async fn it_is_decided_by_the_name_that_its_parent_knows() {
     let (_server, scratch, report, _) = waiting(vec![says("Written."), says("Done.")]).await;
@@ -240,7 +242,7 @@ async fn three(scratch: Scratch) -> (MockServer, Scratch, RunReport) {
     (server, scratch, report)
 }
 
-/// The thread that this one started.
+/// The child of `parent`.
 fn started(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
     let rye = scratch.rye();
     let reading = rye.thread(&rye.threads().unwrap(), parent).unwrap();
@@ -249,7 +251,7 @@ fn started(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
     record(scratch, &spawn["thread"].as_str().unwrap().parse().unwrap())
 }
 
-/// A thread of the same name that anybody may have written is not what a grandchild came to.
+/// A forged thread with the grandchild's name does not count as its result.
 #[tokio::test]
 async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     let (_forgers, forger, _) = three(Scratch::new()).await;
@@ -265,7 +267,7 @@ async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     check_waits(&resumed, &middle.thread, "is signed with a key of its own and not with yours");
 }
 
-/// A child whose conversation was to go on in a thread that could not be prepared.
+/// Runs a child whose successor could not be prepared.
 async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport) {
     let write = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), write, writes("b.txt")], more].concat();
@@ -279,7 +281,7 @@ async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scrat
     (server, scratch, report)
 }
 
-/// Whichever of them is ended, nobody begins the thread in which the child's conversation was to go on.
+/// If the parent or the child is cancelled, the successor is never started.
 #[tokio::test]
 async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
     for names_parent in [true, false] {
@@ -313,7 +315,8 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
     }
 }
 
-/// The program of a child was stopped after it had recorded that the child is continued, and before its record said so.
+/// A program was stopped after the transcript of the child said that it is continued, and before its record
+/// said so.
 #[tokio::test]
 async fn a_child_that_turns_out_to_be_continued_is_ended_with_the_next_one() {
     let (_server, scratch, report) = waiting_for_a_thread(Vec::new()).await;
@@ -329,8 +332,8 @@ async fn a_child_that_turns_out_to_be_continued_is_ended_with_the_next_one() {
     assert_eq!(record(&scratch, &last.thread).state, ThreadState::Cancelled);
 }
 
-/// A tree of which the last thread was started by one in which the conversation of a grandchild went on, and a parent that waits
-/// for somebody; with the name of that last thread.
+/// Runs a tree in which the successor of a grandchild starts another thread, while the root waits for
+/// approval. Also returns the id of that last thread.
 async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
     let start =
         |name: &str| calls("rye_agent_threads_thread_directive", &json!({"directive": name}));
@@ -353,7 +356,7 @@ async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, T
     (server, scratch, report, leaf)
 }
 
-/// Also where another program started them.
+/// This also holds for threads that another program started.
 #[tokio::test]
 async fn threads_below_those_that_go_on_are_known_to_those_above() {
     let (_server, _scratch, _report, leaf) = four(Vec::new()).await;

@@ -1,4 +1,4 @@
-//! A clock that is not set.
+//! Clocks that are not set.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use rye::{OpenError, ReopenError, RunError, Rye, Setup};
 
 use super::{sound, wrote};
 
-/// A clock that shows the last second before 1970.
+/// A clock at the last second before 1970.
 struct Unset;
 
 impl Clock for Unset {

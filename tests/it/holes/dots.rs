@@ -1,4 +1,4 @@
-//! `..` in an id, wherever a file or a caller writes one.
+//! `..` in ids, in every place where a file or a caller writes one.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use rye_tests::Scratch;
 
 use super::{innermost, sound, writing};
 
-/// What a person might try to leave a folder with.
+/// Ids that try to leave a folder.
 const CLIMBING: [&str; 7] =
     ["../secret", "..", "a/../../secret", "a/..", "./secret", "a/./b", "..\\secret"];
 
@@ -26,7 +26,7 @@ fn dots_in_an_id() {
     assert!("a..b/c".parse::<ItemId>().is_ok(), "dots inside of a name lead nowhere");
 }
 
-/// A thread's id becomes the name of a folder.
+/// The id of a thread is the name of a folder.
 #[test]
 fn dots_in_a_thread_s_id() {
     let uuid = "019a0000-0000-7000-8000-000000000001";
@@ -37,7 +37,7 @@ fn dots_in_a_thread_s_id() {
     }
 }
 
-/// What is wrong with a file that does not parse.
+/// The problems of a file that does not parse.
 fn problems(error: &(dyn Error + 'static)) -> Option<String> {
     match error.downcast_ref::<ParseError>() {
         Some(error) => {
@@ -47,7 +47,7 @@ fn problems(error: &(dyn Error + 'static)) -> Option<String> {
     }
 }
 
-/// The file that each id would lead to is there, and verifies as nothing.
+/// A project in which the file that each id would lead to exists, unsigned.
 fn with_secret() -> Scratch {
     let scratch = sound();
     for path in [".ai/secret.md", ".ai/secret.yaml", "secret.md", ".ai/directives/secret.md"] {

@@ -1,4 +1,4 @@
-//! An environment variable that reaches a prompt, a tool or an error.
+//! Environment variables must not reach a prompt, a tool or an error.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::model::{answer, provider, server, tool_use};
 const NAME: &str = "RYE_TEST_CANARY";
 const CANARY: &str = "canary-9f31c0de-secret";
 
-/// A process cannot safely change its own environment, so the test looks on from a second one that has the canary.
+/// A process cannot safely change its own environment, so a second process with the canary runs the test.
 #[test]
 #[expect(
     clippy::disallowed_methods,
@@ -31,7 +31,7 @@ fn an_environment_variable_in_a_prompt_a_tool_or_an_error() {
     assert!(output.status.success() && shown.contains("1 passed"), "{shown}");
 }
 
-/// Every way of writing a variable that some template language knows.
+/// The notations for variables of many template languages.
 fn placeholders() -> String {
     let name = NAME;
     [
@@ -114,7 +114,7 @@ fn clean(what: &str, text: &str) {
     assert!(!text.contains(CANARY), "{what}: {text}");
 }
 
-/// Everything that the run left behind.
+/// Checks every file that the run left behind.
 fn folder_is_clean(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();

@@ -1,11 +1,11 @@
-//! What a program changes of the project's policy counts for nothing until the operator accepts it (SPEC 4.3, 5.6).
+//! A program's changes to the project's policy do not count until the operator accepts them (SPEC 4.3, 5.6).
 
 use rye::ProjectPolicy;
 use rye::thread::ThreadState;
 
 use super::*;
 
-/// A directive whose one step runs `command` in a shell.
+/// A directive whose only step runs `command` in a shell.
 fn shell(command: &str) -> String {
     let permissions = "<permissions><execute><tool>rye.bash.*</tool></execute><acknowledge risk=\"elevated\">It tidies up.</acknowledge></permissions>";
     format!(
@@ -60,7 +60,7 @@ async fn a_program_that_changes_policy() {
         scratch.sign(".ai/directives/test/shell.md", &shell(command));
         let report = run(&scratch, "test/shell", 1).await.unwrap();
         assert_eq!(report.outcome.state, ThreadState::Completed, "{name}: {:?}", report.outcome);
-        // Whether it starts programs or not, the next run is refused with the difference.
+        // The next run is refused with the difference, whether or not it starts programs.
         for id in ["test/shell", "test/write"] {
             let error = run(&scratch, id, 2).await.unwrap_err();
             assert_eq!(error.class(), Class::Refused, "{name}");

@@ -1,4 +1,4 @@
-//! What a tool for files could write of a project, and what it then runs or decides.
+//! Files of a project that a file tool must not write, because they run programs or change policy.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use rye_tests::Scratch;
 
 use super::writing;
 
-/// Runs a directive that writes `hello` to `path` in a project with these files, and gives the project.
+/// Runs a directive that writes `hello` to `path` in a project with these files, checks that it is refused,
+/// and returns the project.
 async fn attempt(path: &str, files: &[(&str, &str)]) -> Scratch {
     let scratch = Scratch::new();
     for (path, text) in files {
@@ -23,7 +24,7 @@ async fn attempt(path: &str, files: &[(&str, &str)]) -> Scratch {
     scratch
 }
 
-/// The file is not made, or stays as it was.
+/// Checks that the file was not created or changed.
 async fn check(path: &str, files: &[(&str, &str)]) {
     let scratch = attempt(path, files).await;
     let before = files.iter().find(|(file, _)| *file == path).map(|(_, text)| (*text).to_owned());
@@ -79,7 +80,7 @@ async fn a_file_that_starts_by_itself_is_named() {
     assert!(page.contains("\"self_starting\""), "{page}");
 }
 
-/// It would acknowledge a risk without a word that a reviewer can see.
+/// Such a reason would acknowledge a risk without any text that a reviewer can see.
 #[tokio::test]
 async fn an_acknowledgement_without_a_visible_reason() {
     for reason in ["\u{200b}", "\u{3164}", "\u{2800}", "\u{a0}", "\u{202e}\u{2060}"] {

@@ -1,5 +1,5 @@
-//! A second name for a function changes no rule about the function, and no configuration is signed for others than the
-//! operator (SPEC 9.6b, 4.3, 11.1).
+//! A second name for a function does not change the rules for the function, and only the operator may have
+//! configuration signed (SPEC 9.6b, 4.3, 11.1).
 
 use rye::caps::{Grant, Pattern};
 use rye::primary::{Caller, ExecuteRequest, PrimaryError, SignRequest, execute, sign};
@@ -11,7 +11,7 @@ use super::*;
 const WRITER: &str = "description: Writes.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema:\n  type: object\n";
 const FUNCTION: &str = "rye.execute.tool.rye.file-system.write";
 
-/// Rules about aliases of the same tool: the alias itself, and patterns that match it and not the tool.
+/// Patterns for aliases of the tool: aliases themselves, and patterns that match an alias but not the tool.
 const ALIASES: [&str; 4] = [
     "rye.execute.tool.fs_write",
     "rye.execute.tool.fs_*",
@@ -19,7 +19,7 @@ const ALIASES: [&str; 4] = [
     "rye.execute.tool.rye.file-system.fs_*",
 ];
 
-/// A project with another name for the tool that writes files, which its directive grants and calls.
+/// A project with a wrapper of the tool that writes files, which its directive grants and calls.
 fn wrapped() -> Scratch {
     wrapped_in(Scratch::new())
 }
@@ -57,7 +57,7 @@ async fn a_wrapper_manifest_that_escapes_ask() {
     }
 }
 
-/// A step that starts a thread by `rye_execute`, which is another way to call the tool that starts threads.
+/// A step can start a thread with `rye_execute`, which is another way to call the tool that starts threads.
 #[tokio::test]
 async fn a_fork_that_escapes_the_rules_about_starting_threads() {
     let forks = r#"# Forks
@@ -90,7 +90,7 @@ async fn a_fork_that_escapes_the_rules_about_starting_threads() {
     assert!(!wrote(&scratch));
 }
 
-/// Knowledge that a hook puts before the model waits for a decision as a call of the model does.
+/// Knowledge that a hook adds waits for approval like a call of the model.
 #[tokio::test]
 async fn a_hook_s_knowledge_that_escapes_ask() {
     let scratch = wrapped();
@@ -126,7 +126,7 @@ fn a_question_about_a_wrapper_is_one_about_its_function() {
     let expected =
         format!("`{FUNCTION}`, which `{id}` stands for, is not allowed by the signing key");
     assert!(denied.starts_with(&expected), "{denied}");
-    // An alias is asked about as its tool.
+    // A question about an alias is one about its tool.
     assert_eq!(ask(&sound(), "rye.execute.tool.fs_write"), Ok(FUNCTION.to_owned()));
 }
 
@@ -141,7 +141,8 @@ async fn a_wrapper_manifest_that_escapes_a_risk_block() {
     }
 }
 
-/// What is granted by an alias is granted to the tool, to keys and clients alike; a project lowers no risk by it.
+/// A grant of an alias is a grant of the tool, for keys and clients. A project cannot lower a risk with an
+/// alias.
 #[tokio::test]
 async fn an_alias_in_a_rule_means_its_tool() {
     for alias in ALIASES {
@@ -180,7 +181,7 @@ async fn a_client_that_runs_a_function_by_another_name() {
         format!("`{FUNCTION}`, which `rye.execute.tool.mine.write` stands for, is not allowed by");
     assert!(error.to_string().starts_with(&expected), "{error}");
     assert!(!wrote(&scratch));
-    // What waits for a decision in a thread is refused where nobody can be asked.
+    // A call that would wait for approval in a thread is refused, because a client has no approver.
     scratch.sign(".ai/config/agent/approval.yaml", &format!("ask: [{FUNCTION}]\n"));
     let asked = call(client("rye.execute.tool.*")).await.unwrap();
     assert_eq!(asked.status, rye::thread::ToolStatus::Refused, "{asked:?}");
@@ -222,7 +223,7 @@ fn configuration_that_a_client_has_signed() {
     assert_eq!(text.unwrap(), provider);
 }
 
-/// A project's prices lift no limit on the money that the operator's key pays.
+/// A project's prices do not lift the spend limit on the operator's key.
 #[tokio::test]
 async fn a_provider_configuration_with_prices_of_zero() {
     let server =
@@ -247,12 +248,12 @@ async fn a_provider_configuration_with_prices_of_zero() {
     let told = "to accept them, copy the file with `rye load rye/agent/providers/local --to user`";
     assert!(unpriced.warnings.iter().any(|warning| warning.contains(told)), "{unpriced:?}");
     assert!(server.received_requests().await.unwrap().is_empty());
-    // A thousand tokens of input at 1 USD and a hundred of output at 5 USD for a million.
+    // 1,000 input tokens at 1 USD and 100 output tokens at 5 USD per million.
     let priced = run(&project(Scratch::new())).await;
     assert_eq!(priced.outcome.cost.get(), 1_500_000, "{priced:?}");
 }
 
-/// A project chooses where requests go, and not which of the operator's secrets goes there.
+/// A project may choose the server, but not which of the operator's secrets it gets.
 #[tokio::test]
 async fn a_provider_configuration_that_names_another_variable() {
     let server = server(Vec::new()).await;
@@ -271,7 +272,7 @@ async fn a_provider_configuration_that_names_another_variable() {
     for word in ["AWS_SECRET_ACCESS_KEY", "local.yaml", "`variables` of `config/providers.yaml`"] {
         assert!(told.contains(word), "{told}");
     }
-    // Nor does the project allow it to itself.
+    // The project cannot allow it to itself either.
     scratch.sign(".ai/config/providers.yaml", "variables: [AWS_SECRET_ACCESS_KEY]\n");
     let error = run().await.unwrap_err();
     assert!(innermost(&error).contains("a project may not say"), "{error:?}");

@@ -1,4 +1,4 @@
-//! The signer of an item that a call returned bounds the thread from then on.
+//! The grants of the signer of a returned item limit the thread from then on.
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::{Decision, ThreadState};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{DIRECTIVES, action, directive, knowledge, put, results, write};
 
-/// A project beside a key that may grant less than the project's own.
+/// A project, and a second key that may grant less than the project's own key.
 struct Guest {
     scratch: Scratch,
     key: SigningKey,
@@ -38,7 +38,7 @@ impl Guest {
         self.scratch.project().join(path).exists()
     }
 
-    /// The last result of the thread, which the signing key refused.
+    /// Checks that a result is a refusal that names the limited signing key.
     #[track_caller]
     fn check_refused(&self, told: &Value) {
         let message = told["content"]["error"].as_str().unwrap();
@@ -78,7 +78,7 @@ async fn a_call_outside_of_what_the_signer_may_grant_is_denied() {
     }
 }
 
-/// Two calls of one turn: the second is judged by what the first has added.
+/// Of two calls in one turn, the second is already limited by the item that the first added.
 #[tokio::test]
 async fn a_call_of_the_same_turn_is_bounded_as_well() {
     let guest = Guest::new(&[READ]);
@@ -104,7 +104,7 @@ async fn a_thread_that_is_resumed_is_bounded_as_it_was() {
     assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
     guest.scratch.decide(&report.thread, &Decision::Approved);
 
-    // The item is another one meanwhile, which is noticed.
+    // A changed item is noticed.
     let path = ".ai/knowledge/test/advice.md";
     let file = guest.scratch.project().join(path);
     let then = std::fs::read_to_string(&file).unwrap();
@@ -112,7 +112,7 @@ async fn a_thread_that_is_resumed_is_bounded_as_it_was() {
     let error = guest.scratch.resume(&report.thread).await.unwrap_err();
     let ReopenError::Changed { changes, .. } = &error else { panic!("{error:?}") };
     assert_eq!(changes, &["knowledge `test/advice`"]);
-    // The same text of another key, which may grant everything.
+    // The same text, signed by a key that may grant everything, is noticed too.
     guest.scratch.sign(path, &knowledge("Write files."));
     assert!(matches!(
         guest.scratch.resume(&report.thread).await.unwrap_err(),
@@ -131,7 +131,7 @@ async fn a_thread_that_is_resumed_is_bounded_as_it_was() {
     assert!(token.contains(&format!("[\"{READ}\"]")), "{token}");
 }
 
-/// A child is bounded by what calls had added to the conversation of its parent when it was started, and by no more.
+/// A child is limited by the items that calls had added to its parent before its start, and by no later ones.
 #[tokio::test]
 async fn children_that_are_started_later_are_bounded() {
     let grants = ["rye.execute.tool.rye.agent.threads.*", "rye.execute.directive.*"];
@@ -162,7 +162,8 @@ impl Guest {
     }
 }
 
-/// A child that waited for a decision is resumed under the same bounds, whether it was started before or after.
+/// A child that waited for approval is resumed with the limits of its start, whether it started before or
+/// after the item was added.
 #[tokio::test]
 async fn children_are_resumed_under_the_bounds_of_their_start() {
     let threads = ["rye.execute.tool.rye.agent.threads.*", "rye.execute.directive.*"];

@@ -1,4 +1,4 @@
-//! The same with a model, over each wire protocol.
+//! The same with a model, in each wire protocol.
 
 use rye::ProviderChoice;
 use rye::thread::ThreadState;
@@ -65,7 +65,7 @@ async fn a_model_follows_a_directive_and_reads_knowledge_in_its_own_thread() {
     }
 }
 
-/// Every problem with the arguments is told at once, and the model may try again.
+/// All problems of the arguments are reported at once, and the model may try again.
 #[tokio::test]
 async fn wrong_arguments_are_a_result_that_tells_all_problems() {
     let both = json!({

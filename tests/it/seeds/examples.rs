@@ -1,7 +1,7 @@
-//! Every example of the founding documents, cut out of its text: it is read, or refused for the reason that is given.
+//! Every example of the founding documents: each is parsed, or refused for the given reason.
 //!
-//! Cut are the fenced blocks of XML and YAML, and of the document that has lost its fences the elements that begin in
-//! the first column. Calls in JSON, code and diagrams are no files.
+//! Examples are the fenced blocks of XML and YAML. In the document that has lost its fences, they are the
+//! elements that begin in the first column. Calls in JSON, code and diagrams are not examples of files.
 
 use rye::parse::{self, ParseError, Problem};
 use rye_tests::seed;
@@ -13,7 +13,7 @@ fn metadata(inside: &str) -> String {
     file(&format!("<metadata>{inside}</metadata>"))
 }
 
-/// `{...}` in a call.
+/// The outcome of a call with `{...}`.
 const CALL_OF_DOTS: &str =
     "noted: `rye_execute(…)` cannot be read as a step; the value of `parameters` is not JSON";
 
@@ -21,7 +21,7 @@ const BODY_IN_FENCE: &str = "noted: `<process>` stands inside the fence; move it
     | `<execute>` cannot be read as a step; text in `<execute>`; write `<param name=\"…\">…</param>` \
     | `<success_criteria>` stands inside the fence; move it behind the fence";
 
-/// An example: the line that it starts on, and its text.
+/// An example: its first line and its text.
 pub(super) struct Example {
     pub(super) line: usize,
     pub(super) text: String,
@@ -53,7 +53,7 @@ pub(super) fn examples(text: &str) -> Vec<Example> {
     examples
 }
 
-/// How many lines the element takes that begins in the first column of the first one.
+/// Returns the number of lines of the element that begins in the first column of the first line.
 fn element(lines: &[&str]) -> Option<usize> {
     let first = lines.first()?;
     let name: String =
@@ -68,7 +68,7 @@ fn element(lines: &[&str]) -> Option<usize> {
     Some(lines.iter().position(|line| line.starts_with(&end))? + 1)
 }
 
-/// What comes of an example, in the place that its first element has in a file.
+/// Parses an example, placed where its first element belongs in a file, and returns the outcome.
 fn outcome(text: &str) -> String {
     let directive = |text: &str| parse::directive(text).map(|directive| directive.notes);
     let first = text.trim_start().trim_start_matches('<');
@@ -119,7 +119,7 @@ fn of_the_text_on_rendering() {
         "000",
         &[
             (5, "read"),
-            // What a hook's context looks like in a prompt (SPEC 8.6).
+            // An example of a hook's context in a prompt (SPEC 8.6).
             (202, "no part of a file: <Identity>"),
             (214, "read"),
             (245, "read"),
@@ -151,7 +151,7 @@ fn of_the_guide_to_authoring() {
             (174, "read"),
             (183, "read"),
             (196, "read"),
-            // What is left of outputs in a prompt (SPEC D1).
+            // An example of outputs in a prompt (SPEC D1).
             (203, "no part of a file: <returns>"),
             (224, "read"),
             (261, "read"),
@@ -163,7 +163,7 @@ fn of_the_guide_to_authoring() {
             (404, "read"),
             (452, CALL_OF_DOTS),
             (480, "read"),
-            // Dots stand for what is left out, and text has no place there (SPEC 3.2, 3.3).
+            // Dots stand for omitted parts, and text is not allowed there (SPEC 3.2, 3.3).
             (499, "refused: text in `<directive>`"),
             (517, "refused: text in `<metadata>` | text in `<directive>`"),
             (542, "read"),

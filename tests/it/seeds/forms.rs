@@ -1,4 +1,4 @@
-//! The forms of the founding documents: what is read of them.
+//! The forms of the founding documents, and their parsed content.
 
 use rye::parse::{Directive, Outputs, directive, knowledge};
 use rye_tests::seed;
@@ -8,13 +8,13 @@ pub(super) fn file(inside: &str) -> String {
     format!("```xml\n<directive name=\"a\">{inside}</directive>\n```\n")
 }
 
-/// The directive of a file that must be readable.
+/// Parses a directive that must be valid.
 #[track_caller]
 fn read(source: &str) -> Directive {
     directive(source).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The XML fences of a document that hold a directive, each as a file of its own.
+/// The XML fences of a document that contain a directive, each as a file.
 fn directives_in(text: &str) -> Vec<String> {
     text.split("```xml\n")
         .skip(1)

@@ -1,5 +1,5 @@
-//! Two directives of the founding documents, run from their text: by the `steps` provider, and by a model that executes them in
-//! its own thread, over each wire protocol.
+//! Two directives of the founding documents, run from their text by the `steps` provider and, in each wire
+//! protocol, by a model that executes them in its own thread.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,22 +22,22 @@ type Inputs = &'static [(&'static str, &'static str)];
 const TARGET: Inputs = &[("target", "staging-us-east-1")];
 const REPORT: Inputs = &[("topic", "bread"), ("output_path", "report.md")];
 
-/// The part of a document from the first `start` to the end of the first `end` behind it.
+/// The part of a document from the first `start` to the end of the next `end`.
 fn cut<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     let (at, _) = text.match_indices(start).next().expect("the start");
     let length = text[at..].find(end).expect("the end") + end.len();
     &text[at..at + length]
 }
 
-/// The directive that deploys, whole.
+/// The directive that deploys.
 fn deploy() -> String {
     let text = seed("001");
     let (_, example) = text.rsplit_once("# Deploy Staging\n").expect("the example");
     format!("# Deploy Staging\n{}\n", cut(example, "\n", "</process>"))
 }
 
-/// A directive of what a thread must declare, the steps with elements for calls, and the call of a tool that writes, whose file
-/// it reads back.
+/// A directive made of the examples of metadata, of steps with elements for calls, and of a call that writes
+/// a file. Another step reads the file back.
 fn write_and_read() -> String {
     let text = seed("002");
     let examples = examples(&text);
@@ -73,7 +73,7 @@ fn backticked(id: &str, parameters: &Value) -> String {
     format!("`rye_execute(item_type=\"tool\", item_id=\"{id}\", parameters={parameters})`")
 }
 
-/// A project with both directives and what they name.
+/// A project with both directives and the items that they name.
 fn scratch() -> Scratch {
     let scratch = Scratch::new().with_programs();
     let knowledge =
@@ -94,7 +94,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-/// The result of each call, none of which is an error.
+/// Returns the result of each call, and checks that none is an error.
 fn results(scratch: &Scratch, report: &RunReport) -> Vec<Value> {
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     let events = scratch.events(report);
@@ -123,7 +123,7 @@ fn read(scratch: &Scratch, path: &str) -> String {
     fs::read_to_string(scratch.project().join(path)).unwrap()
 }
 
-/// One of the directives, and what shows that all of its steps were carried out.
+/// A directive with its inputs, and the check that all of its steps were carried out.
 type Row = (&'static str, Inputs, fn(&Scratch, &[Value]));
 
 const ROWS: [Row; 2] = [(DEPLOY, TARGET, check_deployed), (WRITE_AND_READ, REPORT, check_written)];
@@ -140,7 +140,7 @@ async fn the_steps_provider_carries_them_out() {
     }
 }
 
-/// What the directive that deploys extends and names is all in its prompt.
+/// The prompt has all context that the directive names and extends.
 #[tokio::test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 async fn the_context_of_the_one_that_deploys_is_in_its_prompt() {
@@ -163,7 +163,7 @@ async fn the_context_of_the_one_that_deploys_is_in_its_prompt() {
     assert_eq!(injected, expected);
 }
 
-/// A thread of its own, with a shell that it acknowledges, executes each of them and then makes the calls that their steps name.
+/// A thread with an acknowledged shell executes each directive and then makes the calls of its steps.
 #[tokio::test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 async fn a_model_follows_them_in_its_own_thread_on_every_wire() {
@@ -207,7 +207,7 @@ const OUTER: &str = r#"# Outer
 Follow the directive that you are told.
 "#;
 
-/// The call that returns the directive, then those that its steps name.
+/// The call that returns the directive, then the calls of its steps.
 fn calls(id: &str, text: &str, inputs: Inputs) -> Vec<Call> {
     let values: Map<String, Value> =
         inputs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
@@ -238,7 +238,7 @@ fn placed(text: &str, inputs: Inputs) -> String {
     })
 }
 
-/// The directions are the body of the file, byte for byte, with the inputs in their places.
+/// Checks that the directions are the body of the file, byte for byte, with the inputs inserted.
 fn check_directions(told: &Value, text: &str, inputs: Inputs) {
     let (_, body) = text.split_once("</directive>\n```\n").expect("a body");
     assert_eq!(told["your_directions"], placed(body.trim(), inputs));

@@ -1,4 +1,4 @@
-//! The files of the founding documents that were really signed.
+//! The signed files of the founding documents.
 
 use rye::sign::{
     AdmissionNote, Binding, CommentStyle, Coverage, Error, ItemName, Note, Origin, Policy,
