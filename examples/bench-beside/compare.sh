@@ -3,8 +3,8 @@
 #
 #   compare.sh [ROUNDS]      rounds of each program in each row (5)
 #
-#   RYE=DIR     where `rye-bench-harness` and `rye-bench-server` are, built; without it they are built from the workspace
-#   RECORDS=DIR where Rye writes its transcripts and its ledger (/dev/shm where it is there: memory instead of a disk)
+#   RYE=DIR     the folder of the built `rye-bench-harness` and `rye-bench-server`; without it they are built from the workspace
+#   RECORDS=DIR the folder for Rye's transcripts and ledger (/dev/shm if it exists: memory instead of a disk)
 #
 # Placement: `split` has the server on processor 1 and the program on processor 0, `one` has both on processor 0, and `free`
 # leaves them to the system. Without `taskset` there is only the last.
@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 rounds="${1:-5}"
 records="${RECORDS:-$([[ -d /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")}"
-# Tool calls that each run measures, and those that it makes before, whatever the length of a conversation.
+# The numbers of tool calls that each run measures and makes before, for every length of conversations.
 measured=1000 before=200
 
 if [[ -z "${RYE:-}" ]]; then
@@ -23,7 +23,7 @@ fi
 cargo build --quiet --release --locked
 beside="${CARGO_TARGET_DIR:-target}/release"
 
-# One run; its line of JSON behind what the table says of it. A conversation that failed ends everything.
+# Prints the row of a run, followed by its line of JSON. A failed conversation ends the script.
 run() {
     local placement="$1" turns="$2" program="$3" line
     shift 3
@@ -31,10 +31,10 @@ run() {
     printf '%s %s %s %s\n' "${turns}" "${placement}" "${program}" "${line}"
 }
 
-# Every program once in each round, so that what the machine does meanwhile happens to all of them.
+# Runs every program once in each round, so that other load on the machine affects all of them.
 compare() {
     local placement="$1" turns="$2" server="$3" client="$4" url
-    # Not quoted: what pins a program is several words, or none.
+    # Not quoted, because the pinning command is several words or none.
     coproc SERVER { exec ${server} "${RYE}/rye-bench-server" "${turns}"; }
     local pid="${SERVER_PID}"
     read -r url <&"${SERVER[0]}"
@@ -43,7 +43,7 @@ compare() {
         run "${placement}" "${turns}" rig ${client} "${beside}/beside-rig"
         run "${placement}" "${turns}" loop ${client} "${beside}/beside-loop"
     done
-    # It ends with its input.
+    # The server ends with its input.
     exec {SERVER[1]}>&-
     wait "${pid}"
 }

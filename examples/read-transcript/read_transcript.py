@@ -1,9 +1,9 @@
-"""Verifies the transcripts of a thread and of the threads below it, and prints what they cost.
+"""Verifies the transcripts of a thread tree and prints their costs.
 
     python3 read_transcript.py THREAD_FOLDER [KEY.pem ...]
 
-Written from `docs/transcript.md` alone. Without keys, any key that a thread names is accepted, so that the result says only that
-nothing was changed since. Needs Python 3.9 and the package `cryptography`.
+Written from `docs/transcript.md` alone. Without keys, every key that a thread names is accepted, so the result only shows that the
+files were not changed since they were signed. Needs Python 3.9 and the package `cryptography`.
 """
 import base64
 import hashlib
@@ -123,7 +123,7 @@ class Transcript:
 
 
 def cost_of_tree(folder, keys):
-    """The cost of the thread, of the threads that continue it, and of all below them; prints a line for each."""
+    """The cost of the thread, of its successors, and of all their descendants; prints a line for each."""
     transcript = Transcript(folder, keys)
     total = transcript.cost()
     print(f"{folder.name}: {len(transcript.records)} records, {transcript.signed} signed, own cost {total / 1e9:.9f} USD")

@@ -1,20 +1,20 @@
-//! What every engine says and offers, which is what Rye's conversations say and offer.
+//! The texts and the tool of every engine, which equal those of Rye's conversations.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The name of the one tool.
+/// The name of the only tool.
 pub const ADD: &str = "add";
-/// What a model is told of it.
+/// The description of the tool.
 pub const DESCRIPTION: &str = "Adds two numbers.";
-/// The message of the system.
+/// The system message.
 pub const SYSTEM: &str = "You add numbers.";
 /// The model to ask for.
 pub const MODEL: &str = "bench";
-/// Tokens that an answer may have.
+/// The largest number of tokens in an answer.
 pub const MAX_OUTPUT: u32 = 4_096;
 
-/// The message of the user that begins a conversation of so many tool calls.
+/// The user message that begins a conversation of `turns` tool calls.
 #[must_use]
 pub fn first_message(turns: usize) -> String {
     format!("Add numbers, {turns} times, then say the sum.")
@@ -40,7 +40,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The tool's work.
+    /// Returns the sum, which is the result of the tool.
     #[must_use]
     pub fn sum(self) -> f64 {
         self.a + self.b

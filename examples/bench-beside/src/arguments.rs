@@ -1,6 +1,6 @@
-//! The command line: of that of `rye-bench-harness`, what every engine has.
+//! The command line: the options of `rye-bench-harness` that every engine has.
 
-/// What `--help` prints after the name of the program.
+/// The text of `--help` after the name of the program.
 pub(crate) const OPTIONS: &str = "\
 --url URL [options]
 
@@ -16,23 +16,23 @@ numbers `a` and `b`, and the one after them with text, as `rye-bench-server N` d
 number of requests, N + 1 for each; `first_s` is the first conversation of the process, setup included.
 ";
 
-/// What to run.
+/// The parsed options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
-    /// Where the server's API begins, `/v1` included.
+    /// The base URL of the server's API, including `/v1`.
     pub base_url: String,
-    /// Tool calls of a conversation.
+    /// The number of tool calls of a conversation.
     pub turns: usize,
-    /// Measured conversations.
+    /// The number of measured conversations.
     pub reps: usize,
-    /// Conversations before them.
+    /// The number of conversations before them.
     pub warmup: usize,
-    /// Threads of the runtime.
+    /// The number of threads of the runtime.
     pub workers: usize,
 }
 
 impl Arguments {
-    /// Reads the command line; nothing for `--help`.
+    /// Parses the command line; `None` for `--help`.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Option<Self>, String> {
         let mut words = words.into_iter();
         let mut given = Self { base_url: String::new(), turns: 10, reps: 1, warmup: 1, workers: 1 };

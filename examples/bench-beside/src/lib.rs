@@ -1,13 +1,13 @@
-//! Other engines in the conversations that `rye-bench-harness` measures.
+//! Other engines, measured with the conversations of `rye-bench-harness`.
 //!
-//! [`run`] does with an [`Engine`] what that program does with Rye's threads: it holds conversations whose only tool adds two
-//! numbers against a server, counts what was not as it is to be, and prints the same line. The binaries `beside-loop` and
-//! `beside-rig` are an engine each; another one is another file beside them.
+//! [`run`] does with an [`Engine`] the same as that program with Rye's threads. It holds conversations with a
+//! server, whose only tool adds two numbers, counts the failed ones, and prints the same line. The binaries
+//! `beside-loop` and `beside-rig` are an engine each.
 
 mod addition;
 mod arguments;
 mod measure;
-// The times are to be those of the other program, and no second reading of the same clocks.
+// The same source file, so that the times are measured as in the other program.
 #[path = "../../bench-harness/src/process.rs"]
 #[expect(dead_code, reason = "one conversation at a time needs no more files than any program")]
 mod process;

@@ -1,4 +1,4 @@
-//! Conversations, and what they took.
+//! Conversations and their measurement.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -7,35 +7,35 @@ use serde_json::{Map, Value, json};
 
 use crate::{Arguments, process};
 
-/// Whatever keeps a conversation, or a measurement, from its end.
+/// The error of a conversation or of a measurement.
 pub type Problem = Box<dyn Error + Send + Sync>;
 
-/// Something that holds conversations.
+/// An engine that holds conversations.
 pub trait Engine: Sized {
-    /// The dependency that it is, or that it does most of its work with.
+    /// The dependency that the engine is, or that it mainly uses.
     const PACKAGE: &'static str;
 
-    /// Everything that its conversations share.
+    /// Makes an engine, which all conversations share.
     ///
     /// # Errors
     ///
-    /// When there can be no conversation at all.
+    /// The engine cannot be made.
     fn new(arguments: &Arguments) -> Result<Self, Problem>;
 
-    /// One conversation, from its beginning to the answer that asks for no tool.
+    /// Holds a conversation up to the first answer without a tool call.
     ///
     /// # Errors
     ///
-    /// What kept it from its end; it is counted.
+    /// The conversation failed. The caller counts this and continues.
     fn converse(&self) -> impl Future<Output = Result<Ended, Problem>>;
 }
 
-/// A conversation that came to its end.
+/// A conversation that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How often the tool was called.
+    /// The number of tool calls.
     pub calls: usize,
-    /// What the model said last.
+    /// The last text of the model.
     pub text: String,
 }
 
@@ -51,7 +51,7 @@ impl Ended {
     }
 }
 
-/// What the measured conversations took.
+/// The figures of the measured conversations.
 #[derive(Debug)]
 pub(crate) struct Figures {
     wall: Duration,
@@ -59,12 +59,12 @@ pub(crate) struct Figures {
     first: Duration,
     requests: usize,
     peak_kb: Option<u64>,
-    /// What each conversation that did not end as it is to said, those before the measurement included.
+    /// The errors of all failed conversations, including those before the measurement.
     pub(crate) errors: Vec<String>,
 }
 
 impl Figures {
-    /// The line that is printed.
+    /// The line of JSON to print.
     pub(crate) fn to_json(&self, package: &str) -> Value {
         let requests = self.requests.max(1) as f64;
         let per_call = |time: Duration| rounded(time.as_secs_f64() * 1e6 / requests, 1e2);
@@ -86,7 +86,7 @@ fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
-/// The one version of a dependency that the manifest allows.
+/// Returns the exact version of a dependency in the manifest.
 fn pinned(package: &str) -> Option<&'static str> {
     let mut lines = include_str!("../Cargo.toml").lines();
     let line = lines.find_map(|line| line.strip_prefix(package)?.strip_prefix(" = "))?;
@@ -94,7 +94,7 @@ fn pinned(package: &str) -> Option<&'static str> {
     version.split_once('"').map(|(version, _)| version)
 }
 
-/// Holds every conversation that the arguments ask for, one after the other.
+/// Holds all conversations, one after the other.
 pub(crate) fn measure<E: Engine>(arguments: &Arguments) -> Result<Figures, Problem> {
     let mut runtime = match arguments.workers {
         1 => tokio::runtime::Builder::new_current_thread(),
@@ -102,7 +102,7 @@ pub(crate) fn measure<E: Engine>(arguments: &Arguments) -> Result<Figures, Probl
     };
     let runtime = runtime.worker_threads(arguments.workers).enable_all().build()?;
     let start = Instant::now();
-    // An engine may want the runtime when it is made.
+    // An engine may need the runtime when it is made.
     runtime.block_on(async { Ok(conversations(arguments, &E::new(arguments)?, start).await) })
 }
 
@@ -126,7 +126,7 @@ async fn conversations<E: Engine>(arguments: &Arguments, engine: &E, start: Inst
     Figures { wall, cpu, first, requests, peak_kb: process::peak_kb(), errors }
 }
 
-/// An error with its causes.
+/// Returns an error with its causes as one text.
 fn described(problem: &dyn Error) -> String {
     let causes = std::iter::successors(problem.source(), |&cause| cause.source());
     causes.fold(problem.to_string(), |text, cause| format!("{text}: {cause}"))

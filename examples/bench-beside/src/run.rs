@@ -1,4 +1,4 @@
-//! A whole program, from its command line to its exit code.
+//! The main function of all programs, from the command line to the exit code.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its terminal")]
 
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::arguments::{Arguments, OPTIONS};
 use crate::measure::{Engine, measure};
 
-/// Measures the engine as the command line says, and prints a line of JSON about it.
+/// Measures the engine with the options of the command line, and prints the line of JSON.
 #[must_use]
 pub fn run<E: Engine>(program: &str) -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {

@@ -1,4 +1,4 @@
-//! The one tool of the conversations.
+//! The only tool of the conversations.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rye_caps::{Capability, Kind, Permit, Primary};
 use rye_thread::{Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-/// The id of the tool, which also is the name that a model sees.
+/// The id of the tool, which is also its name for the model.
 pub(crate) const ADD: &str = "add";
 
 struct Add;
@@ -21,7 +21,7 @@ impl Tool for Add {
     }
 }
 
-/// The tool as a thread offers it; that it only reads is what lets it run without waiting for the disk.
+/// Returns the tool for a palette. Because it is read-only, its calls run without waiting for the disk.
 pub(crate) fn add() -> Result<PaletteEntry, Box<dyn std::error::Error>> {
     let number = json!({ "type": "number" });
     let schema = json!({

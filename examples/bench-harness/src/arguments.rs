@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 Runs conversations against a server and prints what they cost, as one line of JSON.
 
@@ -29,7 +29,7 @@ number of requests, N + 1 for each; `first_s` is the first conversation of the p
 Example: rye-bench-harness --url http://127.0.0.1:8080 --api anthropic --turns 10 --reps 50 --warmup 5
 ";
 
-/// The format that the server speaks.
+/// The API of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Api {
@@ -54,34 +54,34 @@ impl FromStr for Api {
     }
 }
 
-/// What to run.
+/// The parsed options.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Arguments {
-    /// The server.
+    /// The URL of the server.
     pub url: String,
-    /// Its format.
+    /// The API of the server.
     pub api: Api,
-    /// Tool calls of a conversation.
+    /// The number of tool calls of a conversation.
     pub turns: u64,
-    /// Conversations at once.
+    /// The number of conversations at once.
     pub threads: usize,
-    /// Measured rounds.
+    /// The number of measured rounds.
     pub reps: usize,
-    /// Rounds before them.
+    /// The number of rounds before them.
     pub warmup: usize,
-    /// Whether answers come in pieces.
+    /// `true` for streamed answers.
     pub stream: bool,
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// Threads of the runtime.
+    /// The number of threads of the runtime.
     pub workers: usize,
-    /// Where the threads are recorded.
+    /// The folder for transcripts and the ledger.
     pub dir: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// One conversation of ten turns with this server.
+    /// The options for a conversation of ten turns with this server.
     #[must_use]
     pub fn new(url: &str, api: Api) -> Self {
         Self {
@@ -98,11 +98,11 @@ impl Arguments {
         }
     }
 
-    /// Reads the command line; nothing for `--help`.
+    /// Parses the command line; `None` for `--help`.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// A message about the first problem.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Option<Self>, String> {
         let mut words = words.into_iter();
         let (mut url, mut api) = (None, None);

@@ -1,4 +1,4 @@
-//! Rounds of conversations, and what they took.
+//! Rounds of conversations and their measurement.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use tokio::task::JoinSet;
 use crate::world::World;
 use crate::{Arguments, process};
 
-/// What the measured conversations took.
+/// The figures of the measured conversations.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Figures {
-    /// From the first to the last of them.
+    /// The wall time of all of them together.
     pub wall: Duration,
-    /// Of the process, meanwhile.
+    /// The processor time of the process meanwhile.
     pub cpu: Duration,
-    /// The first conversation of all, with the setup before it.
+    /// The time of the first conversation, including the setup.
     pub first: Duration,
-    /// Requests that were measured.
+    /// The number of measured requests.
     pub calls: u64,
-    /// Conversations that did not end as they are to, those before the measurement included.
+    /// The number of failed conversations, including those before the measurement.
     pub errors: u64,
-    /// What the first of them said.
+    /// The message of the first failed conversation.
     pub first_error: Option<String>,
-    /// The most memory, in KiB, where the system tells.
+    /// The peak memory in KiB, if the system reports it.
     pub peak_kb: Option<u64>,
 }
 
 impl Figures {
-    /// The line that is printed.
+    /// The line of JSON to print.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let calls = self.calls.max(1) as f64;
@@ -53,11 +53,11 @@ fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
-/// Runs everything that the arguments ask for.
+/// Holds and measures all conversations.
 ///
 /// # Errors
 ///
-/// When the folder, the key or the provider cannot be made; what happens to a conversation is counted instead.
+/// The folder, the key or the provider cannot be made. A failed conversation is not an error but is counted.
 pub fn measure(arguments: &Arguments) -> Result<Figures, Box<dyn Error>> {
     process::open_many_files();
     let temporary = match &arguments.dir {
@@ -101,7 +101,7 @@ async fn rounds(arguments: &Arguments, world: &Arc<World>, start: Instant) -> Fi
     }
 }
 
-/// One round: all conversations at once.
+/// Runs a round, which is all conversations at once.
 async fn round(arguments: &Arguments, world: &Arc<World>, tally: &mut Tally) {
     if arguments.threads == 1 {
         tally.count(world.converse().await.map(drop));

@@ -1,8 +1,8 @@
-//! Measures what a thread costs beside its model.
+//! Measures the overhead of a thread.
 //!
-//! [`measure`] runs conversations whose only tool adds two numbers, each in a thread of its own with everything that a
-//! thread has: a signed and hash-chained transcript on disk, money reserved before each request, a permit before each call.
-//! [`Server`] answers them without thinking. The binaries `rye-bench-harness` and `rye-bench-server` are these two.
+//! [`measure`] runs conversations whose only tool adds two numbers. Each is a complete thread, with a signed
+//! and hash-chained transcript on disk, a reservation before each request, and a permit for each call.
+//! [`Server`] answers them at once. The binaries `rye-bench-harness` and `rye-bench-server` run these two.
 
 mod adding;
 mod arguments;

@@ -1,8 +1,8 @@
-//! What the system knows about this process.
+//! Figures of the system about this process.
 
 use std::time::Duration;
 
-/// The time that processors spent on this process, of all its threads together.
+/// Returns the processor time of all threads of this process.
 pub(crate) fn cpu() -> Duration {
     #[cfg(unix)]
     {
@@ -14,21 +14,22 @@ pub(crate) fn cpu() -> Duration {
     Duration::ZERO
 }
 
-/// The most memory that it has had, in KiB, where the system tells.
+/// Returns the peak memory of this process in KiB, if the system reports it.
 pub(crate) fn peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// A conversation has a connection and two files open, and a thousand of them more than most shells allow at first.
+/// Raises the limit on open files. A conversation has a connection and two files open, so a thousand need
+/// more than the default of most shells.
 pub(crate) fn open_many_files() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let limit = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-        // Where it is not allowed, few conversations run all the same.
+        // If this fails, fewer conversations can run at once.
         let _few_at_once = setrlimit(Resource::Nofile, raised);
     }
 }

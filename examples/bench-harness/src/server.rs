@@ -1,4 +1,4 @@
-//! A server that answers at once: as many calls of `add` as it was told, then a text.
+//! A server that answers at once: with a fixed number of calls of `add`, then with a text.
 
 mod answer;
 mod http;
@@ -14,9 +14,9 @@ use tokio::runtime::{Builder, Runtime};
 use self::answer::{Script, answer};
 use self::http::Connection;
 
-/// A server on a loopback port of its own; it ends when it is dropped.
+/// A server on a free loopback port. Dropping this value ends it.
 ///
-/// It keeps nothing of a conversation: which turn it is, is how many results the request holds.
+/// It keeps no state: the number of results in a request gives the turn.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -25,20 +25,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves on threads of its own, `turns` calls to each conversation.
+    /// Starts a server on its own threads, with `turns` calls for each conversation.
     ///
     /// # Errors
     ///
-    /// When the system gives no port or no thread.
+    /// No port or no thread is available.
     pub fn start(turns: u64) -> io::Result<Self> {
         Self::scripted(Script { turns, tool: None })
     }
 
-    /// As [`Server::start`], with calls of another tool: its name on the wire, and its arguments as JSON.
+    /// Starts a server with calls of another tool, given by its name for the model and its arguments as JSON.
     ///
     /// # Errors
     ///
-    /// As [`Server::start`].
+    /// Those of [`Server::start`].
     pub fn calling(turns: u64, name: &str, arguments: &str) -> io::Result<Self> {
         Self::scripted(Script { turns, tool: Some((name.to_owned(), arguments.to_owned())) })
     }
@@ -51,13 +51,13 @@ impl Server {
         Ok(Self { address, answered, _runtime: runtime })
     }
 
-    /// Where it is.
+    /// The URL of the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many requests it has answered.
+    /// The number of answered requests.
     #[must_use]
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
@@ -70,7 +70,7 @@ async fn accept(listener: TcpListener, script: Arc<Script>, answered: Arc<Atomic
     }
 }
 
-/// One connection, for as many requests as come over it; one that breaks is the client's to notice.
+/// Serves a connection until it ends. The client notices a broken one.
 async fn serve(stream: TcpStream, script: Arc<Script>, answered: Arc<AtomicU64>) {
     if stream.set_nodelay(true).is_err() {
         return;

@@ -1,4 +1,4 @@
-//! Everything that the threads of one process share.
+//! The state that all threads of a process share.
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::adding::{ADD, add};
 use crate::{Api, Arguments};
 
-/// The store, the key, the authority and the provider, which any number of conversations use.
+/// The store, the key, the authority and the provider of all conversations.
 pub(crate) struct World {
     threads: Threads,
     public: PublicKey,
@@ -32,7 +32,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(arguments: &Arguments, folder: &Path) -> Result<Self, Box<dyn Error>> {
         let key = SigningKey::generate()?;
-        // As every directive has it: what is not granted is refused.
+        // Only the tool is granted, as in a directive.
         let grant: Grant = Grant::of_items("execute", "tool", ADD)?;
         let mut limits = Limits::default();
         (limits.turns, limits.tokens) = (arguments.turns + 2, u64::MAX);
@@ -49,7 +49,7 @@ impl World {
         })
     }
 
-    /// One conversation from its beginning to its end.
+    /// Holds a conversation from its beginning to its end.
     pub(crate) async fn converse(&self) -> Result<ThreadId, Box<dyn Error + Send + Sync>> {
         let clock = SystemClock(Instant::now());
         let thread = ThreadId::new("bench", &uuid::Uuid::now_v7().to_string())?;
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Whether a conversation that has ended is recorded as it is to be: whole, chained and signed to its end.
+    /// Checks the transcript of a finished conversation: it must be complete, chained and signed to its end.
     pub(crate) fn verify(&self, thread: &ThreadId) -> Result<(), Box<dyn Error + Send + Sync>> {
         let path = self.threads.folder(thread).join("transcript.jsonl");
         let reading = read_file(&path, thread, std::slice::from_ref(&self.public))?;
@@ -111,7 +111,7 @@ fn provider(arguments: &Arguments) -> Result<Box<dyn Provider>, Box<dyn Error>> 
     }))?;
     let choice =
         config.choose(&ModelWish { id: Some(&arguments.model), ..ModelWish::default() })?;
-    // Nothing but the waits between attempts depends on these bits.
+    // The random bits only affect the waits between attempts.
     let key = "no-secret".parse()?;
     Ok(connect(&config, &choice, Some(key), Arc::new(|| 0))?)
 }

@@ -1,9 +1,9 @@
-//! The harness against its own server, in small.
+//! Small runs of the harness with its own server.
 
 use rye_bench_harness::{Api, Arguments, Server, measure};
 use serde_json::Value;
 
-/// Three turns in two threads at once, measured once after the first conversation.
+/// Runs three turns in two threads at once, measured once after the first conversation.
 #[track_caller]
 fn check(api: Api, stream: bool) {
     let server = Server::start(3).expect("because a loopback port is free");
@@ -52,7 +52,7 @@ fn responses_streamed() {
     check(Api::Responses, true);
 }
 
-/// Many conversations want more files than a shell lets a program have at first.
+/// Many conversations need more open files than the default limit of a shell.
 #[cfg(unix)]
 #[test]
 fn many_conversations_have_enough_files() {
@@ -75,7 +75,7 @@ fn shell(line: &str) -> std::process::Output {
     std::process::Command::new("sh").args(["-c", line]).output().expect("because there is a shell")
 }
 
-/// A server that asks for fewer calls than it was said to, and one that is not there.
+/// A server that asks for fewer calls than expected.
 #[test]
 fn what_goes_wrong_is_counted_and_told() {
     let server = Server::start(2).expect("because a loopback port is free");

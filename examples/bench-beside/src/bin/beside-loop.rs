@@ -1,4 +1,4 @@
-//! `beside-loop`: the smallest loop that holds the conversations; it keeps nothing, checks nothing and signs nothing.
+//! `beside-loop`: the smallest loop that holds the conversations. It records, checks and signs nothing.
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ impl Loop {
     }
 }
 
-/// What is sent, anew and as a whole each time.
+/// The body of a request, which is written whole each time.
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
@@ -80,7 +80,7 @@ impl Conversation {
         Self { messages: vec![system, user], calls: 0 }
     }
 
-    /// Does what the answer asks for; its text, where it asks for nothing.
+    /// Runs the calls of the answer, or returns its text if it has none.
     fn read(&mut self, mut answer: Value) -> Result<Option<String>, Problem> {
         let message = answer.pointer_mut("/choices/0/message").ok_or("there is no message")?.take();
         let Some(calls) = message.get("tool_calls").and_then(Value::as_array) else {
@@ -95,7 +95,7 @@ impl Conversation {
     }
 }
 
-/// Runs the tool, and says what came out as the API wants it.
+/// Runs the tool and returns the result in the form of the API.
 fn result(call: &Value) -> Result<Value, Problem> {
     let text = |pointer| call.pointer(pointer).and_then(Value::as_str).ok_or("this is no call");
     if text("/function/name")? != ADD {

@@ -1,4 +1,4 @@
-//! `beside-rig`: the conversations as an agent of rig holds them, with what that has by default.
+//! `beside-rig`: the conversations with an agent of rig, with its defaults.
 
 use std::convert::Infallible;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{Ended, Engine, Problem, measure, pinned};
 use crate::Arguments;
 
-/// Every conversation ends as it is to, but for three of them.
+/// An engine in which three conversations fail and all others succeed.
 struct Scripted {
     turns: usize,
     held: Cell<usize>,
@@ -23,7 +23,7 @@ impl Engine for Scripted {
         match self.held.replace(self.held.get() + 1) {
             0 => Ok(Ended { calls: self.turns - 1, text }),
             2 => Ok(Ended { calls: self.turns, text: String::new() }),
-            4 => Err(Box::new(std::io::Error::other("nobody answers"))),
+            4 => Err(Box::new(std::io::Error::other("no answer"))),
             _ => Ok(Ended { calls: self.turns, text }),
         }
     }
@@ -36,7 +36,7 @@ fn what_is_not_as_it_is_to_be_is_an_error() {
     let expected = [
         "a conversation made 2 calls instead of 3",
         "a conversation ended without a text",
-        "nobody answers",
+        "no answer",
     ];
     assert_eq!(figures.errors, expected);
     assert_eq!(figures.requests, 16);
@@ -45,7 +45,7 @@ fn what_is_not_as_it_is_to_be_is_an_error() {
     assert_eq!(line["versions"]["rig"], pinned("rig").expect("because it is pinned"));
 }
 
-/// What the programs say that they are is what is locked.
+/// The versions that the programs print are those in the lock file.
 #[test]
 fn pinned_versions_are_locked() {
     let lock = include_str!("../../Cargo.lock");

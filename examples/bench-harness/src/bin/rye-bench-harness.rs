@@ -1,4 +1,4 @@
-//! `rye-bench-harness`: conversations against a server, and one line of JSON about them.
+//! `rye-bench-harness`: holds conversations with a server and prints their figures as a line of JSON.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its terminal")]
 

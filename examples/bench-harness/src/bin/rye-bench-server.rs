@@ -1,4 +1,4 @@
-//! `rye-bench-server TURNS [TOOL ARGUMENTS]`: the server that answers without thinking, until it is stopped.
+//! `rye-bench-server TURNS [TOOL ARGUMENTS]`: a server that answers at once, until it is stopped.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its terminal")]
 
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(server) => {
             println!("{}", server.url());
             drop(std::io::stdout().flush());
-            // Whoever started it lets it go by closing its input, or by ending.
+            // The parent process ends the server by closing its input or by ending.
             drop(std::io::stdin().read_to_end(&mut Vec::new()));
             ExitCode::SUCCESS
         }

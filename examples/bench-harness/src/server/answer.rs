@@ -1,14 +1,15 @@
-//! What each API is answered.
+//! Answers in each API.
 
 use serde_json::{Value, json};
 
 use super::http::Answer;
 
-/// The answer to a request at this path: a call of `add`, or the text once it holds as many results as there are turns.
+/// Returns the answer to a request at this path: a call, or the text once the request has a result for each
+/// turn.
 pub(super) fn answer(path: &str, body: &[u8], script: &Script) -> Answer {
     let body = String::from_utf8_lossy(body);
     let is_streamed = body.contains("\"stream\":true") || body.contains("\"stream\": true");
-    // In a string the quotes would be escaped, so that these are the conversation's own words.
+    // Quotes within strings are escaped, so these matches are keys and types of the request itself.
     let results = |word: &str| u64::try_from(body.matches(word).count()).unwrap_or(u64::MAX);
     match path.trim_start_matches("/v1") {
         "/chat/completions" => chat(script.call(results("\"tool_call_id\"")), is_streamed),
@@ -18,25 +19,25 @@ pub(super) fn answer(path: &str, body: &[u8], script: &Script) -> Answer {
     }
 }
 
-/// What every conversation is asked to do.
+/// The calls of every conversation.
 #[derive(Debug, Clone)]
 pub(super) struct Script {
     pub(super) turns: u64,
-    /// The tool, and what it is given; without one it is `add` with two numbers.
+    /// The tool and its arguments; `None` means `add` with two numbers.
     pub(super) tool: Option<(String, String)>,
 }
 
 /// A call to make.
 struct Call {
     id: String,
-    /// As the tool stands on the wire.
+    /// The name of the tool for the model.
     name: String,
-    /// JSON.
+    /// The arguments, as JSON.
     arguments: Value,
 }
 
 impl Script {
-    /// The call after so many results, unless all were made.
+    /// The call after `results` results, or `None` if all calls were made.
     fn call(&self, results: u64) -> Option<Call> {
         let id = format!("call_{results}");
         let call = match &self.tool {
@@ -155,7 +156,7 @@ fn responses(call: Option<Call>, is_streamed: bool) -> Answer {
     ]))
 }
 
-/// Events with the name of their type, as Anthropic and OpenAI send them.
+/// Writes events with their types as names, as Anthropic and OpenAI send them.
 fn named(events: &[Value]) -> Vec<String> {
     let name = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect()

@@ -1,25 +1,25 @@
-//! As much of HTTP/1.1 as a model's client speaks: requests with a length, over a connection that stays.
+//! The part of HTTP/1.1 that a model's client uses: requests with a length over persistent connections.
 
 use std::io;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What was asked.
+/// A request.
 pub(super) struct Request {
     pub(super) path: String,
     pub(super) body: Vec<u8>,
 }
 
-/// What is answered.
+/// A response.
 pub(super) enum Answer {
-    /// One JSON text, with its status.
+    /// A JSON text with its status.
     Whole(u16, String),
-    /// Events, each of which is a piece of its own on the wire.
+    /// Events, each of which is sent as a separate chunk.
     Events(Vec<String>),
 }
 
-/// A client, and what it has sent beyond the last request.
+/// A connection, and the bytes received after the last request.
 pub(super) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -30,7 +30,7 @@ impl Connection {
         Self { stream, buffer: Vec::with_capacity(16 * 1024) }
     }
 
-    /// The next request; none once the client has closed the connection.
+    /// Reads the next request; `None` once the client has closed the connection.
     pub(super) async fn request(&mut self) -> io::Result<Option<Request>> {
         let head = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
