@@ -51,7 +51,8 @@ impl Scratch {
         fs::create_dir_all(folder.path().join("user/.ai")).expect("a user space");
         fs::create_dir(folder.path().join("calls")).expect("a folder for programs");
         let key = Arc::new(SigningKey::generate().expect("a key"));
-        let (policy, starts_programs) = (Policy::default(), false);
+        let policy = Policy::default();
+        let starts_programs = false;
         let scratch = Self { folder, key, operator: None, policy, grants: None, starts_programs };
         let path = scratch.user().join(PRICES);
         let text = signed(&path, PRICED, &scratch.key, now()).expect("an item without problems");

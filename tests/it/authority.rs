@@ -153,7 +153,8 @@ async fn the_directive() {
 /// Knowledge narrows the thread to the grants of its signing key, and a warning names the key.
 #[tokio::test]
 async fn knowledge_of_a_key_that_may_grant_less() {
-    let (scratch, key) = (Scratch::new(), SigningKey::generate().unwrap());
+    let scratch = Scratch::new();
+    let key = SigningKey::generate().unwrap();
     let document = TrustDocument::new("a colleague", key.public()).with_grants([]);
     let id = key.public().key_id().to_string();
     scratch.put_user(&format!(".ai/config/keys/trusted/{id}.toml"), &document.to_toml());
@@ -227,7 +228,8 @@ async fn a_thread_s_token_is_refused_with_its_own_error() {
     let scratch = scratch();
     let report = run(&scratch).await;
     let (token, key, _) = token(&report);
-    let (issued, expires) = (token.claims().issued, token.claims().expires);
+    let issued = token.claims().issued;
+    let expires = token.claims().expires;
     let keys = [key];
     let verify =
         |token: &Token, at| verify_chain(std::slice::from_ref(token), &keys, at, covers).cloned();
@@ -253,13 +255,15 @@ async fn a_thread_s_token_is_refused_with_its_own_error() {
 /// Even the thread's own key cannot put the token of another thread into the record.
 #[tokio::test]
 async fn a_record_with_the_token_of_another_thread_is_refused() {
-    let (scratch, key) = (scratch(), SigningKey::generate().unwrap());
+    let scratch = scratch();
+    let key = SigningKey::generate().unwrap();
     let report = run(&scratch).await;
     let (token, _, mut record) = token(&report);
     let pem = key.public().to_pem();
     record.as_object_mut().unwrap().remove("_signature");
     record["facts"]["signed_by"]["public_key"] = pem.into();
-    let (threads, at) = (scratch.project().join(".ai/threads"), token.claims().issued);
+    let threads = scratch.project().join(".ai/threads");
+    let at = token.claims().issued;
     let reading = |record: &Value| {
         let signed = rye::sign::sign_json(record, &key, at).unwrap();
         fs::write(report.folder.join("thread.json"), signed.to_string()).unwrap();

@@ -41,7 +41,8 @@ struct Played {
 }
 
 async fn play(protocol: &str, cassette: &str) -> Played {
-    let (answers, next) = (serde_json::from_str(cassette).unwrap(), AtomicUsize::new(0));
+    let answers = serde_json::from_str(cassette).unwrap();
+    let next = AtomicUsize::new(0);
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(Cassette { answers, next }).mount(&server).await;
     let scratch = Scratch::new();

@@ -18,7 +18,8 @@ struct Limited {
 
 impl Limited {
     fn new() -> Self {
-        let (scratch, key) = (Scratch::new(), SigningKey::generate().unwrap());
+        let scratch = Scratch::new();
+        let key = SigningKey::generate().unwrap();
         let document = TrustDocument::new("the guest", key.public()).with_grants([READ.to_owned()]);
         let file = format!(".ai/config/keys/trusted/{}.toml", key.public().key_id());
         scratch.put_user(&file, &document.to_toml());

@@ -86,7 +86,8 @@ fn composes_root_first_as_the_founding_document_shows() {
              You write clean, tested code following project conventions."
         )
     );
-    let (before, after) = ("Standards.\nRunbook.", "Verify deployment health before returning.");
+    let before = "Standards.\nRunbook.";
+    let after = "Verify deployment health before returning.";
     let composed = format!("\n\n{before}\n\n{}\n\n{after}", rendered.prompt);
     // The knowledge of the program's own hook comes first.
     let hooked = rendered.first_user_message.strip_suffix(&composed).unwrap();

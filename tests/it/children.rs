@@ -66,14 +66,15 @@ async fn a_child_runs_and_its_result_is_the_calls() {
 #[tokio::test]
 async fn rule_04_a_parent_records_the_end_of_a_child_that_is_on_disk() {
     let scratch = Scratch::new();
-    family(&scratch);
+    put_parent_and_child(&scratch);
     let report = scratch.run("test/parent", &[]).await.unwrap();
     let events = scratch.events(&report);
     let place = |event: &str| events.iter().position(|(name, _)| name == event).unwrap();
     assert!(place("spawn_child") < place("child_ended"), "{events:?}");
     assert!(place("child_ended") < place("tool_call_result"), "{events:?}");
     let ended = &events[place("child_ended")].1;
-    let (rye, child) = (scratch.rye(), ended["thread"].as_str().unwrap().parse().unwrap());
+    let rye = scratch.rye();
+    let child = ended["thread"].as_str().unwrap().parse().unwrap();
     let child = rye.thread(&rye.threads().unwrap(), &child).unwrap();
     assert_eq!(ended["state"], child.record.state.as_str());
     assert_eq!(ended["cost_nanos"], child.record.cost.get());
@@ -87,7 +88,7 @@ fn results(events: &[(String, Value)]) -> Vec<&Value> {
 }
 
 /// Runs a parent that makes these calls, and returns their results.
-async fn told(
+async fn run_calls(
     scratch: &Scratch,
     permissions: &str,
     limits: &str,
@@ -121,7 +122,7 @@ async fn a_child_never_exceeds_its_parent() {
         let scratch = Scratch::new();
         put(&scratch, "test/child", &directive("test/child", child, &[write("a.txt")], ""));
         let calls = [(SPAWN, json!({"directive": "test/child"}))];
-        let (told, report) = told(&scratch, parent, "", &calls).await;
+        let (told, report) = run_calls(&scratch, parent, "", &calls).await;
         assert_eq!(scratch.project().join("a.txt").is_file(), writes, "{name}: {told:?}");
         assert_eq!(told[0]["is_error"], !writes, "{name}");
         let state = if writes { ThreadState::Completed } else { ThreadState::Error };
@@ -138,7 +139,7 @@ async fn nor_does_a_grandchild() {
     let calls = [(SPAWN, json!({"directive": "test/leaf"}))];
     put(&scratch, "test/child", &directive("test/child", middle, &calls, ""));
     let calls = [(SPAWN, json!({"directive": "test/child"}))];
-    let (told, _) = told(&scratch, PARENT, "", &calls).await;
+    let (told, _) = run_calls(&scratch, PARENT, "", &calls).await;
     assert!(!scratch.project().join("a.txt").exists(), "{told:?}");
     let message = told[0]["content"]["error"].as_str().unwrap();
     assert!(message.contains("the ancestor thread `child-"), "{message}");
@@ -189,7 +190,7 @@ async fn calls_that_start_no_child() {
         put(&scratch, "test/child", &directive("test/child", CHILD, &[write("a.txt")], ""));
         let text = directive("test/unsigned", CHILD, &[write("a.txt")], "");
         scratch.put(".ai/directives/test/unsigned.md", &text);
-        let (told, _) = told(&scratch, permissions, limits, &[(SPAWN, arguments)]).await;
+        let (told, _) = run_calls(&scratch, permissions, limits, &[(SPAWN, arguments)]).await;
         let error = told[0]["content"]["error"].as_str().unwrap();
         assert!(error.contains(message), "{message}: {error}");
         assert!(!scratch.project().join("a.txt").exists());
@@ -201,7 +202,7 @@ async fn calls_that_start_no_child() {
 async fn recursion_is_bounded_by_depth() {
     let scratch = Scratch::new();
     let calls = [(SPAWN, json!({"directive": "test/parent"}))];
-    let (_, report) = told(&scratch, PARENT, "<limits depth=\"3\"/>", &calls).await;
+    let (_, report) = run_calls(&scratch, PARENT, "<limits depth=\"3\"/>", &calls).await;
     assert_eq!(report.outcome.state, ThreadState::Error);
     let threads = std::fs::read_dir(scratch.project().join(".ai/threads")).unwrap();
     let folders = threads.filter(|entry| entry.as_ref().unwrap().path().is_dir()).count();
@@ -275,7 +276,7 @@ async fn an_asynchronous_child_is_awaited_and_shares() {
         (SPAWN, json!({"directive": "test/child", "async": true})),
         ("rye/agent/threads/list", json!({})),
     ];
-    let (told, report) = told(&scratch, PARENT, "", &calls).await;
+    let (told, report) = run_calls(&scratch, PARENT, "", &calls).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert_eq!(told[0]["content"]["state"], "running");
     assert_eq!(told[1]["content"]["threads"][0]["thread"], told[0]["content"]["thread"]);
@@ -306,7 +307,7 @@ async fn children_are_looked_after() {
         of("rye/agent/threads/result"),
         of("rye/agent/threads/cancel"),
     ];
-    let (told, report) = told(&scratch, PARENT, "", &calls).await;
+    let (told, report) = run_calls(&scratch, PARENT, "", &calls).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert_eq!(told[1]["content"]["parent"], report.thread.as_str());
     assert_eq!(told[2]["content"]["timed_out"], false);
@@ -348,14 +349,14 @@ const OTHER: &str = "child-019a0000-0000-7000-8000-0000000000aa";
 async fn waiting(scratch: &Scratch) -> (RunReport, ThreadId) {
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
-    family(scratch);
+    put_parent_and_child(scratch);
     let report = scratch.run("test/parent", &[]).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
     let asked = report.outcome.asked.clone().unwrap();
     (report, asked.thread)
 }
 
-fn family(scratch: &Scratch) {
+fn put_parent_and_child(scratch: &Scratch) {
     put(scratch, "test/child", &directive("test/child", CHILD, &[write("a.txt")], ""));
     let calls = [(SPAWN, json!({"directive": "test/child"}))];
     put(scratch, "test/parent", &directive("test/parent", PARENT, &calls, ""));
@@ -392,7 +393,7 @@ async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
     put(&scratch, "test/child", &directive("test/child", CHILD, &[write("b.txt")], ""));
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_waits(&resumed, &child, "changed since it began");
-    family(&scratch);
+    put_parent_and_child(&scratch);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
     assert!(scratch.project().join("a.txt").is_file());
@@ -402,7 +403,7 @@ async fn a_child_that_cannot_go_on_leaves_its_parent_to_go_on_later() {
 #[tokio::test]
 async fn an_operator_believes_no_child_that_only_its_own_key_vouches_for() {
     let forger = Scratch::new();
-    family(&forger);
+    put_parent_and_child(&forger);
     let forged = forger.run("test/parent", &[]).await.unwrap();
     assert_eq!(forged.outcome.state, ThreadState::Completed);
     let scratch = Scratch::new().with_operator();
@@ -452,7 +453,8 @@ async fn a_thread_starts_another_one_after_its_first_token_has_ended() {
     put(&scratch, "test/child", &directive("test/child", CHILD, &[write("b.txt")], ""));
     let calls = [write("a.txt"), (SPAWN, json!({"directive": "test/child"}))];
     put(&scratch, "test/parent", &directive("test/parent", PARENT, &calls, ""));
-    let (hours, cancel) = (Hours(scratch.project().join("a.txt")), Cancel::new());
+    let hours = Hours(scratch.project().join("a.txt"));
+    let cancel = Cancel::new();
     let thread: ThreadId = "parent-019a0000-0000-7000-8000-000000000001".parse().unwrap();
     let mut request = RunRequest::new("test/parent".parse().unwrap(), thread);
     request.provider = ProviderChoice::Steps;

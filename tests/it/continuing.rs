@@ -49,14 +49,14 @@ fn returning() -> ResponseTemplate {
 }
 
 fn scratch(server: &MockServer, metadata: &str) -> Scratch {
-    prepared(Scratch::new(), server, metadata)
+    prepare(Scratch::new(), server, metadata)
 }
 
 fn with_operator(server: &MockServer) -> Scratch {
-    prepared(Scratch::new().with_operator(), server, "")
+    prepare(Scratch::new().with_operator(), server, "")
 }
 
-fn prepared(scratch: Scratch, server: &MockServer, metadata: &str) -> Scratch {
+fn prepare(scratch: Scratch, server: &MockServer, metadata: &str) -> Scratch {
     scratch.sign(".ai/directives/test/greet.md", &directive(metadata));
     let narrow = provider(server).replace("context_window: 100000", "context_window: 1200");
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &narrow);
@@ -132,7 +132,8 @@ async fn a_thread_that_was_not_begun_is_begun_when_the_first_is_resumed() {
     let server = server(script).await;
     let scratch = scratch(&server, "");
     let report = run(&scratch).await;
-    let (first, second) = (report.continues[0].clone(), report.thread.clone());
+    let first = report.continues[0].clone();
+    let second = report.thread.clone();
     std::fs::remove_dir_all(&report.folder).unwrap();
     let resumed = scratch.resume(&first).await.unwrap();
     assert_eq!(resumed.thread, second);

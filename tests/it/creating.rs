@@ -40,7 +40,8 @@ async fn run(
     let mut request = RunRequest::new(id.parse().unwrap(), thread);
     request.inputs = inputs(given);
     request.provider = ProviderChoice::Steps;
-    let (cancel, operator) = (Cancel::new(), Operator(decision));
+    let cancel = Cancel::new();
+    let operator = Operator(decision);
     let host = Host { approver: &operator, ..scratch.host(&cancel) };
     scratch.rye().run(request, host).await.unwrap()
 }
@@ -123,7 +124,8 @@ fn failure(report: &RunReport) -> String {
 #[tokio::test]
 async fn what_is_created_is_whole_and_signed() {
     for row in rows() {
-        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        let name = row.directive;
+        let scratch = Scratch::new().with_operator();
         let report = run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await;
         assert_eq!(report.outcome.state, ThreadState::Completed, "{name}: {}", failure(&report));
         assert_eq!(files(&scratch).len(), row.creates.len(), "{name}");
@@ -197,7 +199,8 @@ async fn limits_follow_from_the_complexity_and_the_configuration() {
 #[tokio::test]
 async fn a_second_run_changes_nothing_that_exists() {
     for row in rows() {
-        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        let name = row.directive;
+        let scratch = Scratch::new().with_operator();
         drop(run(&scratch, name, &row.inputs, (Decision::Approved, 1)).await);
         let before = files(&scratch);
         let report = run(&scratch, name, &row.inputs, (Decision::Approved, 2)).await;
@@ -217,7 +220,8 @@ async fn a_second_run_changes_nothing_that_exists() {
 #[tokio::test]
 async fn what_a_person_wrote_and_signed_stays() {
     for row in rows() {
-        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        let name = row.directive;
+        let scratch = Scratch::new().with_operator();
         for path in row.creates {
             scratch.sign(path, &whole(path));
         }
@@ -365,7 +369,8 @@ async fn a_directive_with_more_authority_is_not_signed_by_a_thread() {
 #[tokio::test]
 async fn a_place_that_cannot_be_written_is_told() {
     for row in rows() {
-        let (name, scratch) = (row.directive, Scratch::new().with_operator());
+        let name = row.directive;
+        let scratch = Scratch::new().with_operator();
         for kind in ItemKind::ALL {
             scratch.put(&format!(".ai/{}", kind.folder()), "in the way\n");
         }

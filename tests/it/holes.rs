@@ -51,7 +51,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
 /// Checks that a run was refused and had no effect. `reason` is part of the debug form of the error, usually
 /// a variant of [`rye::sign::Error`].
 #[track_caller]
-fn refused(scratch: &Scratch, result: Result<RunReport, RunError>, reason: &str) {
+fn check_refused(scratch: &Scratch, result: Result<RunReport, RunError>, reason: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.class(), Class::Refused, "{error:?}");
     assert!(!wrote(scratch));
@@ -74,7 +74,7 @@ async fn an_edited_process_body() {
     let path = scratch.project().join(".ai/directives/test/write.md");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("hello", "hullo")).unwrap();
-    refused(&scratch, scratch.run("test/write", &[]).await, "Tampered");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Tampered");
     let id: ItemId = "test/write".parse().unwrap();
     assert!(scratch.rye().render(&RenderRequest::new(id)).is_err());
 }
@@ -84,19 +84,19 @@ async fn an_item_moved_to_another_id() {
     let scratch = sound();
     let text = fs::read_to_string(scratch.project().join(".ai/directives/test/write.md")).unwrap();
     scratch.put(".ai/directives/ops/write.md", &text);
-    refused(&scratch, scratch.run("ops/write", &[]).await, "Unverified");
+    check_refused(&scratch, scratch.run("ops/write", &[]).await, "Unverified");
     // A signature for another kind does not count either.
     let advice = "```yaml\nname: advice\ntitle: Advice\n```\n\nAdvice.\n";
     let path = scratch.sign(".ai/knowledge/test/advice.md", advice);
     scratch.put(".ai/directives/test/advice.md", &fs::read_to_string(path).unwrap());
-    refused(&scratch, scratch.run("test/advice", &[]).await, "Unverified");
+    check_refused(&scratch, scratch.run("test/advice", &[]).await, "Unverified");
 }
 
 #[tokio::test]
 async fn an_unsigned_directive() {
     let scratch = sound();
     scratch.put(".ai/directives/test/write.md", &writing("", ""));
-    refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn an_unsigned_directive_that_a_signed_one_extends() {
         writing("", "").replace("version=\"1.0.0\"", "version=\"1.0.0\" extends=\"test/base\"");
     scratch.sign(".ai/directives/test/write.md", &leaf);
     scratch.put(".ai/directives/test/base.md", &writing("", "").replace("\"write\"", "\"base\""));
-    refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn an_unsigned_hook() {
     scratch.sign(".ai/directives/test/base.md", &writing("", "").replace("\"write\"", "\"base\""));
     let hooks = "hooks:\n  - {id: a, event: resolve_extends, extends: test/base}\n";
     scratch.put(".ai/config/agent/hooks.yaml", hooks);
-    refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn an_unsigned_provider() {
         request.provider = ProviderChoice::named("local");
         request.model = Some("test-model".to_owned());
     });
-    refused(&scratch, run.await, "Unsigned");
+    check_refused(&scratch, run.await, "Unsigned");
     assert!(server.received_requests().await.unwrap().is_empty());
 }
 
@@ -135,7 +135,7 @@ async fn an_unsigned_provider() {
 async fn an_unsigned_risk_config() {
     let scratch = sound();
     scratch.put(".ai/config/agent/capability_risk.yaml", "classifications: []\n");
-    refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn an_unsigned_tool() {
     let tool =
         "description: Writes.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema: {}\n";
     scratch.put(".ai/tools/rye/file-system/write.yaml", tool);
-    refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "Unsigned");
 }
 
 /// Cloning a repository does not make its author trusted (SPEC 2.8).
@@ -166,7 +166,7 @@ async fn a_project_s_own_trust_document() {
     let path = scratch.project().join(".ai/directives/test/write.md");
     let text = rye::signed(&path, &writing("", ""), &key, at).unwrap();
     scratch.put(".ai/directives/test/write.md", &text);
-    refused(&scratch, scratch.run("test/write", &[]).await, "UnknownKey");
+    check_refused(&scratch, scratch.run("test/write", &[]).await, "UnknownKey");
     // The same document counts in the user space.
     scratch.put_user(&format!(".ai/{file}"), &signed_document);
     let report = scratch.run_with("test/write", &[], |request| {
@@ -181,7 +181,8 @@ async fn a_project_s_own_trust_document() {
 async fn a_tool_call_whose_arguments_name_another_tool() {
     let write = json!({ "path": "out.txt", "content": "hello" });
     let named = |id: &str, parameters: &Value| json!({ "item_type": "tool", "item_id": id, "parameters": parameters });
-    let (ls, writer) = ("rye/file-system/ls", "rye/file-system/write");
+    let ls = "rye/file-system/ls";
+    let writer = "rye/file-system/write";
     let mut smuggled = json!({ "path": ".", "tool": "rye_file_system_write" });
     smuggled["item_id"] = writer.into();
     smuggled["parameters"] = write.clone();
@@ -231,14 +232,14 @@ async fn a_tampered_context_item() {
         let path = scratch.sign(".ai/knowledge/test/rules.md", rules);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("Never", "Always")).unwrap();
-        refused(&scratch, scratch.run("test/write", &[]).await, "Tampered");
+        check_refused(&scratch, scratch.run("test/write", &[]).await, "Tampered");
         // An unsigned item is refused too.
         fs::write(&path, rules).unwrap();
         let run = scratch.run_with("test/write", &[], |request| {
             request.provider = ProviderChoice::Steps;
             request.thread = "write-019a0000-0000-7000-8000-000000000002".parse().unwrap();
         });
-        refused(&scratch, run.await, "Unsigned");
+        check_refused(&scratch, run.await, "Unsigned");
     }
 }
 

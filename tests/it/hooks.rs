@@ -20,7 +20,7 @@ fn two_steps(metadata: &str) -> String {
     )
 }
 
-fn triggered(scratch: &Scratch, report: &RunReport) -> Vec<String> {
+fn triggered_hooks(scratch: &Scratch, report: &RunReport) -> Vec<String> {
     let events = scratch.events(report);
     let hooks = events.iter().filter(|(name, _)| name == "hook_triggered");
     hooks.map(|(_, it)| format!("{} {}", it["hook"].as_str().unwrap(), it["layer"])).collect()
@@ -56,7 +56,7 @@ async fn hooks_of_all_sources_act_in_turn() {
     );
     let report = scratch.run("test/write", &[]).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
-    assert_eq!(triggered(&scratch, &report), ["own 1", "late 3", "end 3"]);
+    assert_eq!(triggered_hooks(&scratch, &report), ["own 1", "late 3", "end 3"]);
     let read = |name: &str| fs::read_to_string(scratch.project().join(name)).unwrap();
     assert_eq!(read("own.txt"), "turn 1 of test/write");
     assert_eq!(read("late.txt"), "rye_execute");

@@ -57,8 +57,8 @@ async fn steps_of_an_executed_directive_are_carried_out() {
     let write_inner = write("{input:file}");
     let inner =
         "<inputs><input name=\"file\" type=\"string\" required=\"true\">File</input></inputs>";
-    let (leaf, advice) =
-        (action("directive", "test/leaf", &[]), action("knowledge", "test/advice", &[]));
+    let leaf = action("directive", "test/leaf", &[]);
+    let advice = action("knowledge", "test/advice", &[]);
     put(&scratch, "leaf", &directive("leaf", "*", &[&write("leaf.txt")], ""));
     put(&scratch, "inner", &directive("inner", "", &[&write_inner, &leaf, &advice], inner));
     scratch.sign(".ai/knowledge/test/advice.md", &knowledge("Be brief."));

@@ -139,7 +139,8 @@ async fn check_second_request(server: &MockServer, thinking: &Value) {
     assert_eq!(requests.len(), 2);
     let bodies: Vec<Value> =
         requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
-    let (first, second) = (&bodies[0], &bodies[1]);
+    let first = &bodies[0];
+    let second = &bodies[1];
     assert_eq!(first["messages"][0], second["messages"][0]);
     assert_eq!((&first["system"], &first["tools"]), (&second["system"], &second["tools"]));
     assert_eq!(second["messages"][1]["content"][0], *thinking);

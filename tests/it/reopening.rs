@@ -270,7 +270,8 @@ async fn threads_that_are_cancelled_say_what_they_cost() {
         });
     }
     scratch.cancel(&parent, &StoppedClock).unwrap();
-    let (all, below) = (record(&parent), record(&child));
+    let all = record(&parent);
+    let below = record(&child);
     assert_eq!(below.cost, costs[1]);
     assert_eq!(all.cost, costs[0].saturating_add(costs[1]), "its child's is its own, too");
     let registry = Registry::open(&threads.join("registry.db")).unwrap();

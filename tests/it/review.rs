@@ -45,7 +45,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-fn explained(scratch: &Scratch) -> Explained {
+fn explain(scratch: &Scratch) -> Explained {
     scratch.rye().explain(&PlanRequest::new("test/leaf".parse().unwrap())).unwrap()
 }
 
@@ -53,12 +53,12 @@ fn explained(scratch: &Scratch) -> Explained {
 #[track_caller]
 fn check(path: &str, text: &str, difference: &[&str], lock: &[&str]) {
     let scratch = scratch();
-    let before = explained(&scratch);
+    let before = explain(&scratch);
     let mut locked = Lock::default();
     locked.insert(&before).unwrap();
     scratch.sign(path, text);
-    let after = explained(&scratch);
-    assert_eq!(told(&Difference::between(&before, &after)), difference);
+    let after = explain(&scratch);
+    assert_eq!(rows(&Difference::between(&before, &after)), difference);
     let report = locked.check(&after).unwrap();
     let findings: Vec<&str> =
         report.findings.iter().map(|finding| finding.subject.as_str()).collect();
@@ -66,7 +66,7 @@ fn check(path: &str, text: &str, difference: &[&str], lock: &[&str]) {
     assert_eq!(locked.to_string().parse::<Lock>().unwrap(), locked);
 }
 
-fn told(difference: &Difference) -> Vec<String> {
+fn rows(difference: &Difference) -> Vec<String> {
     let gained = difference.gained.iter().map(|row| format!("gained: {}", row.pattern));
     let lost = difference.lost.iter().map(|row| format!("lost: {}", row.pattern));
     let sections = difference.sections.iter().flat_map(|section| {
@@ -243,16 +243,16 @@ fn what_a_hook_does() {
     };
     let scratch = scratch();
     scratch.sign(LEAF, &hooks("rye/file-system/ls"));
-    let before = explained(&scratch);
+    let before = explain(&scratch);
     scratch.sign(LEAF, &hooks("rye/file-system/write"));
     assert_eq!(
-        told(&Difference::between(&before, &explained(&scratch))),
+        rows(&Difference::between(&before, &explain(&scratch))),
         ["items: directive `test/leaf`", "hooks: `h` of directive `test/leaf`"]
     );
     // The place of a hook in the file is not a change of the hook.
     scratch.sign(LEAF, &hooks("rye/file-system/ls").replace("<limits", "\n\n<limits"));
     assert_eq!(
-        told(&Difference::between(&before, &explained(&scratch))),
+        rows(&Difference::between(&before, &explain(&scratch))),
         ["items: directive `test/leaf`"]
     );
 }
@@ -261,7 +261,7 @@ fn what_a_hook_does() {
 fn a_directive_that_came_after_the_lock() {
     let ids = ["test/leaf", "test/root"].map(|id| id.parse().unwrap());
     let lock = |mut lock: Lock| {
-        lock.insert(&explained(&scratch())).unwrap();
+        lock.insert(&explain(&scratch())).unwrap();
         lock.missing(&ids).into_iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(lock(Lock::of_project()), ["test/root"]);
@@ -271,7 +271,7 @@ fn a_directive_that_came_after_the_lock() {
 const PROVIDER: &str = ".ai/tools/rye/agent/providers/anthropic_messages.yaml";
 
 /// Signs a copy of the shipped provider with its own prompt texts.
-fn templated(scratch: &Scratch) {
+fn sign_templated(scratch: &Scratch) {
     let path = PROVIDER.trim_start_matches(".ai/");
     let shipped = rye::shipped().iter().find(|file| file.path == path).unwrap();
     let own =
@@ -282,7 +282,7 @@ fn templated(scratch: &Scratch) {
 #[test]
 fn what_is_rendered_is_what_the_provider_is_sent() {
     let scratch = scratch();
-    templated(&scratch);
+    sign_templated(&scratch);
     let who = std::collections::BTreeMap::from([("who".to_owned(), "all".into())]);
     let mut request = rye::RenderRequest::new("test/leaf".parse().unwrap());
     request.inputs = who.clone();
@@ -303,8 +303,8 @@ fn what_is_rendered_is_what_the_provider_is_sent() {
 #[test]
 fn the_pinned_prompts_are_what_the_provider_is_sent() {
     let scratch = scratch();
-    templated(&scratch);
-    let explained = explained(&scratch);
+    sign_templated(&scratch);
+    let explained = explain(&scratch);
     let prompts = scratch.rye().prompts().unwrap();
     let (_, prompt) = prompts.iter().find(|(id, _)| id.as_str() == "test/leaf").unwrap();
     assert_eq!(
@@ -345,7 +345,7 @@ fn what_is_explained_is_what_is_rendered() {
             .replace("Greet {input:who}", "Greet all")
             .replace("required=\"true\">Whom", ">Whom"),
     );
-    let explained = explained(&scratch);
+    let explained = explain(&scratch);
     let rendered =
         scratch.rye().render(&rye::RenderRequest::new("test/leaf".parse().unwrap())).unwrap();
     assert_eq!(explained.first_user_message, rendered.first_user_message);

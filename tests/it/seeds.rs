@@ -27,7 +27,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-fn verified(scratch: &Scratch, path: &str, text: &str) -> Result<(Coverage, Binding), Error> {
+fn verify(scratch: &Scratch, path: &str, text: &str) -> Result<(Coverage, Binding), Error> {
     match scratch.rye().verify(&scratch.project().join(path), text).result {
         Ok(Provenance::Signed(signature)) => Ok((signature.coverage(), signature.binding())),
         Err(VerifyError::Signature(error)) => Err(error),
@@ -43,13 +43,14 @@ fn text(scratch: &Scratch, path: &str) -> String {
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_whole_of_one_is_covered_and_only_the_metadata_of_the_other() {
     let scratch = scratch().with_policy(Policy::default().allow_metadata_only());
-    let (knowledge, directive) = (text(&scratch, KNOWLEDGE), text(&scratch, DIRECTIVE));
+    let knowledge = text(&scratch, KNOWLEDGE);
+    let directive = text(&scratch, DIRECTIVE);
     assert_eq!(
-        verified(&scratch, KNOWLEDGE, &knowledge).unwrap(),
+        verify(&scratch, KNOWLEDGE, &knowledge).unwrap(),
         (Coverage::Whole, Binding::ContentOnly)
     );
     assert_eq!(
-        verified(&scratch, DIRECTIVE, &directive).unwrap(),
+        verify(&scratch, DIRECTIVE, &directive).unwrap(),
         (Coverage::MetadataOnly, Binding::ContentOnly)
     );
 }
@@ -70,7 +71,7 @@ fn a_directive_whose_body_is_not_covered_is_refused_by_default() {
 fn one_changed_byte_is_tampering() {
     let scratch = scratch();
     let changed = text(&scratch, KNOWLEDGE).replacen("Prompt Structure", "Prompt structure", 1);
-    assert!(matches!(verified(&scratch, KNOWLEDGE, &changed), Err(Error::Tampered { .. })));
+    assert!(matches!(verify(&scratch, KNOWLEDGE, &changed), Err(Error::Tampered { .. })));
 }
 
 /// SPEC 8.2 and 8.3, byte for byte: frame, raw permissions, body, returns, closing tag.

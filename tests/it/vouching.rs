@@ -18,7 +18,7 @@ fn hook(event: &str, action: &str, kind: &str) -> String {
     )
 }
 
-fn unsigned() -> Scratch {
+fn allowing_unsigned() -> Scratch {
     Scratch::new().with_policy(Policy::default().dangerous_allow_unsigned())
 }
 
@@ -46,7 +46,8 @@ fn check(name: &str, facts: &serde_json::Map<String, Value>, warnings: &[String]
 
 #[tokio::test]
 async fn what_a_hook_puts_before_the_model_is_counted() {
-    let (load, execute) = ("load", "execute");
+    let load = "load";
+    let execute = "execute";
     let rows = [
         ("knowledge at the start", hook("thread_started", load, "knowledge"), "knowledge"),
         ("knowledge in a turn", hook("after_step", load, "knowledge"), "knowledge"),
@@ -54,7 +55,7 @@ async fn what_a_hook_puts_before_the_model_is_counted() {
     ];
     for (name, hook, kind) in rows {
         for is_signed in [true, false] {
-            let scratch = unsigned();
+            let scratch = allowing_unsigned();
             scratch.sign(".ai/directives/test/write.md", &writing(&format!("{hook}{GRANT}"), ""));
             let (path, text) = match kind {
                 "directive" => (".ai/directives/test/warn.md", DIRECTIVE),
@@ -82,7 +83,7 @@ async fn the_continuation_directive_is_counted_where_it_is_followed() {
         let write = answer(&json!([tool_use("a", "rye_file_system_write", &write)]), "tool_use");
         let done = answer(&json!([{"type": "text", "text": "Done."}]), "end_turn");
         let server = server(vec![write, done]).await;
-        let scratch = unsigned();
+        let scratch = allowing_unsigned();
         let head = format!(
             "<model tier=\"fast\"/><continuation_directive>test/warn</continuation_directive>{GRANT}"
         );
@@ -113,7 +114,8 @@ async fn the_continuation_directive_is_counted_where_it_is_followed() {
 fn a_text_is_signed_only_as_it_was_shown() {
     let scratch = Scratch::new();
     let path = scratch.put(".ai/knowledge/test/warn.md", KNOWLEDGE);
-    let (rye, key) = (scratch.rye(), SigningKey::generate().unwrap());
+    let rye = scratch.rye();
+    let key = SigningKey::generate().unwrap();
     let sign = |text: &str| {
         rye.checker().sign_text(&path, text, &key, "2026-11-20T18:00:00Z".parse().unwrap())
     };

@@ -87,7 +87,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let path = entry.path();
+        let target = to.join(entry.file_name());
         match entry.file_type()?.is_dir() {
             true if entry.file_name() == "threads" => {}
             true => copy_folder(&path, &target)?,
@@ -118,7 +119,8 @@ fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
     match status {
         Ok(status) if status.success() => Ok(took),
         Ok(status) => {
-            let (program, arguments) = (row.program.display(), row.arguments.join(" "));
+            let program = row.program.display();
+            let arguments = row.arguments.join(" ");
             Err(format!("`{program} {arguments}` failed with {status}"))
         }
         Err(error) => Err(format!("`{}` cannot be started: {error}", row.program.display())),
@@ -138,7 +140,8 @@ fn table(measured: &[(&str, Spread)]) -> String {
     };
     let row = |(name, spread): &(&str, Spread)| {
         let Spread { median, fastest } = spread;
-        let (usual, best) = (yardstick.median / median, yardstick.fastest / fastest);
+        let usual = yardstick.median / median;
+        let best = yardstick.fastest / fastest;
         format!("{name:<26}{median:>9.2} ms{fastest:>9.2} ms{usual:>8.1}{best:>8.1}\n")
     };
     let rows: String = measured.iter().map(row).collect();

@@ -43,7 +43,8 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
 /// Returns the arguments of `rye sign` for a project. The program finds the items of the folder itself.
 fn sign_arguments(root: &Path, copy: &Path, project: &str) -> Vec<String> {
     let path = |path: PathBuf| path.display().to_string();
-    let (key, project) = (path(root.join(KEY)), copy.join(project));
+    let key = path(root.join(KEY));
+    let project = copy.join(project);
     let items = path(project.join(".ai"));
     ["sign", "--project", &path(project), "--key", &key, "--at", AT, &items]
         .map(str::to_owned)

@@ -66,8 +66,8 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     }
     let targets = if request.targets.is_empty() { known } else { request.targets.clone() };
     let programs = build(root, &targets)?;
-    let (next, cores) =
-        (AtomicUsize::new(0), thread::available_parallelism().map_or(1, usize::from));
+    let next = AtomicUsize::new(0);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let work = || {
         let turn = || targets.get(next.fetch_add(1, Ordering::Relaxed));
         std::iter::from_fn(turn)
@@ -144,13 +144,14 @@ fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
 /// Runs a target. New inputs are kept in `fuzz/found`, failing inputs in `fuzz/artifacts`.
 fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> Result<(), String> {
     let program = programs.join(target);
-    let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
+    let found = format!("fuzz/found/{target}");
+    let corpus = format!("fuzz/corpus/{target}");
     let artifacts = format!("fuzz/artifacts/{target}/");
     for folder in [&found, &corpus, &artifacts] {
         fs::create_dir_all(root.join(folder)).map_err(|error| format!("`{folder}`: {error}"))?;
     }
-    let (time, prefix) =
-        (format!("-max_total_time={seconds}"), format!("-artifact_prefix={artifacts}"));
+    let time = format!("-max_total_time={seconds}");
+    let prefix = format!("-artifact_prefix={artifacts}");
     let arguments = [time.as_str(), "-timeout=20", "-rss_limit_mb=2048", &prefix, &found, &corpus];
     let output = process::start(root, &program, arguments.into_iter())
         .output()

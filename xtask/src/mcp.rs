@@ -31,7 +31,7 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 /// Makes a project, serves it, and runs every client against it.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let tools = Tools::installed(root)?;
+    let tools = Tools::install(root)?;
     let rye = Rye::build(root)?;
     // The fixture needs a provider that listens but never answers.
     let silent = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no port: {error}"))?;
@@ -68,7 +68,8 @@ struct Place {
 impl Place {
     fn make(root: &Path, rye: &Rye<'_>, silent: &TcpListener) -> Result<Self, String> {
         let folder = root.join(FOLDER);
-        let (project, home) = (folder.join("project"), folder.join("home"));
+        let project = folder.join("project");
+        let home = folder.join("home");
         for folder in [&project, &home] {
             drop(fs::remove_dir_all(folder));
         }
@@ -91,7 +92,8 @@ impl Place {
 
     /// Signs with a new key, because the examples' key may not sign providers.
     fn sign(&self, rye: &Rye<'_>) -> Result<(), String> {
-        let (home, ai) = (text(&self.home), self.project.join(".ai"));
+        let home = text(&self.home);
+        let ai = self.project.join(".ai");
         rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
         let files = ["tools", APPROVAL, "directives/notes/waits.md", "directives/notes/asks.md"]
             .map(|path| text(&ai.join(path)));
@@ -104,8 +106,10 @@ impl Place {
 
     /// Returns the command line of a server for this project.
     fn line(&self, rye: &Rye<'_>, more: &str) -> String {
-        let (program, project) = (text(rye.program()), text(&self.project));
-        let (home, trust) = (text(&self.home), text(&self.trust));
+        let program = text(rye.program());
+        let project = text(&self.project);
+        let home = text(&self.home);
+        let trust = text(&self.trust);
         format!("{program} mcp --project {project} --user-space {home} --trust {trust}{more}")
     }
 }
@@ -149,7 +153,8 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let path = entry.path();
+        let target = to.join(entry.file_name());
         if path.ends_with(".ai/threads") {
             continue;
         }

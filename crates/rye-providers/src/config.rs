@@ -287,7 +287,9 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     let headers = auth::headers(root, auth.as_ref());
     let models = models::read(root);
     let tiers = models::tiers(root, &models);
-    let (name, system_template, returns) = (root.text("name"), prompts(root), returns(root));
+    let name = root.text("name");
+    let system_template = prompts(root);
+    let returns = returns(root);
     let retry = root.section("retry").map(|section| retry::read(&section)).unwrap_or_default();
     let timeout = root.seconds("timeout_seconds").unwrap_or(DEFAULT_TIMEOUT);
     let idle = root.seconds("idle_seconds").unwrap_or(DEFAULT_IDLE);
@@ -295,7 +297,8 @@ fn read(root: &Section<'_>) -> Option<ProviderConfig> {
     let bytes = root.count("max_answer_bytes", most);
     let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
     let max_answer_bytes = bytes.unwrap_or(DEFAULT_ANSWER_BYTES);
-    let (protocol, base_url) = (protocol?, base_url?);
+    let protocol = protocol?;
+    let base_url = base_url?;
     Some(ProviderConfig {
         name,
         protocol,

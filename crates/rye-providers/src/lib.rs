@@ -40,8 +40,8 @@ mod steps;
 
 mod answer;
 mod conversation;
+mod encoder;
 mod raw;
-mod script;
 mod sse;
 mod stop;
 mod stream;

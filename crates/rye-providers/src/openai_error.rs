@@ -17,7 +17,7 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
 pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
     // Some compatible servers send a text in place of the object.
     if let Value::String(message) = error {
-        return Some(sorted(status, "", "error", message));
+        return Some(classify(status, "", "error", message));
     }
     let error = error.as_object()?;
     let word = |key: &str| match error.get(key) {
@@ -25,9 +25,11 @@ pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
     };
-    let (code, kind, message) = (word("code"), word("type"), word("message"));
+    let code = word("code");
+    let kind = word("type");
+    let message = word("message");
     let shown = [code.as_str(), kind.as_str(), "error"].into_iter().find(|word| !word.is_empty());
-    Some(sorted(status, &kind, shown.unwrap_or_default(), &message))
+    Some(classify(status, &kind, shown.unwrap_or_default(), &message))
 }
 
 #[derive(Deserialize)]
@@ -35,7 +37,7 @@ struct Envelope {
     error: Option<Small>,
 }
 
-fn sorted(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {
+fn classify(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {
     let mut refusal = Refusal::new(class(status, kind, shown, message), shown, message);
     let lower = message.to_lowercase();
     refusal.lacks_model = shown == "model_not_found"

@@ -167,10 +167,12 @@ pub(crate) fn kind(part: &RawValue) -> Option<String> {
 
 /// Returns a value as it is recorded: as received, but with arrays and objects below [`MOST_LEVELS`] emptied,
 /// so that JSON parsers can read every record.
-pub(crate) fn kept(value: &RawValue) -> Box<RawValue> {
+pub(crate) fn keep_readable(value: &RawValue) -> Box<RawValue> {
     let text = value.get();
-    let (mut kept, mut from, mut level, mut places) =
-        (String::new(), 0, 0_usize, text.bytes().enumerate());
+    let mut kept = String::new();
+    let mut from = 0;
+    let mut level = 0_usize;
+    let mut places = text.bytes().enumerate();
     while let Some((at, byte)) = places.next() {
         match byte {
             b'"' => {
@@ -266,7 +268,7 @@ mod tests {
             (format!("[{},{}, 1]", nested(98, "1"), nested(98, "2")), String::new()),
         ] {
             let Ok(value) = RawValue::from_string(text.clone()) else { continue };
-            let kept = kept(&value);
+            let kept = keep_readable(&value);
             assert!(expected.is_empty() || kept.get() == expected, "{text}: {kept}");
             assert!(serde_json::from_str::<serde_json::Value>(kept.get()).is_ok(), "{kept}");
         }

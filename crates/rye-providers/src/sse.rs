@@ -21,12 +21,13 @@ pub(crate) struct EventReader {
 impl EventReader {
     /// Makes a reader of events of at most `maximum` bytes.
     pub(crate) fn new(maximum: usize) -> Self {
-        let (line, data) = (Vec::new(), Vec::new());
+        let line = Vec::new();
+        let data = Vec::new();
         Self { line, data, has_data: false, skips_line_feed: false, is_first_line: true, maximum }
     }
 
     /// The number of bytes held of the current event.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         self.line.len() + self.data.len()
     }
 

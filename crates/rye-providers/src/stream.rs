@@ -84,7 +84,7 @@ impl StreamDecoder {
 
     /// The number of bytes that are kept of the answer and of the current event.
     pub fn held(&self) -> usize {
-        self.kept.saturating_add(self.events.held())
+        self.kept.saturating_add(self.events.held_bytes())
     }
 
     /// Returns `true` if the answer is complete, so that no more has to be read.

@@ -8,7 +8,7 @@ use crate::wire::Delivery;
 
 pub(crate) fn of(config: &ProviderConfig) -> ProviderTelemetry {
     let server = server(config.base_url());
-    let known = server.as_ref().and_then(|(host, _)| known(host));
+    let known = server.as_ref().and_then(|(host, _)| convention_name(host));
     let mut telemetry = ProviderTelemetry::new(known.unwrap_or(config.name()));
     telemetry.server = server;
     telemetry.is_streamed = config.delivery() == Delivery::Streamed;
@@ -22,7 +22,7 @@ pub(crate) fn server(url: &str) -> Option<(String, u16)> {
 }
 
 /// Returns the convention's name for a host. A host without one keeps the name of its configuration.
-fn known(host: &str) -> Option<&'static str> {
+fn convention_name(host: &str) -> Option<&'static str> {
     let is_below = |domain: &str| {
         let below = host.strip_suffix(domain);
         below.is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-']))

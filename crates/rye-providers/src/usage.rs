@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// A count as a provider writes it.
 pub(crate) trait Count {
     /// Returns the count without overlap, or `None` if it is incomplete.
-    fn normalised(&self) -> Option<Usage>;
+    fn normalise(&self) -> Option<Usage>;
 }
 
 /// More tokens of one kind than any request has. A larger count is not believed.
@@ -14,7 +14,7 @@ const MOST_TOKENS: u64 = 1 << 32;
 
 /// Sets the usage of a reply, or marks the reply as not counted.
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
-    match count.and_then(Count::normalised).filter(can_be) {
+    match count.and_then(Count::normalise).filter(can_be) {
         Some(usage) => reply.usage = usage,
         None => reply.counted = Counted::ByNobody,
     }
@@ -63,7 +63,7 @@ impl AnthropicCount {
 }
 
 impl Count for AnthropicCount {
-    fn normalised(&self) -> Option<Usage> {
+    fn normalise(&self) -> Option<Usage> {
         let read = self.cache_read_input_tokens.unwrap_or_default();
         let write = self.cache_creation_input_tokens.unwrap_or_default();
         Some(usage(self.input_tokens?, self.output_tokens?, read, write))
@@ -80,7 +80,7 @@ pub(crate) struct ChatCount {
 }
 
 impl Count for ChatCount {
-    fn normalised(&self) -> Option<Usage> {
+    fn normalise(&self) -> Option<Usage> {
         openai(self.prompt_tokens, self.completion_tokens, self.prompt_tokens_details.as_ref())
     }
 }
@@ -94,7 +94,7 @@ pub(crate) struct ResponsesCount {
 }
 
 impl Count for ResponsesCount {
-    fn normalised(&self) -> Option<Usage> {
+    fn normalise(&self) -> Option<Usage> {
         openai(self.input_tokens, self.output_tokens, self.input_tokens_details.as_ref())
     }
 }
@@ -130,7 +130,7 @@ pub(crate) struct GeminiCount {
 }
 
 impl Count for GeminiCount {
-    fn normalised(&self) -> Option<Usage> {
+    fn normalise(&self) -> Option<Usage> {
         let read = self.cached_content_token_count.unwrap_or_default();
         let tools = self.tool_use_prompt_token_count.unwrap_or_default();
         let prompt = self.prompt_token_count?.saturating_add(tools);
@@ -167,7 +167,7 @@ mod tests {
     #[track_caller]
     fn check<C: Count + DeserializeOwned>(json: &str, expected: Option<[u64; 4]>) {
         let count: C = serde_json::from_str(json).unwrap();
-        let found = count.normalised();
+        let found = count.normalise();
         let found =
             found.map(|usage| [usage.input, usage.output, usage.cache_read, usage.cache_write]);
         assert_eq!(found, expected, "{json}");

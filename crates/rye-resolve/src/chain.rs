@@ -28,7 +28,8 @@ impl ExtendsChain {
         let walked = first(&leaf, hook.as_ref()).and_then(|first| {
             let load = |child: &ItemId, id: &ItemId| {
                 load(id).map_err(|source| {
-                    let (id, parent) = (child.clone(), id.clone());
+                    let parent = id.clone();
+                    let id = child.clone();
                     ResolveError::Extends { id, parent, source: Box::new(source) }
                 })
             };
@@ -94,7 +95,8 @@ fn first(
 ) -> Result<Option<ItemId>, ResolveError> {
     let Some(extends) = hook.and_then(|hook| hook.extends.as_deref()) else { return parent(leaf) };
     extends.parse().map(Some).map_err(|source| {
-        let (kind, text) = (ItemKind::Directive, extends.to_owned());
+        let kind = ItemKind::Directive;
+        let text = extends.to_owned();
         ResolveError::InvalidId { kind, text, source }
     })
 }
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     /// Walks from `leaf` over rows of `child parent`; an id without a row is a root.
-    fn walked(leaf: &str, rows: &[(&str, &str)]) -> Result<Vec<ItemId>, ResolveError> {
+    fn walk_ids(leaf: &str, rows: &[(&str, &str)]) -> Result<Vec<ItemId>, ResolveError> {
         let id = |text: &str| text.parse::<ItemId>().unwrap();
         let parents: BTreeMap<ItemId, ItemId> = rows.iter().map(|(c, p)| (id(c), id(p))).collect();
         let parent = |link: &ItemId| Ok(parents.get(link).cloned());
@@ -159,7 +161,7 @@ mod tests {
 
     #[track_caller]
     fn check(leaf: &str, rows: &[(&str, &str)], expected: &str) {
-        let text = match walked(leaf, rows) {
+        let text = match walk_ids(leaf, rows) {
             Ok(links) => links.iter().map(ItemId::as_str).collect::<Vec<_>>().join(" "),
             Err(error) => error.to_string(),
         };
@@ -199,7 +201,7 @@ mod tests {
         let names: Vec<String> = (0..33).map(|n| format!("d{n}")).collect();
         let rows: Vec<(&str, &str)> =
             names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
-        assert_eq!(walked("d1", &rows).unwrap().len(), 32);
+        assert_eq!(walk_ids("d1", &rows).unwrap().len(), 32);
         check("d0", &rows, "the extends chain of `d0` has more than 32 links; merge some of them");
     }
 }

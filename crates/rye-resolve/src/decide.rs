@@ -49,13 +49,13 @@ mod tests {
         spaces.into_iter().zip(rows).map(row).collect()
     }
 
-    fn decided(candidates: [&str; 4]) -> Result<Option<(usize, Located)>, ResolveError> {
+    fn decide_rows(candidates: [&str; 4]) -> Result<Option<(usize, Located)>, ResolveError> {
         decide(ItemKind::Tool, &"t".parse().unwrap(), rows(candidates))
     }
 
     #[track_caller]
     fn wins(candidates: [&str; 4], root: usize, winner: &str, shadowed: &[&str]) {
-        let (index, located) = decided(candidates).unwrap().unwrap();
+        let (index, located) = decide_rows(candidates).unwrap().unwrap();
         let hidden: Vec<_> = located.shadowed.iter().map(|l| l.path.to_str().unwrap()).collect();
         assert_eq!((index, located.winner.path.to_str().unwrap()), (root, winner));
         assert_eq!(hidden, shadowed);
@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn no_space_has_it() {
-        assert_eq!(decided(["", "", "", ""]).unwrap(), None);
+        assert_eq!(decide_rows(["", "", "", ""]).unwrap(), None);
     }
 
     #[test]
     fn two_files_in_the_deciding_space() {
-        let error = decided(["", "u.yaml u.py", "", "b.py"]).unwrap_err();
+        let error = decide_rows(["", "u.yaml u.py", "", "b.py"]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "tool `t` is ambiguous in the user space: `u.yaml`, `u.py`; keep one of them"

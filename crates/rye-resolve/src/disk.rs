@@ -13,7 +13,7 @@ pub(crate) const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Returns `true` if anything is at `path`. A dangling link counts, so that it does not fall through to a
 /// farther space.
-pub(crate) fn occupied(path: &Path) -> Result<bool, ResolveError> {
+pub(crate) fn is_occupied(path: &Path) -> Result<bool, ResolveError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if is_absence(&error) => Ok(false),
@@ -59,7 +59,7 @@ fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
 pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let space = fs::canonicalize(ai).map_err(failed)?;
-    if let Some(found) = path.strip_prefix(ai).ok().and_then(|below| unlinked(&space, below)) {
+    if let Some(found) = path.strip_prefix(ai).ok().and_then(|below| find_unlinked(&space, below)) {
         return Ok(found);
     }
     let real = fs::canonicalize(path).map_err(failed)?;
@@ -73,7 +73,7 @@ pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), Reso
 /// Returns the entry at `below` in the real folder `space`, or `None` if a segment of `below` is a link.
 ///
 /// Without a link nothing can lead out, so the segments of `space` need not be resolved again.
-fn unlinked(space: &Path, below: &Path) -> Option<(PathBuf, Metadata)> {
+fn find_unlinked(space: &Path, below: &Path) -> Option<(PathBuf, Metadata)> {
     let mut real = space.to_owned();
     let mut last = None;
     for component in below.components() {

@@ -12,7 +12,7 @@ use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     /// No space has the id.
-    #[error("{kind} `{id}` not found; {}looked in {}", instead(*other, suggestion.as_ref()), listed(looked))]
+    #[error("{kind} `{id}` not found; {}looked in {}", instead(*other, suggestion.as_ref()), list_locations(looked))]
     NotFound {
         /// The kind that was asked for.
         kind: ItemKind,
@@ -26,7 +26,10 @@ pub enum ResolveError {
         looked: Vec<Location>,
     },
     /// One space holds several files for the id (SPEC 1.4).
-    #[error("{kind} `{id}` is ambiguous in the {space} space: {}; keep one of them", listed(files))]
+    #[error(
+        "{kind} `{id}` is ambiguous in the {space} space: {}; keep one of them",
+        list_locations(files)
+    )]
     Ambiguous {
         /// The kind that was asked for.
         kind: ItemKind,
@@ -203,7 +206,10 @@ pub enum ResolveError {
         limit: usize,
     },
     /// A `<permissions>` block has entries that are not capability patterns.
-    #[error("directive `{id}` declares permissions that cannot be granted: {}", joined(problems))]
+    #[error(
+        "directive `{id}` declares permissions that cannot be granted: {}",
+        join_causes(problems)
+    )]
     InvalidPermissions {
         /// The directive that declares them.
         id: ItemId,
@@ -235,7 +241,7 @@ pub enum ResolveError {
         source: io::Error,
     },
     /// Several problems at once.
-    #[error("{} problems: {}", .problems.len(), joined(problems))]
+    #[error("{} problems: {}", .problems.len(), join_causes(problems))]
     Several {
         /// Every problem; at least two.
         problems: Vec<ResolveError>,
@@ -269,7 +275,8 @@ impl ResolveError {
     pub fn without_text(self) -> Self {
         match self {
             Self::Unparseable { location, text, source } => {
-                let problems = source.problems().iter().map(|problem| placed(problem, &text));
+                let problems =
+                    source.problems().iter().map(|problem| describe_problem(problem, &text));
                 Self::UnparseableConfig { location, problems: problems.collect() }
             }
             Self::Several { problems } => {
@@ -315,12 +322,12 @@ fn instead(other: Option<ItemKind>, suggestion: Option<&ItemId>) -> String {
     what.to_owned()
 }
 
-fn placed(problem: &Problem, text: &str) -> String {
+fn describe_problem(problem: &Problem, text: &str) -> String {
     let at = position(text, problem.span.start);
     format!("line {}, column {}: {}", at.line, at.column, problem.without_text())
 }
 
-fn listed(locations: &[Location]) -> String {
+fn list_locations(locations: &[Location]) -> String {
     if locations.is_empty() {
         return "no space at all".to_owned();
     }
@@ -338,7 +345,7 @@ fn arrows(chain: &[ItemId]) -> String {
 }
 
 /// Joins all problems with their causes, because `source` can name only one.
-fn joined<E: Error>(problems: &[E]) -> String {
+fn join_causes<E: Error>(problems: &[E]) -> String {
     problems.iter().map(|problem| with_causes(problem)).collect::<Vec<_>>().join("; ")
 }
 

@@ -7,7 +7,8 @@ use crate::PermissionProblem;
 
 /// Returns the grant that `entries` declare, or every entry that is not a capability pattern.
 pub(crate) fn grant(entries: &[Spanned<PermissionEntry>]) -> Result<Grant, Vec<PermissionProblem>> {
-    let (mut patterns, mut problems) = (Vec::new(), Vec::new());
+    let mut patterns = Vec::new();
+    let mut problems = Vec::new();
     for entry in entries {
         match permission_grant(&entry.value) {
             Ok(more) => patterns.extend_from_slice(more.patterns()),

@@ -41,7 +41,8 @@ impl Library {
     ///
     /// Those of [`config`](Self::config), and every hook in a layer that its space may not use.
     pub fn config_hooks(&self) -> Result<Vec<PlacedHook>, ResolveError> {
-        let (mut hooks, mut problems) = (Vec::new(), Vec::new());
+        let mut hooks = Vec::new();
+        let mut problems = Vec::new();
         for file in self.layers(NAME, rye_parse::hooks)? {
             for hook in file.content.value() {
                 match of_config(&file, &hook.value) {

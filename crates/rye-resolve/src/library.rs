@@ -186,7 +186,8 @@ impl Library {
             let text = name.to_owned();
             ResolveError::InvalidId { kind, text, source }
         })?;
-        let (mut layers, mut problems) = (Vec::new(), Vec::new());
+        let mut layers = Vec::new();
+        let mut problems = Vec::new();
         for root in self.spaces.roots() {
             match self.layer(&root, &id, &read) {
                 Ok(layer) => layers.extend(layer),

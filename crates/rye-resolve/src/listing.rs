@@ -50,7 +50,8 @@ pub(crate) fn survey(kind: ItemKind, roots: Vec<Holdings>) -> Survey {
 /// Decides every id that any of `roots` holds. The roots are given nearest first; the winners are sorted by
 /// id.
 pub(crate) fn winners(kind: ItemKind, roots: Vec<Holdings>) -> (Vec<Winner>, Vec<ResolveError>) {
-    let (mut winners, mut problems) = (Vec::new(), Vec::new());
+    let mut winners = Vec::new();
+    let mut problems = Vec::new();
     let mut all: Vec<(usize, Found)> = Vec::new();
     for (root, holdings) in roots.into_iter().enumerate() {
         problems.extend(holdings.problems);
@@ -117,10 +118,10 @@ mod tests {
         let listed: Vec<_> =
             survey.items.iter().map(|item| format!("{} {}", item.id, item.location)).collect();
         let refused: Vec<_> = survey.problems.iter().map(ToString::to_string).collect();
-        assert_eq!((listed, refused), (owned(items), owned(problems)));
+        assert_eq!((listed, refused), (to_strings(items), to_strings(problems)));
     }
 
-    fn owned(texts: &[&str]) -> Vec<String> {
+    fn to_strings(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 

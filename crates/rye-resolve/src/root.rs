@@ -61,7 +61,7 @@ impl Root {
         match self {
             Self::Disk { ai, .. } => disk::read(ai, &location.path).map(Text::Disk),
             Self::Shipped(files) => {
-                let file = shipped(files, location)
+                let file = find_shipped(files, location)
                     .expect("because only locations that the root holds are read from it");
                 Ok(Text::Shipped(file.text))
             }
@@ -83,12 +83,12 @@ impl Root {
     /// Returns `true` if anything is at `relative`, a path below `.ai`.
     fn holds(&self, relative: &str) -> Result<bool, ResolveError> {
         match self {
-            Self::Disk { ai, .. } => disk::occupied(&ai.join(relative)),
+            Self::Disk { ai, .. } => disk::is_occupied(&ai.join(relative)),
             Self::Shipped(files) => Ok(files.iter().any(|file| file.path == relative)),
         }
     }
 }
 
-fn shipped<'a>(files: &'a [ShippedFile], location: &Location) -> Option<&'a ShippedFile> {
+fn find_shipped<'a>(files: &'a [ShippedFile], location: &Location) -> Option<&'a ShippedFile> {
     files.iter().find(|file| location.path.as_os_str() == file.path)
 }

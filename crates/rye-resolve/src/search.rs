@@ -118,9 +118,10 @@ pub(crate) fn describe(library: &Library, kind: ItemKind) -> (Vec<Described>, Ve
     let (winners, problems) = survey(&roots, kind);
     let described = in_parts(&winners, FEWEST_FOR_A_THREAD, |winners| {
         let described = winners.iter().map(|winner| {
-            let (id, location) = (winner.id.clone(), winner.location.clone());
+            let id = winner.id.clone();
+            let location = winner.location.clone();
             let item = read(library, &roots, winner);
-            Described { listed: Listed { id, location }, summary: item.map(summarized) }
+            Described { listed: Listed { id, location }, summary: item.map(summarize) }
         });
         described.collect::<Vec<_>>()
     });
@@ -131,7 +132,7 @@ fn survey(roots: &[Root], kind: ItemKind) -> (Vec<Winner>, Vec<ResolveError>) {
     listing::winners(kind, roots.iter().map(|root| walk(root, kind)).collect())
 }
 
-fn summarized(item: Item<Content>) -> Item<Summary> {
+fn summarize(item: Item<Content>) -> Item<Summary> {
     item.map(summary)
 }
 
@@ -168,7 +169,8 @@ impl Searcher<'_> {
             return (SearchResults::default(), false);
         };
         let n_matched = ranking.ranked.len();
-        let (mut hits, mut doubts) = (Vec::new(), Vec::new());
+        let mut hits = Vec::new();
+        let mut doubts = Vec::new();
         for confirmed in self.confirm(&ranking) {
             match confirmed {
                 Ok(hit) => hits.push(hit),
@@ -183,7 +185,8 @@ impl Searcher<'_> {
     }
 
     fn index(&self, cache: Option<&Cache>) -> Indexed {
-        let (mut winners, mut refused) = (Vec::new(), Vec::new());
+        let mut winners = Vec::new();
+        let mut refused = Vec::new();
         for kind in ItemKind::ALL.into_iter().filter(|kind| self.reads(*kind)) {
             let (found, problems) = survey(self.roots, kind);
             winners.extend(found);

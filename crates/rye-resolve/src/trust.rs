@@ -135,7 +135,9 @@ impl Admitting {
             Ok(admission) => admission.notes.into_iter().map(TrustRemark::Admitted).collect(),
             Err(remark) => vec![remark],
         };
-        let (location, stem, text) = (Some(location), Some(stem), Some(text));
+        let location = Some(location);
+        let stem = Some(stem);
+        let text = Some(text);
         self.entries.push(TrustEntry { location, remarks, stem, text });
     }
 
@@ -154,7 +156,8 @@ impl Admitting {
     fn unreadable(&mut self, location: Location, stem: String, error: ResolveError) {
         self.hide(&stem, &location);
         let remarks = vec![TrustRemark::Unreadable(error)];
-        let (location, stem) = (Some(location), Some(stem));
+        let location = Some(location);
+        let stem = Some(stem);
         self.entries.push(TrustEntry { location, remarks, stem, text: None });
     }
 

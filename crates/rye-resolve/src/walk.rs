@@ -28,11 +28,11 @@ pub(crate) struct Holdings {
 pub(crate) fn walk(root: &Root, kind: ItemKind) -> Holdings {
     match root {
         Root::Disk { ai, .. } => Walk::new(root, ai, kind, MAX_ENTRIES).start(),
-        Root::Shipped(files) => shipped(root, files, kind),
+        Root::Shipped(files) => walk_shipped(root, files, kind),
     }
 }
 
-fn shipped(root: &Root, files: &[ShippedFile], kind: ItemKind) -> Holdings {
+fn walk_shipped(root: &Root, files: &[ShippedFile], kind: ItemKind) -> Holdings {
     let mut holdings = Holdings::default();
     for file in files {
         let below = file.path.strip_prefix(kind.folder()).and_then(|path| path.strip_prefix('/'));
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
     }
 
     fn start(mut self) -> Holdings {
-        match disk::occupied(&self.top()) {
+        match disk::is_occupied(&self.top()) {
             Ok(true) => self.folder("", &mut Vec::new()),
             Ok(false) => {}
             Err(problem) => self.holdings.problems.push(problem),

@@ -67,14 +67,14 @@ impl Figures {
     /// The line of JSON to print.
     pub(crate) fn to_json(&self, package: &str) -> Value {
         let requests = self.requests.max(1) as f64;
-        let per_call = |time: Duration| rounded(time.as_secs_f64() * 1e6 / requests, 1e2);
-        let versions = Map::from_iter([(package.to_owned(), json!(pinned(package)))]);
+        let per_call = |time: Duration| round_to(time.as_secs_f64() * 1e6 / requests, 1e2);
+        let versions = Map::from_iter([(package.to_owned(), json!(pinned_version(package)))]);
         json!({
-            "wall_s": rounded(self.wall.as_secs_f64(), 1e6),
-            "cpu_s": rounded(self.cpu.as_secs_f64(), 1e6),
+            "wall_s": round_to(self.wall.as_secs_f64(), 1e6),
+            "cpu_s": round_to(self.cpu.as_secs_f64(), 1e6),
             "per_call_wall_us": per_call(self.wall),
             "per_call_cpu_us": per_call(self.cpu),
-            "first_s": rounded(self.first.as_secs_f64(), 1e6),
+            "first_s": round_to(self.first.as_secs_f64(), 1e6),
             "rss_peak_kb": self.peak_kb,
             "errors": self.errors.len(),
             "versions": versions,
@@ -82,12 +82,12 @@ impl Figures {
     }
 }
 
-fn rounded(number: f64, steps: f64) -> f64 {
+fn round_to(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
 /// Returns the exact version of a dependency in the manifest.
-fn pinned(package: &str) -> Option<&'static str> {
+fn pinned_version(package: &str) -> Option<&'static str> {
     let mut lines = include_str!("../Cargo.toml").lines();
     let line = lines.find_map(|line| line.strip_prefix(package)?.strip_prefix(" = "))?;
     let (_, version) = line.split_once("\"=")?;
@@ -110,24 +110,26 @@ async fn conversations<E: Engine>(arguments: &Arguments, engine: &E, start: Inst
     let mut errors = Vec::new();
     let mut count = |ended: Result<Ended, Problem>| {
         let verified = ended.and_then(|ended| ended.verify(arguments.turns));
-        errors.extend(verified.err().map(|problem| described(&*problem)));
+        errors.extend(verified.err().map(|problem| with_causes(&*problem)));
     };
     count(engine.converse().await);
     let first = start.elapsed();
     for _ in 0..arguments.warmup {
         count(engine.converse().await);
     }
-    let (wall, cpu) = (Instant::now(), process::cpu());
+    let wall = Instant::now();
+    let cpu = process::cpu();
     for _ in 0..arguments.reps {
         count(engine.converse().await);
     }
-    let (wall, cpu) = (wall.elapsed(), process::cpu().saturating_sub(cpu));
+    let wall = wall.elapsed();
+    let cpu = process::cpu().saturating_sub(cpu);
     let requests = (arguments.turns + 1).saturating_mul(arguments.reps);
     Figures { wall, cpu, first, requests, peak_kb: process::peak_kb(), errors }
 }
 
 /// Returns an error with its causes as one text.
-fn described(problem: &dyn Error) -> String {
+fn with_causes(problem: &dyn Error) -> String {
     let causes = std::iter::successors(problem.source(), |&cause| cause.source());
     causes.fold(problem.to_string(), |text, cause| format!("{text}: {cause}"))
 }

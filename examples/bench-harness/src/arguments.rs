@@ -105,7 +105,8 @@ impl Arguments {
     /// A message about the first problem.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Option<Self>, String> {
         let mut words = words.into_iter();
-        let (mut url, mut api) = (None, None);
+        let mut url = None;
+        let mut api = None;
         let mut given = Self::new("", Api::OpenAi);
         while let Some(name) = words.next() {
             if matches!(name.as_str(), "--help" | "-h") {

@@ -35,13 +35,13 @@ impl Figures {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let calls = self.calls.max(1) as f64;
-        let per_call = |time: Duration| rounded(time.as_secs_f64() * 1e6 / calls, 1e2);
+        let per_call = |time: Duration| round_to(time.as_secs_f64() * 1e6 / calls, 1e2);
         json!({
-            "wall_s": rounded(self.wall.as_secs_f64(), 1e6),
-            "cpu_s": rounded(self.cpu.as_secs_f64(), 1e6),
+            "wall_s": round_to(self.wall.as_secs_f64(), 1e6),
+            "cpu_s": round_to(self.cpu.as_secs_f64(), 1e6),
             "per_call_wall_us": per_call(self.wall),
             "per_call_cpu_us": per_call(self.cpu),
-            "first_s": rounded(self.first.as_secs_f64(), 1e6),
+            "first_s": round_to(self.first.as_secs_f64(), 1e6),
             "rss_peak_kb": self.peak_kb,
             "errors": self.errors,
             "versions": { "rye": env!("CARGO_PKG_VERSION") },
@@ -49,7 +49,7 @@ impl Figures {
     }
 }
 
-fn rounded(number: f64, steps: f64) -> f64 {
+fn round_to(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
@@ -84,11 +84,13 @@ async fn rounds(arguments: &Arguments, world: &Arc<World>, start: Instant) -> Fi
     for _ in 0..arguments.warmup {
         round(arguments, world, &mut tally).await;
     }
-    let (wall, cpu) = (Instant::now(), process::cpu());
+    let wall = Instant::now();
+    let cpu = process::cpu();
     for _ in 0..arguments.reps {
         round(arguments, world, &mut tally).await;
     }
-    let (wall, cpu) = (wall.elapsed(), process::cpu().saturating_sub(cpu));
+    let wall = wall.elapsed();
+    let cpu = process::cpu().saturating_sub(cpu);
     let conversations = arguments.reps.saturating_mul(arguments.threads);
     Figures {
         wall,

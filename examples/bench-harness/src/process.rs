@@ -7,7 +7,8 @@ pub(crate) fn cpu() -> Duration {
     #[cfg(unix)]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        let (seconds, nanos) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
+        let seconds = time.tv_sec.unsigned_abs();
+        let nanos = time.tv_nsec.unsigned_abs();
         Duration::from_secs(seconds) + Duration::from_nanos(nanos)
     }
     #[cfg(not(unix))]

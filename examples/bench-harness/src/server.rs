@@ -31,7 +31,7 @@ impl Server {
     ///
     /// No port or no thread is available.
     pub fn start(turns: u64) -> io::Result<Self> {
-        Self::scripted(Script { turns, tool: None })
+        Self::start_with(Script { turns, tool: None })
     }
 
     /// Starts a server with calls of another tool, given by its name for the model and its arguments as JSON.
@@ -40,13 +40,14 @@ impl Server {
     ///
     /// Those of [`Server::start`].
     pub fn calling(turns: u64, name: &str, arguments: &str) -> io::Result<Self> {
-        Self::scripted(Script { turns, tool: Some((name.to_owned(), arguments.to_owned())) })
+        Self::start_with(Script { turns, tool: Some((name.to_owned(), arguments.to_owned())) })
     }
 
-    fn scripted(script: Script) -> io::Result<Self> {
+    fn start_with(script: Script) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_io().build()?;
         let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0)))?;
-        let (address, answered) = (listener.local_addr()?, Arc::new(AtomicU64::new(0)));
+        let address = listener.local_addr()?;
+        let answered = Arc::new(AtomicU64::new(0));
         runtime.spawn(accept(listener, Arc::new(script), Arc::clone(&answered)));
         Ok(Self { address, answered, _runtime: runtime })
     }

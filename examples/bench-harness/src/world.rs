@@ -58,7 +58,8 @@ impl World {
         let opening = Opening { system: Some("You add numbers.".to_owned()), first_user_message };
         let tools = self.palette.specs(&contract);
         let run = Run::new(opening, tools, contract, self.limits.clone(), MAX_OUTPUT);
-        let (provider, palette) = (&*self.provider, &self.palette);
+        let provider = &*self.provider;
+        let palette = &self.palette;
         let setting = Setting { provider, palette, authority: &self.authority, clock: &clock };
         let outcome = self.threads.drive(&thread, "bench", run, setting).await?;
         match outcome.failure {
@@ -67,7 +68,8 @@ impl World {
                 Err(format!("a thread ended as {}", outcome.state).into())
             }
             None if outcome.turns != self.turns + 1 => {
-                let (made, meant) = (outcome.turns, self.turns + 1);
+                let made = outcome.turns;
+                let meant = self.turns + 1;
                 Err(format!("a conversation made {made} requests instead of {meant}").into())
             }
             None => Ok(thread),

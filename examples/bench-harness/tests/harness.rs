@@ -63,8 +63,8 @@ fn many_conversations_have_enough_files() {
         server.url(),
     );
     let output = shell(&line);
-    let (text, problem) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let problem = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}{problem}");
     assert!(text.contains(r#""errors":0,"#), "{text}{problem}");
 }

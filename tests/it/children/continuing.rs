@@ -36,12 +36,12 @@ fn says(text: &str) -> ResponseTemplate {
 }
 
 /// A parent with a large context window, and a child whose window is full after one turn.
-fn family(script: Scratch, server: &MockServer) -> Scratch {
-    families(script, server, server)
+fn tree(script: Scratch, server: &MockServer) -> Scratch {
+    tree_with_two_servers(script, server, server)
 }
 
 /// The same, with a model for each.
-fn families(script: Scratch, server: &MockServer, childs: &MockServer) -> Scratch {
+fn tree_with_two_servers(script: Scratch, server: &MockServer, childs: &MockServer) -> Scratch {
     let parent = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     let child = "<execute><tool>rye.file-system.write</tool></execute>";
     put(&script, "test/parent", &directive("parent", "wide", parent));
@@ -64,14 +64,14 @@ fn record(scratch: &Scratch, thread: &ThreadId) -> ThreadRecord {
 }
 
 /// The result of the child that the parent's model got.
-fn told(scratch: &Scratch, report: &RunReport) -> Value {
+fn child_result(scratch: &Scratch, report: &RunReport) -> Value {
     let events = scratch.events(report);
     let result = events.iter().find(|(name, _)| name == "tool_call_result");
     result.map(|(_, payload)| payload["content"].clone()).unwrap_or_default()
 }
 
 /// Returns the two threads of the child's conversation, and checks that they refer to each other.
-fn line(scratch: &Scratch, parent: &RunReport) -> (ThreadRecord, ThreadRecord) {
+fn conversation(scratch: &Scratch, parent: &RunReport) -> (ThreadRecord, ThreadRecord) {
     let events = scratch.events(parent);
     let spawned: Vec<&Value> =
         events.iter().filter(|(name, _)| name == "spawn_child").map(|(_, it)| it).collect();
@@ -102,13 +102,13 @@ fn check_money(scratch: &Scratch, parent: &RunReport, answers: u64) {
 #[tokio::test]
 async fn a_parent_is_told_what_the_last_thread_came_to() {
     let server = server(vec![starts(), writes("a.txt"), says("Written."), says("Done.")]).await;
-    let scratch = family(Scratch::new(), &server);
+    let scratch = tree(Scratch::new(), &server);
     let report = run(&scratch).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert_eq!(server.received_requests().await.unwrap().len(), 4);
-    let (first, last) = line(&scratch, &report);
+    let (first, last) = conversation(&scratch, &report);
     assert_eq!(last.state, ThreadState::Completed);
-    let told = told(&scratch, &report);
+    let told = child_result(&scratch, &report);
     assert_eq!(told["thread"], first.thread.as_str(), "the thread that was started");
     assert_eq!((&told["state"], &told["text"]), (&json!("completed"), &json!("Written.")));
     assert_eq!((&told["turns"], &told["cost_nanos"]), (&json!(2), &json!(3_000_000)));
@@ -124,13 +124,13 @@ async fn waiting(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport
     let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), read, writes("b.txt")], more].concat();
     let server = server(script).await;
-    let scratch = family(Scratch::new(), &server);
+    let scratch = tree(Scratch::new(), &server);
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
     let report = run(&scratch).await;
     assert_eq!(report.outcome.state, ThreadState::Suspended, "{:?}", report.outcome.failure);
     let asked = report.outcome.asked.clone().unwrap().thread;
-    let (_, last) = line(&scratch, &report);
+    let (_, last) = conversation(&scratch, &report);
     assert_eq!(asked, last.thread);
     (server, scratch, report, asked)
 }
@@ -139,8 +139,8 @@ async fn waiting(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport
 fn check_done(scratch: &Scratch, report: &RunReport, answers: u64) {
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert!(scratch.project().join("b.txt").is_file());
-    let (first, _) = line(scratch, report);
-    let told = told(scratch, report);
+    let (first, _) = conversation(scratch, report);
+    let told = child_result(scratch, report);
     assert_eq!(
         (&told["thread"], &told["state"]),
         (&json!(first.thread.as_str()), &json!("completed"))
@@ -160,7 +160,7 @@ async fn it_goes_on_with_its_parent() {
 #[tokio::test]
 async fn it_goes_on_alone_and_its_parent_takes_what_it_came_to() {
     let (_server, scratch, report, last) = waiting(vec![says("Written."), says("Done.")]).await;
-    let (first, _) = line(&scratch, &report);
+    let (first, _) = conversation(&scratch, &report);
     scratch.decide(&last, &Decision::Approved);
     let alone = scratch.resume(&first.thread).await.unwrap();
     assert_eq!(alone.outcome.state, ThreadState::Completed, "{:?}", alone.outcome.failure);
@@ -180,7 +180,7 @@ async fn a_thread_that_was_not_begun_is_begun() {
     for alone in [false, true] {
         let more = vec![writes("b.txt"), says("Written."), says("Done.")];
         let (_server, scratch, report, last) = waiting(more).await;
-        let (first, _) = line(&scratch, &report);
+        let (first, _) = conversation(&scratch, &report);
         std::fs::remove_dir_all(scratch.project().join(".ai/threads").join(last.as_str())).unwrap();
         let resumes = if alone { &first.thread } else { &report.thread };
         let again = scratch.resume(resumes).await.unwrap();
@@ -205,7 +205,7 @@ async fn it_is_cancelled_with_its_parent() {
 #[tokio::test]
 async fn it_is_decided_by_the_name_that_its_parent_knows() {
     let (_server, scratch, report, _) = waiting(vec![says("Written."), says("Done.")]).await;
-    let (first, _) = line(&scratch, &report);
+    let (first, _) = conversation(&scratch, &report);
     scratch.decide(&first.thread, &Decision::Approved);
     let resumed = scratch.resume(&report.thread).await.unwrap();
     check_done(&scratch, &resumed, 5);
@@ -214,14 +214,14 @@ async fn it_is_decided_by_the_name_that_its_parent_knows() {
 #[tokio::test]
 async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
     let (_server, scratch, report, last) = waiting(vec![says("Done.")]).await;
-    let (first, _) = line(&scratch, &report);
+    let (first, _) = conversation(&scratch, &report);
     drop(scratch.cancel(&first.thread, &StoppedClock).unwrap());
     assert_eq!(record(&scratch, &last).state, ThreadState::Cancelled);
     let again = scratch.cancel(&first.thread, &StoppedClock).unwrap_err();
     assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
     let resumed = scratch.resume(&report.thread).await.unwrap();
     assert_eq!(resumed.outcome.state, ThreadState::Completed, "{:?}", resumed.outcome.failure);
-    assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
+    assert_eq!(child_result(&scratch, &resumed)["state"], "cancelled");
     check_money(&scratch, &resumed, 4);
 }
 
@@ -232,7 +232,7 @@ async fn three(scratch: Scratch) -> (MockServer, Scratch, RunReport) {
     let fails = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [start("test/middle"), start("test/child"), fails, says("Read."), says("Told.")];
     let server = server([&script[..], &[writes("p.txt"), says("Done.")]].concat()).await;
-    let scratch = family(scratch, &server);
+    let scratch = tree(scratch, &server);
     let middle = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     put(&scratch, "test/middle", &directive("middle", "wide", middle));
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
@@ -243,7 +243,7 @@ async fn three(scratch: Scratch) -> (MockServer, Scratch, RunReport) {
 }
 
 /// The child of `parent`.
-fn started(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
+fn child_of(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
     let rye = scratch.rye();
     let reading = rye.thread(&rye.threads().unwrap(), parent).unwrap();
     let spawn = reading.transcript.records.iter().find(|it| it.event == "spawn_child").unwrap();
@@ -256,8 +256,8 @@ fn started(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
 async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
     let (_forgers, forger, _) = three(Scratch::new()).await;
     let (_server, scratch, report) = three(Scratch::new().with_operator()).await;
-    let middle = started(&scratch, &report.thread);
-    let last = started(&scratch, &middle.thread).continued_by.unwrap();
+    let middle = child_of(&scratch, &report.thread);
+    let last = child_of(&scratch, &middle.thread).continued_by.unwrap();
     let folder = |scratch: &Scratch| scratch.project().join(".ai/threads").join(last.as_str());
     for file in ["thread.json", "transcript.jsonl", "transcript.md"] {
         std::fs::copy(folder(&forger).join(file), folder(&scratch).join(file)).unwrap();
@@ -272,11 +272,11 @@ async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scrat
     let write = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), write, writes("b.txt")], more].concat();
     let server = server(script).await;
-    let scratch = family(Scratch::new().with_operator(), &server);
+    let scratch = tree(Scratch::new().with_operator(), &server);
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
     let report = run(&scratch).await;
-    let (_, last) = line(&scratch, &report);
+    let (_, last) = conversation(&scratch, &report);
     scratch.make_unbegun(&last.thread);
     (server, scratch, report)
 }
@@ -286,7 +286,7 @@ async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scrat
 async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
     for names_parent in [true, false] {
         let (server, scratch, report) = waiting_for_a_thread(vec![says("Done.")]).await;
-        let (first, last) = line(&scratch, &report);
+        let (first, last) = conversation(&scratch, &report);
         let named = if names_parent { &report.thread } else { &first.thread };
         let ended = scratch.cancel(named, &StoppedClock).unwrap();
         match names_parent {
@@ -309,7 +309,7 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
                 "{:?}",
                 resumed.outcome.failure
             );
-            assert_eq!(told(&scratch, &resumed)["state"], "cancelled");
+            assert_eq!(child_result(&scratch, &resumed)["state"], "cancelled");
             check_money(&scratch, &resumed, 4);
         }
     }
@@ -320,7 +320,7 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
 #[tokio::test]
 async fn a_child_that_turns_out_to_be_continued_is_ended_with_the_next_one() {
     let (_server, scratch, report) = waiting_for_a_thread(Vec::new()).await;
-    let (first, last) = line(&scratch, &report);
+    let (first, last) = conversation(&scratch, &report);
     scratch.edit(&first.thread, |record| {
         (record.state, record.continued_by, record.transcript) = (ThreadState::Running, None, None);
         let registry = scratch.project().join(".ai/threads/registry.db");
@@ -341,7 +341,7 @@ async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, T
     let down = vec![start("test/middle"), start("test/child"), fails, start("test/leaf")];
     let up = vec![says("Leaf."), says("Read."), says("Told."), writes("p.txt")];
     let server = server([down, up, more].concat()).await;
-    let scratch = family(Scratch::new(), &server);
+    let scratch = tree(Scratch::new(), &server);
     let starts = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     put(&scratch, "test/middle", &directive("middle", "wide", starts));
     put(&scratch, "test/child", &directive("child", "narrow", starts));
@@ -350,9 +350,9 @@ async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, T
     scratch.sign(".ai/config/agent/approval.yaml", ask);
     let report = run(&scratch).await;
     assert_eq!(report.outcome.asked.clone().map(|asked| asked.thread), Some(report.thread.clone()));
-    let middle = started(&scratch, &report.thread).thread;
-    let later = started(&scratch, &middle).continued_by.unwrap();
-    let leaf = started(&scratch, &later).thread;
+    let middle = child_of(&scratch, &report.thread).thread;
+    let later = child_of(&scratch, &middle).continued_by.unwrap();
+    let leaf = child_of(&scratch, &later).thread;
     (server, scratch, report, leaf)
 }
 

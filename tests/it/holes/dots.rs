@@ -57,7 +57,7 @@ fn with_secret() -> Scratch {
 }
 
 #[track_caller]
-fn refused(error: &RunError, id: &str) {
+fn check_refused(error: &RunError, id: &str) {
     let told = problems(error).unwrap_or_else(|| innermost(error));
     assert!(!told.contains("The secret"), "{told}");
     let is_of_the_id = told.contains("not an item id") || told.contains("segment");
@@ -83,7 +83,7 @@ async fn dots_in_what_a_directive_refers_to() {
                     false => ProviderChoice::Steps,
                 };
             });
-            refused(&run.await.unwrap_err(), id);
+            check_refused(&run.await.unwrap_err(), id);
             std::fs::remove_dir_all(scratch.project().join(".ai/threads")).unwrap();
         }
     }
@@ -95,7 +95,7 @@ async fn dots_in_what_a_hook_extends() {
         let scratch = with_secret();
         let hooks = format!("hooks:\n  - {{id: a, event: resolve_extends, extends: '{id}'}}\n");
         scratch.sign_unchecked(".ai/config/agent/hooks.yaml", &hooks);
-        refused(&scratch.run("test/write", &[]).await.unwrap_err(), id);
+        check_refused(&scratch.run("test/write", &[]).await.unwrap_err(), id);
     }
 }
 
@@ -120,7 +120,7 @@ async fn dots_in_the_provider_that_the_operator_names() {
         let run = scratch.run_with("test/write", &[], |request| {
             request.provider = ProviderChoice::named(id);
         });
-        refused(&run.await.unwrap_err(), id);
+        check_refused(&run.await.unwrap_err(), id);
         std::fs::remove_dir_all(scratch.project().join(".ai/threads")).unwrap();
     }
 }

@@ -46,7 +46,8 @@ async fn a_file_that_the_next_git_runs() {
 
 #[tokio::test]
 async fn a_bare_repository_made_piece_by_piece() {
-    let (objects, refs) = (("docs/objects/x", "x"), ("docs/refs/x", "x"));
+    let objects = ("docs/objects/x", "x");
+    let refs = ("docs/refs/x", "x");
     check("docs/HEAD", &[objects, refs]).await;
     check("docs/HEAD", &[]).await;
     check("HEAD", &[]).await;

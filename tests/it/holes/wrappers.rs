@@ -20,11 +20,11 @@ const ALIASES: [&str; 4] = [
 ];
 
 /// A project with a wrapper of the tool that writes files, which its directive grants and calls.
-fn wrapped() -> Scratch {
-    wrapped_in(Scratch::new())
+fn wrapper_project() -> Scratch {
+    wrapper_project_in(Scratch::new())
 }
 
-fn wrapped_in(scratch: Scratch) -> Scratch {
+fn wrapper_project_in(scratch: Scratch) -> Scratch {
     scratch.sign(".ai/tools/mine/write.yaml", WRITER);
     let text = writing("", "").replace("rye.file-system.write", "mine.*");
     let text = text.replace("rye/file-system/write", "mine/write");
@@ -39,7 +39,7 @@ fn client(pattern: &str) -> Caller {
 
 #[tokio::test]
 async fn a_granted_wrapper_needs_no_grant_of_what_it_wraps() {
-    let scratch = wrapped();
+    let scratch = wrapper_project();
     let report = scratch.run("test/write", &[]).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert!(wrote(&scratch));
@@ -49,7 +49,7 @@ async fn a_granted_wrapper_needs_no_grant_of_what_it_wraps() {
 async fn a_wrapper_manifest_that_escapes_ask() {
     let own = [FUNCTION, "rye.execute.tool.mine.write"];
     for asked in own.into_iter().chain(ALIASES) {
-        let scratch = wrapped();
+        let scratch = wrapper_project();
         scratch.sign(".ai/config/agent/approval.yaml", &format!("ask: [{asked}]\n"));
         let report = scratch.run("test/write", &[]).await.unwrap();
         assert_eq!(report.outcome.state, ThreadState::Suspended, "{asked}");
@@ -76,7 +76,7 @@ async fn a_fork_that_escapes_the_rules_about_starting_threads() {
 </process>
 "#;
     let project = |scratch: Scratch| {
-        let scratch = wrapped_in(scratch);
+        let scratch = wrapper_project_in(scratch);
         scratch.sign(".ai/directives/test/forks.md", forks);
         scratch
     };
@@ -93,7 +93,7 @@ async fn a_fork_that_escapes_the_rules_about_starting_threads() {
 /// Knowledge that a hook adds waits for approval like a call of the model.
 #[tokio::test]
 async fn a_hook_s_knowledge_that_escapes_ask() {
-    let scratch = wrapped();
+    let scratch = wrapper_project();
     scratch.sign(
         ".ai/knowledge/test/house.md",
         "```yaml\nname: house\ntitle: House\n```\n\nBe kind.\n",
@@ -120,8 +120,8 @@ fn a_question_about_a_wrapper_is_one_about_its_function() {
         answer.map(|permit| permit.capability().to_string()).map_err(|denied| denied.to_string())
     };
     let id = "rye.execute.tool.mine.write";
-    assert_eq!(ask(&wrapped(), id), Ok(id.to_owned()));
-    let limited = wrapped_in(Scratch::new().with_ceiling(&["rye.execute.tool.mine.*"]));
+    assert_eq!(ask(&wrapper_project(), id), Ok(id.to_owned()));
+    let limited = wrapper_project_in(Scratch::new().with_ceiling(&["rye.execute.tool.mine.*"]));
     let denied = ask(&limited, id).unwrap_err();
     let expected =
         format!("`{FUNCTION}`, which `{id}` stands for, is not allowed by the signing key");
@@ -133,11 +133,11 @@ fn a_question_about_a_wrapper_is_one_about_its_function() {
 #[tokio::test]
 async fn a_wrapper_manifest_that_escapes_a_risk_block() {
     for pattern in ALIASES.into_iter().chain([FUNCTION]) {
-        let scratch = wrapped();
+        let scratch = wrapper_project();
         let table =
             format!("classifications:\n  - {{risk: unrestricted, patterns: [{pattern}]}}\n");
         scratch.sign(".ai/config/agent/capability_risk.yaml", &table);
-        refused(&scratch, scratch.run("test/write", &[]).await, "Risk");
+        check_refused(&scratch, scratch.run("test/write", &[]).await, "Risk");
     }
 }
 
@@ -170,7 +170,7 @@ async fn an_alias_in_a_rule_means_its_tool() {
 
 #[tokio::test]
 async fn a_client_that_runs_a_function_by_another_name() {
-    let scratch = wrapped();
+    let scratch = wrapper_project();
     let parameters = json!({"path": "out.txt", "content": "x"}).as_object().cloned().unwrap();
     let request = ExecuteRequest::new(ItemKind::Tool, "mine/write".parse().unwrap());
     let request = request.with(parameters);

@@ -16,7 +16,8 @@ struct Guest {
 
 impl Guest {
     fn new(grants: &[&str]) -> Self {
-        let (scratch, key) = (Scratch::new().with_operator(), SigningKey::generate().unwrap());
+        let scratch = Scratch::new().with_operator();
+        let key = SigningKey::generate().unwrap();
         let grants = grants.iter().map(|&grant| grant.to_owned());
         let document = TrustDocument::new("the guest", key.public()).with_grants(grants);
         let file = format!(".ai/config/keys/trusted/{}.toml", key.public().key_id());

@@ -87,10 +87,10 @@ fn outcome(text: &str) -> String {
         }
         name => return format!("no part of a file: <{name}>"),
     };
-    told(result)
+    describe(result)
 }
 
-fn told(result: Result<Vec<Problem>, ParseError>) -> String {
+fn describe(result: Result<Vec<Problem>, ParseError>) -> String {
     let list = |problems: &[Problem]| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | ")
     };

@@ -45,16 +45,17 @@ fn write_and_read() -> String {
         let found = examples.iter().find(|example| example.text.starts_with(with));
         found.expect("the example").text.as_str()
     };
-    let (metadata, process) = (beginning("<metadata>"), beginning("<process>"));
+    let metadata = beginning("<metadata>");
+    let process = beginning("<process>");
     let call: Value = {
         let (_, behind) = text.split_once("**`item_type=\"tool\"`**").expect("the call");
         let json = cut(behind, "{", "\n}");
         serde_json::from_str(json).expect("JSON")
     };
     let written = &call["parameters"];
-    let write = backticked(call["item_id"].as_str().unwrap(), written);
+    let write = backtick_call(call["item_id"].as_str().unwrap(), written);
     let read = cut(&text, "rye/file-system/fs_read", "\"").trim_end_matches('"');
-    let read = backticked(read, &json!({ "path": written["path"] }));
+    let read = backtick_call(read, &json!({ "path": written["path"] }));
     let steps = format!(
         "<step name=\"write\">{write}</step>\n<step name=\"read\">{read}</step>\n</process>"
     );
@@ -69,7 +70,7 @@ fn write_and_read() -> String {
     )
 }
 
-fn backticked(id: &str, parameters: &Value) -> String {
+fn backtick_call(id: &str, parameters: &Value) -> String {
     format!("`rye_execute(item_type=\"tool\", item_id=\"{id}\", parameters={parameters})`")
 }
 
@@ -229,10 +230,10 @@ fn call(action: &Action, inputs: Inputs) -> Call {
         ),
         other => panic!("no step calls `{other}`"),
     };
-    (name, serde_json::from_str(&placed(&arguments.to_string(), inputs)).unwrap())
+    (name, serde_json::from_str(&place_inputs(&arguments.to_string(), inputs)).unwrap())
 }
 
-fn placed(text: &str, inputs: Inputs) -> String {
+fn place_inputs(text: &str, inputs: Inputs) -> String {
     inputs.iter().fold(text.to_owned(), |text, (name, value)| {
         text.replace(&format!("{{input:{name}}}"), value)
     })
@@ -241,7 +242,7 @@ fn placed(text: &str, inputs: Inputs) -> String {
 /// Checks that the directions are the body of the file, byte for byte, with the inputs inserted.
 fn check_directions(told: &Value, text: &str, inputs: Inputs) {
     let (_, body) = text.split_once("</directive>\n```\n").expect("a body");
-    assert_eq!(told["your_directions"], placed(body.trim(), inputs));
+    assert_eq!(told["your_directions"], place_inputs(body.trim(), inputs));
     let name =
         Path::new(told["id"].as_str().unwrap()).file_name().unwrap().to_string_lossy().into_owned();
     assert_eq!(told["name"], name);

@@ -54,7 +54,8 @@ fn check_error<T, E: std::fmt::Display>(result: Result<T, E>, message: &str) {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_whole_content_only_signature() {
-    let (text, trust) = (seed("000"), trust());
+    let text = seed("000");
+    let trust = trust();
     let knowledge = item("knowledge", "any/name");
     let verified = verify(&text, CommentStyle::Html, &knowledge, &trust, &Policy::default())
         .expect("verified");
@@ -72,7 +73,8 @@ fn a_whole_content_only_signature() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn line_ends_of_a_checkout_do_not_matter() {
-    let (text, trust) = (seed("000"), trust());
+    let text = seed("000");
+    let trust = trust();
     let text = text.replace('\n', "\r\n");
     let verified =
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default());
@@ -82,7 +84,8 @@ fn line_ends_of_a_checkout_do_not_matter() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn strictness_refuses_a_content_only_signature() {
-    let (text, trust) = (seed("000"), trust());
+    let text = seed("000");
+    let trust = trust();
     check_error(
         verify(
             &text,
@@ -98,7 +101,8 @@ fn strictness_refuses_a_content_only_signature() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn one_changed_byte_is_tampered() {
-    let (text, trust) = (seed("000"), trust());
+    let text = seed("000");
+    let trust = trust();
     let changed = format!("{}!", text.strip_suffix('\n').expect("a final line end"));
     check_error(
         verify(&changed, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
@@ -109,7 +113,8 @@ fn one_changed_byte_is_tampered() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn the_unsigned_marker_below_the_signature_is_content() {
-    let (text, trust) = (seed("000"), trust());
+    let text = seed("000");
+    let trust = trust();
     let without = text.replacen("<!-- rye:unsigned -->\n", "", 1);
     assert_ne!(text, without);
     assert!(
@@ -121,7 +126,8 @@ fn the_unsigned_marker_below_the_signature_is_content() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn a_directive_of_which_the_metadata_is_signed() {
-    let (text, trust) = (seed("004"), trust());
+    let text = seed("004");
+    let trust = trust();
     let directive = item("directive", "rye/core/create_threaded_directive");
     check_error(
         verify(&text, CommentStyle::Html, &directive, &trust, &Policy::default()),
@@ -140,7 +146,8 @@ fn a_directive_of_which_the_metadata_is_signed() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn only_a_directive_has_metadata_coverage() {
-    let (text, trust) = (seed("004"), trust());
+    let text = seed("004");
+    let trust = trust();
     let policy = Policy::default().allow_metadata_only();
     let refused = verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &policy);
     assert!(matches!(refused, Err(Error::Tampered { .. })));
@@ -149,7 +156,8 @@ fn only_a_directive_has_metadata_coverage() {
 #[test]
 #[cfg_attr(not(seeds), ignore = "the founding documents are not at `../shared/seeds`")]
 fn an_unknown_key_is_named_with_the_trusted_ones() {
-    let (text, trust) = (seed("003"), trust());
+    let text = seed("003");
+    let trust = trust();
     check_error(
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
         "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 9fbfabe975fa5a7f` the document that the project carries, and `--trust FILE` a document for one command",

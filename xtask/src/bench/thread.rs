@@ -73,7 +73,8 @@ impl Asked {
     fn row(&self, place: &str, line: &str) -> String {
         let Self { api, turns, threads, stream, .. } = self;
         let number = |name| member(line, name).unwrap_or(f64::NAN);
-        let (wall, cpu) = (number("per_call_wall_us"), number("per_call_cpu_us"));
+        let wall = number("per_call_wall_us");
+        let cpu = number("per_call_cpu_us");
         let peak = number("rss_peak_kb") / 1024.0;
         let stream = if *stream { "yes" } else { "no" };
         format!(
@@ -125,8 +126,10 @@ impl<'a> Server<'a> {
     /// Runs the harness and returns the line that it prints, or an error if a conversation failed.
     fn measure(&self, asked: &Asked, folder: &Path) -> Result<String, String> {
         let Asked { api, turns, threads, reps, stream } = asked;
-        let (url, folder) = (&self.url, folder.display());
-        let (program, stream) = (self.programs.join("rye-bench-harness"), u8::from(*stream));
+        let url = &self.url;
+        let folder = folder.display();
+        let program = self.programs.join("rye-bench-harness");
+        let stream = u8::from(*stream);
         let warmup = if *threads == 1 { 5 } else { 0 };
         let words = format!(
             "--url {url} --api {api} --turns {turns} --threads {threads} --reps {reps} --warmup {warmup} --stream {stream} --dir {folder}"

@@ -54,8 +54,8 @@ impl<'a> Project<'a> {
     }
 
     fn took(&self, arguments: &[&str]) -> Result<Duration, String> {
-        let (place, operator) =
-            (self.folder.display().to_string(), self.folder.join("operator").display().to_string());
+        let place = self.folder.display().to_string();
+        let operator = self.folder.join("operator").display().to_string();
         let rest = ["--project", &place, "--user-space", &operator];
         let words = arguments.iter().chain(&rest).copied();
         let mut command = process::start(self.root, &self.rye, words);

@@ -38,7 +38,8 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
 ///
 /// Returns an error unless there is exactly one line.
 fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
-    let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
+    let begin = format!("<!-- {name}:begin -->");
+    let end = format!("<!-- {name}:end -->");
     let between = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end));
     let lines = between.into_iter().flat_map(|(between, _)| between.lines());
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("```"));

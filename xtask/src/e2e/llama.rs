@@ -71,9 +71,9 @@ impl Servers {
     fn start(program: &Path, folder: &Path) -> Result<Self, String> {
         let [scripted, noise, wild] =
             ["scripted", "noise", "wild"].map(|name| folder.join(name).with_extension("gguf"));
-        model::scripted(&scripted)
-            .and_then(|()| model::noise(&noise, Speech::Letters))
-            .and_then(|()| model::noise(&wild, Speech::Anything))
+        model::write_scripted(&scripted)
+            .and_then(|()| model::write_noise(&noise, Speech::Letters))
+            .and_then(|()| model::write_noise(&wild, Speech::Anything))
             .map_err(|error| format!("the models cannot be written: {error}"))?;
         Ok(Self {
             scripted: Server::start(program, &scripted)?,

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// # Errors
 ///
 /// A scenario fails that is not in the list, a scenario of the list passes, or the output has no total.
-pub(super) fn told(printed: &str, baseline: &str, role: &str) -> Result<String, String> {
-    let expected = expected(baseline, role);
+pub(super) fn compare(printed: &str, baseline: &str, role: &str) -> Result<String, String> {
+    let expected = expected_failures(baseline, role);
     // The suite counts a warning as a failure, but reports it only here.
     let warned: BTreeSet<&str> =
         printed.lines().filter_map(|line| line.trim().strip_prefix("~ ")).collect();
@@ -37,7 +37,7 @@ pub(super) fn told(printed: &str, baseline: &str, role: &str) -> Result<String, 
 }
 
 /// Returns the names in the list of a role, such as `server`.
-fn expected<'a>(baseline: &'a str, role: &str) -> BTreeSet<&'a str> {
+fn expected_failures<'a>(baseline: &'a str, role: &str) -> BTreeSet<&'a str> {
     let mut section = "";
     let mut names = BTreeSet::new();
     for line in baseline.lines() {
@@ -66,7 +66,7 @@ mod tests {
 
     #[track_caller]
     fn check(printed: &str, baseline: &str, expected: Result<&str, &str>) {
-        let told = told(printed, baseline, "server");
+        let told = compare(printed, baseline, "server");
         assert_eq!(told.as_deref().map_err(String::as_str), expected);
     }
 

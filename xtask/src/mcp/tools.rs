@@ -42,7 +42,7 @@ pub(super) struct Tools {
 
 impl Tools {
     /// Installs the clients, if they are missing or the pinned versions have changed.
-    pub(super) fn installed(root: &Path) -> Result<Self, String> {
+    pub(super) fn install(root: &Path) -> Result<Self, String> {
         let stamp = root.join(NODE).join("installed");
         let wanted = format!("{PYTHON_PACKAGES}\n{NODE_PACKAGES}\n");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
@@ -72,27 +72,30 @@ impl Tools {
         variables: &[(&str, String)],
     ) -> Result<String, String> {
         let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
-        process::output_with(root, &borrowed(variables), &line)
+        process::output_with(root, &borrow_values(variables), &line)
     }
 
     /// Runs the TypeScript clients and returns the checks that they report.
     pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<String, String> {
         // Node looks for imports next to the importing file.
-        let (from, to) = ("xtask/src/mcp/client.mjs", format!("{NODE}/client.mjs"));
+        let from = "xtask/src/mcp/client.mjs";
+        let to = format!("{NODE}/client.mjs");
         fs::copy(root.join(from), root.join(&to))
             .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
-        process::output_with(root, &borrowed(variables), &format!("{} {to}", self.node))
+        process::output_with(root, &borrow_values(variables), &format!("{} {to}", self.node))
     }
 
     /// Returns the servers made with both SDKs.
     pub(super) fn servers(&self, root: &Path) -> Result<Vec<Reference>, String> {
         // Node looks for imports next to the importing file.
-        let (from, to) = ("xtask/src/mcp/server.mjs", root.join(NODE).join("server.mjs"));
+        let from = "xtask/src/mcp/server.mjs";
+        let to = root.join(NODE).join("server.mjs");
         fs::copy(root.join(from), &to)
             .map_err(|error| format!("`{}` cannot be written: {error}", to.display()))?;
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
-        let (python, node) = (python.map(text), [self.node.clone(), text(to)]);
+        let python = python.map(text);
+        let node = [self.node.clone(), text(to)];
         let reference =
             |name, is_far, words: &[String; 2]| Reference { name, is_far, words: words.clone() };
         Ok(vec![
@@ -167,7 +170,7 @@ impl Tools {
         }
         let baseline = fs::read_to_string(root.join(list))
             .map_err(|error| format!("`{list}` cannot be read: {error}"))?;
-        let passed = suite::told(summary, &baseline, role)
+        let passed = suite::compare(summary, &baseline, role)
             .map_err(|problems| format!("`{line}`, held against `{list}`:\n{problems}"))?;
         println!("conformance of the {name}, {revision}: {passed}; the others are in `{list}`");
         Ok(())
@@ -196,7 +199,7 @@ fn node(root: &Path) -> Result<String, String> {
     Err(format!("there is no `node` in `{VENV}`; delete `target/xtask/mcp` and try again"))
 }
 
-fn borrowed<'a>(variables: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+fn borrow_values<'a>(variables: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
     variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 

@@ -65,7 +65,7 @@ impl Assemble for Message {
                 self.is_whole = true;
                 return Ok((Progress::Done, kept));
             }
-            "error" => return Err(refused(data)),
+            "error" => return Err(event_error(data)),
             // Unknown events are ignored, because new ones may be added and are not part of the message.
             _ => {}
         }
@@ -76,7 +76,8 @@ impl Assemble for Message {
         let all_closed = self.blocks.iter().all(Block::is_closed);
         let stop_reason = self.stop_reason.filter(|_| self.is_whole && all_closed);
         let stop_reason = stop_reason.ok_or(DecodeError::Unfinished)?;
-        let (mut blocks, mut unreadable) = (Vec::<Box<RawValue>>::new(), Vec::new());
+        let mut blocks = Vec::<Box<RawValue>>::new();
+        let mut unreadable = Vec::new();
         for block in self.blocks {
             let (block, fault) = block.into_raw();
             unreadable.extend(fault);
@@ -148,7 +149,7 @@ fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
 }
 
 /// Returns the error of an `error` event, which may come after a successful status.
-fn refused(data: &[u8]) -> StreamError {
+fn event_error(data: &[u8]) -> StreamError {
     match read_error(500, data) {
         Some(refusal) => StreamError::Refused(refusal),
         None => order("an error says nothing"),

@@ -4,7 +4,7 @@ use rye_thread::{Reply, StopReason};
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, kept};
+use crate::raw::{Few, RawObject, keep_readable};
 use crate::stop;
 use crate::usage::{self, AnthropicCount};
 use crate::wire::DecodeError;
@@ -16,7 +16,7 @@ pub(super) fn reply(
     count: &AnthropicCount,
 ) -> Result<Reply, DecodeError> {
     let Few(blocks): Few<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
-    let mut reply = Reply::new(kept(content), stop(stop_reason));
+    let mut reply = Reply::new(keep_readable(content), stop(stop_reason));
     usage::put(&mut reply, Some(count));
     for (index, block) in blocks.into_iter().enumerate() {
         view(&RawObject::of(block), &mut reply)

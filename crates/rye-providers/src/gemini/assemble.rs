@@ -4,7 +4,7 @@ use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::decode::{Response, blocked, reply, shape};
+use super::decode::{Response, refusal_word, reply, shape};
 use super::error::read_error;
 use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
 use crate::stream::{Assemble, Progress, StreamError};
@@ -70,7 +70,7 @@ impl Assemble for Content {
         let goes_on = !chunk.candidates.0.is_empty();
         self.count = chunk.usage_metadata.or(self.count.take().filter(|_| !goes_on));
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
-        self.finish = block.map(blocked).or(self.finish.take());
+        self.finish = block.map(refusal_word).or(self.finish.take());
         let mut kept = 0;
         for candidate in chunk.candidates.0.into_iter().filter(|candidate| candidate.index == 0) {
             self.finish = candidate.finish_reason.or(self.finish.take());

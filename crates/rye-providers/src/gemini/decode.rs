@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, kept, raw};
+use crate::raw::{Few, RawObject, keep_readable, raw};
 use crate::stop;
 use crate::usage::{self, GeminiCount};
 use crate::wire::{DecodeError, text};
@@ -24,7 +24,7 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
         Some(Candidate { content, finish_reason, .. }) => (content, finish_reason),
         None => (None, None),
     };
-    let finish = finish.or(block.map(blocked)).ok_or(DecodeError::Empty)?;
+    let finish = finish.or(block.map(refusal_word)).ok_or(DecodeError::Empty)?;
     let content =
         content.unwrap_or_else(|| raw(&serde_json::json!({ "role": "model", "parts": [] })));
     reply(&content, &finish, response.usage_metadata.as_ref())
@@ -56,7 +56,7 @@ pub(super) struct Feedback {
 }
 
 /// Maps every reason for blocking a prompt to a refusal of its content.
-pub(super) fn blocked(_reason: String) -> String {
+pub(super) fn refusal_word(_reason: String) -> String {
     "PROHIBITED_CONTENT".to_owned()
 }
 
@@ -71,7 +71,7 @@ pub(super) fn reply(
     count: Option<&GeminiCount>,
 ) -> Result<Reply, DecodeError> {
     let view: Content = serde_json::from_str(content.get()).map_err(shape)?;
-    let mut reply = Reply::new(kept(content), stop(finish));
+    let mut reply = Reply::new(keep_readable(content), stop(finish));
     usage::put(&mut reply, count);
     let mut was_thought = false;
     for (index, part) in view.parts.0.iter().enumerate() {
@@ -104,7 +104,8 @@ fn add_part(reply: &mut Reply, part: &RawObject, was_thought: bool) -> Result<bo
         None => {}
     }
     if let Some(call) = part.get("functionCall").map(RawObject::of) {
-        let (id, name) = (call.text("id"), call.text("name"));
+        let id = call.text("id");
+        let name = call.text("name");
         add_call(reply, id.as_deref(), name.as_deref(), Arguments::Value(call.get("args")))?;
     }
     Ok(is_thought)

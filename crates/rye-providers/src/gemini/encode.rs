@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::conversation::UserTurn;
+use crate::encoder::{Encoder, Parts, up_to_list};
 use crate::raw::{RawObject, raw};
-use crate::script::{Parts, Script, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{ModelChoice, Protocol};
 
@@ -21,7 +21,7 @@ use crate::{ModelChoice, Protocol};
 ///
 /// [`EncodeError::Foreign`] if the history has an answer of another protocol.
 pub fn encode(request: &Request, choice: &ModelChoice, _: Delivery) -> Result<String, EncodeError> {
-    SCRIPT.body(request, |frame| {
+    ENCODER.body(request, |frame| {
         let max_output_tokens = request.max_output_tokens.min(choice.max_output);
         let members = Members {
             system_instruction: frame.system,
@@ -32,7 +32,7 @@ pub fn encode(request: &Request, choice: &ModelChoice, _: Delivery) -> Result<St
     })
 }
 
-const SCRIPT: Script = Script {
+const ENCODER: Encoder = Encoder {
     protocol: Protocol::Gemini,
     system: |text| raw(&json!({ "parts": [{ "text": text }] })),
     tools: |tools| {

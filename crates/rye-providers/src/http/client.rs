@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::hints::Hints;
 use super::memory::{AnswerMemory, PROCESS, Room};
 use super::read::{
-    Limit, Patience, accepted, content_type, is_stream, refuse_page, streamed, whole,
+    Limit, Patience, accept, content_type, is_stream, read_stream, read_whole, refuse_page,
 };
 use super::report::Reporter;
 use super::retry::{Next, Progress, next};
@@ -128,13 +128,13 @@ impl Transport {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            telemetry::failed(&span, &failure);
+            telemetry::record_failure(&span, &failure);
             drop(span);
             let elapsed = start.elapsed().saturating_sub(waited);
             let progress = Progress { attempts, elapsed };
             match next(&policy, progress, &failure.failed, (self.random)()) {
                 Next::Wait(wait) => {
-                    telemetry::waits(attempts, wait, &failure);
+                    telemetry::record_wait(attempts, wait, &failure);
                     let ends = Instant::now() + wait;
                     deltas.retry(&failure.retry(attempts + 1, policy.attempts, wait)).await;
                     deltas.charge(Charge::Nothing);
@@ -186,24 +186,27 @@ impl Transport {
         span: &Span,
     ) -> Result<Reply, Failure> {
         let reporter = &self.reporter;
-        let response = patience.bear(reporter, self.client.execute(self.request(body))).await?;
-        let (status, hints) = (response.status(), Hints::of(response.headers()));
-        telemetry::responded(span, status.as_u16());
+        let response = patience.wait(reporter, self.client.execute(self.request(body))).await?;
+        let status = response.status();
+        let hints = Hints::of(response.headers());
+        telemetry::record_status(span, status.as_u16());
         if status.is_success() && is_stream(&response) {
-            let (protocol, room) = (self.protocol, &mut room);
-            return streamed(response, protocol, patience, reporter, room, deltas).await;
+            let protocol = self.protocol;
+            let room = &mut room;
+            return read_stream(response, protocol, patience, reporter, room, deltas).await;
         }
-        let (wire, status) = (self.protocol.wire(), status.as_u16());
+        let wire = self.protocol.wire();
+        let status = status.as_u16();
         let content_type = content_type(&response);
-        let body = whole(response, patience, reporter, &mut room).await?;
+        let body = read_whole(response, patience, reporter, &mut room).await?;
         let refusal = (wire.read_error)(status, &body);
         if !(200..300).contains(&status) || refusal.is_some() {
-            return Err(Failure::refused(status, hints, refusal.as_ref(), reporter));
+            return Err(Failure::from_refusal(status, hints, refusal.as_ref(), reporter));
         }
         refuse_page(status, &body, &content_type, reporter)?;
         // A server without streaming answers whole, which is accepted too.
         let reply = (wire.decode)(&body).map_err(|error| Failure::unreadable(&error, reporter))?;
-        accepted(reply, reporter)
+        accept(reply, reporter)
     }
 }
 
@@ -287,7 +290,7 @@ mod tests {
     }
 
     /// A client whose memory is full, and the room that another answer holds.
-    async fn crowded() -> (Transport, Room<'static>) {
+    async fn client_with_full_memory() -> (Transport, Room<'static>) {
         let config = ProviderConfig::from_value(&json!({
             "name": "vendor", "protocol": "openai_chat", "base_url": "http://127.0.0.1:1",
             "models": { "m": { "context_window": 10, "max_output": 10 } },
@@ -304,7 +307,7 @@ mod tests {
     /// A request is sent only once there is room for its answer, so waiting costs nothing.
     #[tokio::test]
     async fn a_request_that_waits_for_room_costs_nothing() {
-        let (transport, room) = crowded().await;
+        let (transport, room) = client_with_full_memory().await;
         let charges = Charges::default();
         {
             let asked = transport.ask("{}".to_owned(), None, &charges);
@@ -332,10 +335,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_wait_for_room_is_no_time_of_an_attempt() {
-        let (transport, room) = crowded().await;
+        let (transport, room) = client_with_full_memory().await;
         let total = transport.retry.total;
         let most = total - Duration::from_secs(1);
-        let (mut waited, start) = (Duration::ZERO, Instant::now());
+        let mut waited = Duration::ZERO;
+        let start = Instant::now();
         let release = async {
             tokio::time::sleep(most).await;
             drop(room);

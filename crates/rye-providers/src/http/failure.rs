@@ -26,13 +26,13 @@ impl Failure {
     }
 
     /// A failure after the request was sent and before the whole response was received.
-    pub(super) fn unanswered(class: ProviderErrorClass, message: String) -> Self {
+    pub(super) fn without_answer(class: ProviderErrorClass, message: String) -> Self {
         let failed = Failed { class, reached: Reached::Unanswered, hints: Hints::default() };
         Self::new(failed, message)
     }
 
     /// A response that refuses the request.
-    pub(super) fn refused(
+    pub(super) fn from_refusal(
         status: u16,
         mut hints: Hints,
         refusal: Option<&Refusal>,
@@ -41,7 +41,7 @@ impl Failure {
         let class = refusal.and_then(|refusal| refusal.class).unwrap_or_else(|| class_of(status));
         hints.after = hints.after.or(refusal.and_then(|refusal| refusal.retry_after));
         let failed = Failed { class, reached: Reached::Status(status), hints };
-        let message = reporter.refused(status, class, refusal);
+        let message = reporter.refusal(status, class, refusal);
         let lacks_model = refusal.is_some_and(|refusal| refusal.lacks_model);
         Self { lacks_model, ..Self::new(failed, message) }
     }
@@ -53,13 +53,13 @@ impl Failure {
                 let class = refusal.class.unwrap_or(ProviderErrorClass::Server);
                 let reached = if answer_began { Reached::Unanswered } else { status_of(class) };
                 let hints = Hints { should_retry: None, after: refusal.retry_after };
-                let message = reporter.ended(&refusal, class);
+                let message = reporter.stream_error(&refusal, class);
                 let failed = Failed { class, reached, hints };
                 let lacks_model = refusal.lacks_model;
                 Self { answer_began, lacks_model, ..Self::new(failed, message) }
             }
             StreamError::Decode(DecodeError::Unfinished) => {
-                Self::unanswered(ProviderErrorClass::Network, reporter.broken())
+                Self::without_answer(ProviderErrorClass::Network, reporter.broken_connection())
             }
             StreamError::Decode(error) => Self::unreadable(&error, reporter),
         }
@@ -67,8 +67,8 @@ impl Failure {
 
     /// A whole response that cannot be decoded.
     pub(super) fn unreadable(error: &DecodeError, reporter: &Reporter) -> Self {
-        let reasons = reporter.shown(&reasons(error));
-        let failure = Self::unanswered(ProviderErrorClass::Server, reporter.unreadable());
+        let reasons = reporter.redact(&reasons(error));
+        let failure = Self::without_answer(ProviderErrorClass::Server, reporter.unreadable());
         failure.because(reasons.into())
     }
 
@@ -81,7 +81,8 @@ impl Failure {
     ///
     /// The charges of earlier attempts were reported with the retries.
     pub(super) fn into_error(self, given_up_after: Option<u32>) -> ProviderError {
-        let (class, charge) = (self.failed.class, self.charge());
+        let class = self.failed.class;
+        let charge = self.charge();
         let mut error = match given_up_after {
             Some(attempts) => gave_up(&self.message, class, attempts),
             None => ProviderError::new(class, &self.message),
@@ -113,7 +114,7 @@ impl Failure {
     /// work.
     pub(super) fn charge(&self) -> Charge {
         let has_worked = self.answer_began || self.failed.class.may_have_cost();
-        if self.failed.reached != Reached::Nobody && has_worked {
+        if self.failed.reached != Reached::NotConnected && has_worked {
             Charge::Possible
         } else {
             Charge::Nothing

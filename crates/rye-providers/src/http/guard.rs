@@ -33,14 +33,15 @@ fn spells(text: &str, secret: &str) -> bool {
         if !text.contains('\\') {
             return false;
         }
-        text = Cow::Owned(unescaped(&text));
+        text = Cow::Owned(unescape(&text));
     }
     text.contains(secret)
 }
 
 /// Reads the escapes of JSON strings anywhere in the text, and leaves the rest unchanged.
-fn unescaped(text: &str) -> String {
-    let (mut read, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+fn unescape(text: &str) -> String {
+    let mut read = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
     loop {
         rest = match rest {
             [] => break,
@@ -93,10 +94,10 @@ impl<'a> Guard<'a> {
 
     /// Forwards the text that was held back, at the end of the answer.
     pub(super) fn end(&self) {
-        self.let_go(&mut self.held());
+        self.let_go(&mut self.lock_held());
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn lock_held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +115,7 @@ impl<'a> Guard<'a> {
     }
 
     fn take(&self, secret: &str, is_reasoning: bool, piece: &str) {
-        let mut held = self.held();
+        let mut held = self.lock_held();
         if held.is_reasoning != is_reasoning {
             self.let_go(&mut held);
             held.is_reasoning = is_reasoning;
@@ -138,13 +139,13 @@ impl<'a> Guard<'a> {
 impl DeltaSink for Guard<'_> {
     fn delta(&self, delta: Delta<'_>) {
         let Some(secret) = self.secret else { return self.deltas.delta(delta) };
-        if self.held().is_closed {
+        if self.lock_held().is_closed {
             return;
         }
         match delta {
             Delta::Text(text) => self.take(secret, false, text),
             Delta::Reasoning(text) => self.take(secret, true, text),
-            Delta::Call(name) if name.contains(secret) => self.held().is_closed = true,
+            Delta::Call(name) if name.contains(secret) => self.lock_held().is_closed = true,
             other => {
                 self.end();
                 self.deltas.delta(other);

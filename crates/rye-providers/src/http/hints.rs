@@ -46,7 +46,8 @@ fn number(text: &str, seconds: f64) -> Option<Duration> {
 /// Returns the time from the server's own clock to a date, so that the local clock is not needed. A past date
 /// gives zero.
 fn until(date: &str, now: &str) -> Option<Duration> {
-    let (date, now) = (httpdate::parse_http_date(date).ok()?, httpdate::parse_http_date(now).ok()?);
+    let date = httpdate::parse_http_date(date).ok()?;
+    let now = httpdate::parse_http_date(now).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
 }
 

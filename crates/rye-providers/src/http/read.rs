@@ -47,7 +47,7 @@ impl Patience {
     }
 
     /// Waits for the work until the deadline.
-    pub(super) async fn bear<T>(
+    pub(super) async fn wait<T>(
         self,
         reporter: &Reporter,
         work: impl Future<Output = Result<T, reqwest::Error>>,
@@ -55,10 +55,10 @@ impl Patience {
         // The timer alone never stops work that is always ready, so a server could send without end.
         let is_late = self.deadline <= Instant::now();
         match timeout_at(self.deadline, work).await {
-            Ok(done) if !is_late => done.map_err(|error| broken(error, reporter)),
+            Ok(done) if !is_late => done.map_err(|error| transport_failure(error, reporter)),
             _ => {
                 let message = reporter.late(self.limit.value, self.limit.setting);
-                Err(Failure::unanswered(ProviderErrorClass::Timeout, message))
+                Err(Failure::without_answer(ProviderErrorClass::Timeout, message))
             }
         }
     }
@@ -72,14 +72,15 @@ impl Patience {
     ) -> Result<Room<'m>, Failure> {
         let admitted = timeout_at(self.deadline, memory.admit(maximum)).await;
         admitted.map_err(|_| {
-            let (class, hints) = (ProviderErrorClass::Timeout, Hints::default());
-            let failed = Failed { class, reached: Reached::Nobody, hints };
-            Failure::new(failed, reporter.crowded(self.limit.value, self.limit.setting))
+            let class = ProviderErrorClass::Timeout;
+            let hints = Hints::default();
+            let failed = Failed { class, reached: Reached::NotConnected, hints };
+            Failure::new(failed, reporter.memory_full(self.limit.value, self.limit.setting))
         })
     }
 
     /// Waits for room for this many bytes.
-    async fn bear_room(
+    async fn wait_for_room(
         self,
         reporter: &Reporter,
         room: &mut Room<'_>,
@@ -89,27 +90,28 @@ impl Patience {
             Ok(Ok(())) => Ok(()),
             Ok(Err(TooLong { maximum })) => {
                 let message = reporter.too_large(maximum);
-                Err(Failure::unanswered(ProviderErrorClass::Server, message))
+                Err(Failure::without_answer(ProviderErrorClass::Server, message))
             }
             Err(_) => {
-                let message = reporter.crowded(self.limit.value, self.limit.setting);
-                Err(Failure::unanswered(ProviderErrorClass::Timeout, message))
+                let message = reporter.memory_full(self.limit.value, self.limit.setting);
+                Err(Failure::without_answer(ProviderErrorClass::Timeout, message))
             }
         }
     }
 
     /// Waits for a piece of a stream, at most for the idle time.
-    async fn bear_piece<T>(
+    async fn wait_for_piece<T>(
         self,
         reporter: &Reporter,
         work: impl Future<Output = Result<T, reqwest::Error>>,
     ) -> Result<T, Failure> {
         let silence = Instant::now() + self.idle;
-        match timeout_at(silence, self.bear(reporter, work)).await {
+        match timeout_at(silence, self.wait(reporter, work)).await {
             Ok(done) => done,
-            Err(_) => {
-                Err(Failure::unanswered(ProviderErrorClass::Timeout, reporter.silent(self.idle)))
-            }
+            Err(_) => Err(Failure::without_answer(
+                ProviderErrorClass::Timeout,
+                reporter.silent(self.idle),
+            )),
         }
     }
 }
@@ -125,22 +127,22 @@ pub(super) fn content_type(response: &Response) -> String {
 }
 
 /// Reads a response to its end.
-pub(super) async fn whole(
+pub(super) async fn read_whole(
     mut response: Response,
     patience: Patience,
     reporter: &Reporter,
     room: &mut Room<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
-    while let Some(chunk) = patience.bear(reporter, response.chunk()).await? {
-        patience.bear_room(reporter, room, body.len() + chunk.len()).await?;
+    while let Some(chunk) = patience.wait(reporter, response.chunk()).await? {
+        patience.wait_for_room(reporter, room, body.len() + chunk.len()).await?;
         body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
 /// Reads a stream until its answer is complete. The end of the connection is not awaited.
-pub(super) async fn streamed(
+pub(super) async fn read_stream(
     mut response: Response,
     protocol: Protocol,
     patience: Patience,
@@ -148,15 +150,16 @@ pub(super) async fn streamed(
     room: &mut Room<'_>,
     deltas: &dyn DeltaSink,
 ) -> Result<Reply, Failure> {
-    let (status, hints) = (response.status().as_u16(), Hints::of(response.headers()));
-    let (mut decoder, mut head) =
-        (StreamDecoder::with_maximum(protocol, room.maximum()), Vec::new());
+    let status = response.status().as_u16();
+    let hints = Hints::of(response.headers());
+    let mut decoder = StreamDecoder::with_maximum(protocol, room.maximum());
+    let mut head = Vec::new();
     let guard = Guard::new(reporter.secret(), deltas);
     while !decoder.is_done() {
-        let Some(chunk) = patience.bear_piece(reporter, response.chunk()).await? else { break };
+        let Some(chunk) = patience.wait_for_piece(reporter, response.chunk()).await? else { break };
         // The decoder refuses answers that are too long. A piece may contain much that is not kept.
         let held = (decoder.held() + chunk.len()).min(room.maximum());
-        patience.bear_room(reporter, room, held).await?;
+        patience.wait_for_room(reporter, room, held).await?;
         decoder
             .feed(&chunk, &guard)
             .map_err(|error| Failure::of_stream(error, decoder.has_begun(), reporter))?;
@@ -167,11 +170,11 @@ pub(super) async fn streamed(
     // Some servers send an error as plain JSON under the content type of a stream.
     let refusal = (protocol.wire().read_error)(status, &head).filter(|_| !decoder.has_begun());
     if let Some(refusal) = refusal {
-        return Err(Failure::refused(status, hints, Some(&refusal), reporter));
+        return Err(Failure::from_refusal(status, hints, Some(&refusal), reporter));
     }
     let reply = decoder.finish().map_err(|error| Failure::of_stream(error, true, reporter))?;
     guard.end();
-    accepted(reply, reporter)
+    accept(reply, reporter)
 }
 
 /// Checks a reply before it is returned.
@@ -179,14 +182,14 @@ pub(super) async fn streamed(
 /// A reply that contains the key is an error, because replies are recorded and passed to tools.
 ///
 /// A reply with content but a count of no output tokens is marked as not counted.
-pub(super) fn accepted(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
+pub(super) fn accept(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
     let is_empty = reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty();
     if !is_empty && reply.usage.output == 0 {
         reply.counted = Counted::ByNobody;
     }
     match reporter.secret() {
         Some(secret) if guard::repeats(&reply, secret) => {
-            Err(Failure::unanswered(ProviderErrorClass::Server, reporter.repeated()))
+            Err(Failure::without_answer(ProviderErrorClass::Server, reporter.repeated_key()))
         }
         _ => Ok(reply),
     }
@@ -206,19 +209,21 @@ pub(super) fn refuse_page(
     if body.trim_ascii_start().starts_with(b"{") {
         return Ok(());
     }
-    let (reached, hints) = (Reached::Status(status), Hints::default());
+    let reached = Reached::Status(status);
+    let hints = Hints::default();
     let failed = Failed { class: ProviderErrorClass::Server, reached, hints };
     Err(Failure::new(failed, reporter.not_json(content_type)))
 }
 
-fn broken(error: reqwest::Error, reporter: &Reporter) -> Failure {
+fn transport_failure(error: reqwest::Error, reporter: &Reporter) -> Failure {
     let failure = if error.is_connect() {
-        let (class, reached) = (ProviderErrorClass::Network, Reached::Nobody);
+        let class = ProviderErrorClass::Network;
+        let reached = Reached::NotConnected;
         Failure::new(Failed { class, reached, hints: Hints::default() }, reporter.unreachable())
     } else {
-        Failure::unanswered(ProviderErrorClass::Network, reporter.broken())
+        Failure::without_answer(ProviderErrorClass::Network, reporter.broken_connection())
     };
-    failure.because(reporter.shown(&innermost(&error.without_url())).into())
+    failure.because(reporter.redact(&innermost(&error.without_url())).into())
 }
 
 /// Returns the innermost cause, without the messages of the HTTP client's layers.

@@ -25,7 +25,8 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(class: Option<ProviderErrorClass>, kind: &str, message: &str) -> Self {
-        let (kind, message) = (kind.to_owned(), message.to_owned());
+        let kind = kind.to_owned();
+        let message = message.to_owned();
         Self { class, kind, message, lacks_model: false, retry_after: None }
     }
 }
@@ -73,13 +74,13 @@ impl Reporter {
         format!("the answer of `{}` cannot be read", self.name)
     }
 
-    pub(super) fn ended(&self, refusal: &Refusal, class: ProviderErrorClass) -> String {
-        let said = self.said(refusal);
+    pub(super) fn stream_error(&self, refusal: &Refusal, class: ProviderErrorClass) -> String {
+        let said = self.quote(refusal);
         let advice = self.advice(200, class, Some(refusal));
         format!("`{}` ended its answer{said}{advice}", self.name)
     }
 
-    pub(super) fn broken(&self) -> String {
+    pub(super) fn broken_connection(&self) -> String {
         format!("the connection to `{}` broke before its answer was whole", self.name)
     }
 
@@ -91,7 +92,7 @@ impl Reporter {
         )
     }
 
-    pub(super) fn repeated(&self) -> String {
+    pub(super) fn repeated_key(&self) -> String {
         format!(
             "the answer of `{}` repeats the key that it was sent and is not used; check `base_url`, and replace the key",
             self.name
@@ -111,7 +112,7 @@ impl Reporter {
     }
 
     /// `setting` is the key of the limit in the configuration.
-    pub(super) fn crowded(&self, limit: Duration, setting: &str) -> String {
+    pub(super) fn memory_full(&self, limit: Duration, setting: &str) -> String {
         format!(
             "the memory for answers was full with those to other requests, so that there was no room for one of `{}` within \
              {limit:?}; run fewer threads at a time, or raise `{setting}`",
@@ -120,29 +121,29 @@ impl Reporter {
     }
 
     pub(super) fn not_json(&self, content_type: &str) -> String {
-        let content_type = self.shown(content_type);
+        let content_type = self.redact(content_type);
         format!(
             "`{}` answered with `{content_type}` and not with JSON; check `base_url`",
             self.name
         )
     }
 
-    pub(super) fn refused(
+    pub(super) fn refusal(
         &self,
         status: u16,
         class: ProviderErrorClass,
         refusal: Option<&Refusal>,
     ) -> String {
-        let said = refusal.map(|refusal| self.said(refusal)).unwrap_or_default();
+        let said = refusal.map(|refusal| self.quote(refusal)).unwrap_or_default();
         let advice = self.advice(status, class, refusal);
         format!("`{}` answered {status}{said}{advice}", self.name)
     }
 
     /// Returns the provider's own words, without a final period, because advice may follow.
-    fn said(&self, refusal: &Refusal) -> String {
-        let message = self.shown(&refusal.message);
+    fn quote(&self, refusal: &Refusal) -> String {
+        let message = self.redact(&refusal.message);
         let sentence = message.strip_suffix('.').filter(|text| !text.ends_with('.'));
-        format!(" (`{}`): {}", self.shown(&refusal.kind), sentence.unwrap_or(&message))
+        format!(" (`{}`): {}", self.redact(&refusal.kind), sentence.unwrap_or(&message))
     }
 
     fn advice(&self, status: u16, class: ProviderErrorClass, refusal: Option<&Refusal>) -> String {
@@ -168,7 +169,7 @@ impl Reporter {
     }
 
     /// Returns a server's text on one line, shortened and without the key.
-    pub(super) fn shown(&self, text: &str) -> String {
+    pub(super) fn redact(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key.expose(), "[key]"),
             None => text.to_owned(),

@@ -19,7 +19,7 @@ pub(super) struct Failed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
     /// No connection was made, so no server can have acted.
-    Nobody,
+    NotConnected,
     /// The request was sent, but no whole response was received.
     Unanswered,
     /// A whole response with this status was received.
@@ -65,7 +65,7 @@ fn is_retryable(failed: &Failed) -> bool {
     match (failed.class, failed.hints.should_retry, failed.reached) {
         // Waiting does not raise a spend limit.
         (ProviderErrorClass::SpendLimit, _, _) | (_, _, Reached::Unanswered) => false,
-        (_, Some(Retry::Yes), _) | (_, None, Reached::Nobody) => true,
+        (_, Some(Retry::Yes), _) | (_, None, Reached::NotConnected) => true,
         (_, Some(Retry::No), _) => false,
         (_, None, Reached::Status(status)) => matches!(status, 408 | 409 | 429 | 500..),
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn only_a_connection_that_was_never_made_is_tried_again() {
         check(
-            Row { class: ProviderErrorClass::Network, reached: Reached::Nobody, ..ROW },
+            Row { class: ProviderErrorClass::Network, reached: Reached::NotConnected, ..ROW },
             wait(100),
         );
         check(

@@ -30,12 +30,12 @@ pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) 
 }
 
 /// Records the status of a response.
-pub(super) fn responded(span: &Span, status: u16) {
+pub(super) fn record_status(span: &Span, status: u16) {
     span.record("http.response.status_code", i64::from(status));
 }
 
 /// Records a failure: the status if it is an error, else the class of the failure.
-pub(super) fn failed(span: &Span, failure: &Failure) {
+pub(super) fn record_failure(span: &Span, failure: &Failure) {
     match failure.failed.reached {
         Reached::Status(status) if status >= 400 => span.record("error.type", status.to_string()),
         _ => span.record("error.type", failure.failed.class.as_str()),
@@ -44,7 +44,7 @@ pub(super) fn failed(span: &Span, failure: &Failure) {
 }
 
 /// Records that another attempt follows.
-pub(super) fn waits(attempts: u32, wait: Duration, failure: &Failure) {
+pub(super) fn record_wait(attempts: u32, wait: Duration, failure: &Failure) {
     info!(
         error.type = failure.failed.class.as_str(),
         http.request.resend_count = i64::from(attempts),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, Small, kept};
+use crate::raw::{Few, RawObject, Small, keep_readable};
 use crate::stop;
 use crate::usage::{self, ChatCount};
 use crate::wire::{DecodeError, text};
@@ -48,7 +48,7 @@ pub(super) fn reply(
     count: Option<&ChatCount>,
 ) -> Result<Reply, DecodeError> {
     let view: Message = serde_json::from_str(message.get()).map_err(shape)?;
-    let mut reply = Reply::new(kept(message), stop(finish_reason.unwrap_or_default()));
+    let mut reply = Reply::new(keep_readable(message), stop(finish_reason.unwrap_or_default()));
     usage::put(&mut reply, count);
     add_content(&mut reply, view.content.as_ref().map(|content| &content.0));
     // Compatible servers use one name or the other.
@@ -95,7 +95,8 @@ fn add(reply: &mut Reply, call: &RawObject) -> Result<(), &'static str> {
     let function = call.get("function").ok_or("a tool call has no function")?;
     let function: RawObject =
         serde_json::from_str(function.get()).map_err(|_| "a tool call's function is no object")?;
-    let (id, name) = (call.text("id"), function.text("name"));
+    let id = call.text("id");
+    let name = function.text("name");
     let text = function.text("arguments");
     // Some compatible servers send the object itself.
     let arguments = match &text {

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::conversation::{UserTurn, marked_text_of};
+use crate::encoder::{Encoder, Parts, list, up_to_list};
 use crate::raw::{RawObject, raw};
-use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{MaxTokensField, ModelChoice, Protocol};
 
@@ -30,7 +30,7 @@ pub fn encode(
         let max_output = request.max_output_tokens.min(choice.max_output);
         (choice.max_tokens_field == field).then_some(max_output)
     };
-    SCRIPT.body(request, |frame| {
+    ENCODER.body(request, |frame| {
         let members = Members {
             model: &choice.model,
             max_completion_tokens: max_output(MaxTokensField::MaxCompletionTokens),
@@ -46,7 +46,7 @@ pub fn encode(
     })
 }
 
-const SCRIPT: Script = Script {
+const ENCODER: Encoder = Encoder {
     protocol: Protocol::OpenAiChat,
     system: |text| raw(&json!({ "role": "system", "content": text })),
     tools: |tools| list(tools, Tool::of),

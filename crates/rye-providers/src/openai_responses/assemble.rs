@@ -75,7 +75,7 @@ impl Assemble for Response {
                 self.end = Some(end.into_raw());
                 return Ok((Progress::Done, kept));
             }
-            "error" => return Err(refused(data)),
+            "error" => return Err(event_error(data)),
             _ => {}
         }
         Ok((Progress::More, kept))
@@ -128,7 +128,7 @@ fn unreadable(data: &[u8], error: serde_json::Error) -> StreamError {
 }
 
 /// Returns the error of an `error` event, which is the event itself or its member `error`.
-fn refused(data: &[u8]) -> StreamError {
+fn event_error(data: &[u8]) -> StreamError {
     let event = text(data).ok().and_then(|data| small(data).ok()).unwrap_or_default();
     let error = event.get("error").filter(|error| error.is_object()).unwrap_or(&event);
     let mut error = error.clone();

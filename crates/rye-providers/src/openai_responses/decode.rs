@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, kept};
+use crate::raw::{Few, RawObject, keep_readable};
 use crate::stop;
 use crate::usage::{self, ResponsesCount};
 use crate::wire::{DecodeError, text};
@@ -49,7 +49,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 /// Makes a reply of a response and its items.
 pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
     let Few(items): Few<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
-    let mut reply = Reply::new(kept(output), stop(response)?);
+    let mut reply = Reply::new(keep_readable(output), stop(response)?);
     usage::put(&mut reply, response.usage.as_ref());
     for (index, item) in items.iter().enumerate() {
         view(&RawObject::of(item), &mut reply)
@@ -79,13 +79,15 @@ fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
     match item.text("type").ok_or("it has no `type`")?.as_str() {
         "message" => parts(item, "content").iter().for_each(|part| add_part(reply, part)),
         "reasoning" => {
-            let (summary, content) = (parts(item, "summary"), parts(item, "content"));
+            let summary = parts(item, "summary");
+            let content = parts(item, "content");
             let thoughts = summary.iter().chain(&content).filter_map(|part| part.text("text"));
             thoughts.for_each(|thought| add_reasoning(reply, &thought));
         }
         "function_call" => {
-            let (id, name, text) =
-                (item.text("call_id"), item.text("name"), item.text("arguments"));
+            let id = item.text("call_id");
+            let name = item.text("name");
+            let text = item.text("arguments");
             // Some compatible servers send the object itself.
             let arguments = match &text {
                 Some(text) => Arguments::Text(text),

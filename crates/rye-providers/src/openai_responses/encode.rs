@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::conversation::{UserTurn, marked_text_of};
+use crate::encoder::{Encoder, Parts, list, up_to_list};
 use crate::raw::{RawObject, kind, raw, text_value};
-use crate::script::{Parts, Script, list, up_to_list};
 use crate::wire::{Delivery, EncodeError};
 use crate::{ModelChoice, Protocol};
 
@@ -24,7 +24,7 @@ pub fn encode(
     choice: &ModelChoice,
     delivery: Delivery,
 ) -> Result<String, EncodeError> {
-    SCRIPT.body(request, |frame| {
+    ENCODER.body(request, |frame| {
         let members = Members {
             model: &choice.model,
             max_output_tokens: request.max_output_tokens.min(choice.max_output),
@@ -39,7 +39,7 @@ pub fn encode(
     })
 }
 
-const SCRIPT: Script = Script {
+const ENCODER: Encoder = Encoder {
     protocol: Protocol::OpenAiResponses,
     system: text_value,
     tools: |tools| list(tools, Tool::of),

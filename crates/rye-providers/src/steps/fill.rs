@@ -68,7 +68,7 @@ fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&
             .unwrap_or_default();
         format!(
             "`{written}` names nothing in the result of `{step}`, which has {}{meant}",
-            shown(&keys)
+            key_list(&keys)
         )
     })
 }
@@ -81,7 +81,7 @@ fn follow<'a>(result: &'a Value, path: &[&str]) -> Option<&'a Value> {
     })
 }
 
-/// The keys of a step's results, in order and once each.
+/// Returns the keys of a step's results, in order and once each.
 pub(super) fn keys(finished: &Finished<'_>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for key in finished.results.iter().filter_map(|result| result.as_object()).flat_map(Map::keys) {
@@ -92,6 +92,7 @@ pub(super) fn keys(finished: &Finished<'_>) -> Vec<String> {
     keys
 }
 
-pub(super) fn shown(keys: &[String]) -> String {
+/// Returns the keys in backticks, or `no keys`.
+pub(super) fn key_list(keys: &[String]) -> String {
     if keys.is_empty() { "no keys".to_owned() } else { quoted(keys.iter().map(String::as_str)) }
 }

@@ -37,11 +37,11 @@ impl<'a> History<'a> {
     ) -> Result<Vec<(&'b PlannedCall, &'a Value)>, String> {
         let mut results = Vec::new();
         for (id, call) in &turn.calls {
-            let shown = format!("the step `{}` failed: `{}`", turn.name, call.shown());
+            let shown = format!("the step `{}` failed: `{}`", turn.name, call.label());
             match self.results.get(id.as_str()) {
                 None => return Err(format!("{shown} has no result in the conversation")),
                 Some(result) if result.is_error => {
-                    return Err(format!("{shown} answered: {}", quoted(&result.content)));
+                    return Err(format!("{shown} answered: {}", error_text(&result.content)));
                 }
                 Some(_) if call.is_return() => {}
                 Some(result) => results.push((call, &result.content)),
@@ -52,7 +52,10 @@ impl<'a> History<'a> {
 
     /// The error that a call returned, if it failed.
     pub(super) fn error_of(&self, id: &str) -> Option<String> {
-        self.results.get(id).filter(|result| result.is_error).map(|result| quoted(&result.content))
+        self.results
+            .get(id)
+            .filter(|result| result.is_error)
+            .map(|result| error_text(&result.content))
     }
 }
 
@@ -69,7 +72,7 @@ fn causes(error: &Value) -> Option<String> {
 }
 
 /// Returns the message of an error, shortened.
-fn quoted(content: &Value) -> String {
+fn error_text(content: &Value) -> String {
     let text = match content {
         Value::String(text) => text.clone(),
         Value::Object(object) => match object.get("error") {

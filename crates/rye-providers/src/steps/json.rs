@@ -40,7 +40,8 @@ fn read(value: &Value) -> Option<PlannedCall> {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     let object =
         |name: &str| -> Option<Map<String, Value>> { value.get(name)?.as_object().cloned() };
-    let (kind, id) = (text("item_type"), text("item_id"));
+    let kind = text("item_type");
+    let id = text("item_id");
     let call = PlannedCall::new(text("primary")?, kind, id, object("parameters")?);
     Some(call.with_options(object("options")?))
 }

@@ -105,7 +105,7 @@ impl PlannedCall {
     }
 
     /// The action in a few words, for messages.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn label(&self) -> String {
         let words =
             [Some(self.primary.as_str()), self.item_type.as_deref(), self.item_id.as_deref()];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -187,25 +187,26 @@ pub(super) fn turns(steps: &[PlannedStep], prefix: &str) -> (Vec<Turn>, Vec<Stri
     let mut turns: Vec<Turn> = Vec::new();
     let mut notes = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        notes.extend(skipped(step));
+        notes.extend(skip_notes(step));
         let runnable = step.calls.iter().filter(|call| call.tool_name().is_some()).enumerate();
         let id = |place: usize| format!("{prefix}_{}_{}", index + 1, place + 1);
         let calls: Vec<_> = runnable.map(|(place, call)| (id(place), call.clone())).collect();
         if !calls.is_empty() {
-            let (name, description) = (step.name.clone(), step.description.clone());
+            let name = step.name.clone();
+            let description = step.description.clone();
             turns.push(Turn { name, description, calls, notes: std::mem::take(&mut notes) });
         }
     }
     (turns, notes)
 }
 
-fn skipped(step: &PlannedStep) -> Vec<String> {
+fn skip_notes(step: &PlannedStep) -> Vec<String> {
     let name = &step.name;
     if step.calls.is_empty() {
         return vec![format!("Skipped step `{name}` for want of a model: it has no action.")];
     }
     let others = step.calls.iter().filter(|call| call.tool_name().is_none());
     others
-        .map(|call| format!("Skipped `{}` of step `{name}` for want of a model.", call.shown()))
+        .map(|call| format!("Skipped `{}` of step `{name}` for want of a model.", call.label()))
         .collect()
 }

@@ -7,7 +7,7 @@ use rye_thread::{
 };
 use serde_json::{Map, Value, json};
 
-use super::fill::{fill, keys, shown};
+use super::fill::{fill, key_list, keys};
 use super::history::{Finished, History};
 use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn};
 use super::walk::Walk;
@@ -91,7 +91,7 @@ impl StepsProvider {
         }
         let had = finished
             .iter()
-            .map(|finished| format!("`{}` has {}", finished.step, shown(&keys(finished))));
+            .map(|finished| format!("`{}` has {}", finished.step, key_list(&keys(finished))));
         let had = had.collect::<Vec<_>>().join("; ");
         let had = if had.is_empty() { "no step has a result".to_owned() } else { had };
         Err(format!("no step's result has the required {}: {had}", missing.join(", ")))
@@ -136,14 +136,14 @@ fn step_reply(
     for (id, call) in &turn.calls {
         let parameters = fill(&call.parameters, finished)
             .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.name))?;
-        calls.push(called(id, call, parameters));
+        calls.push(tool_call(id, call, parameters));
     }
     let notes = [turn.notes.as_slice(), last_notes].concat();
     Ok(reply(&notes, format!("Step `{}`: {}", turn.name, turn.description).trim_end(), calls))
 }
 
 /// Makes the tool call of an action.
-fn called(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolCall {
+fn tool_call(id: &str, call: &PlannedCall, parameters: Map<String, Value>) -> ToolCall {
     let Some(name) = call.tool_name().filter(|_| call.tool_id().is_none()) else {
         return execute(id, call.tool_id().unwrap_or_default(), parameters);
     };

@@ -19,7 +19,8 @@ pub(super) struct Reference<'a> {
 /// (SPEC 6.2).
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    let (mut done, mut at) = (0, 0);
+    let mut done = 0;
+    let mut at = 0;
     while let Some(start) = text.get(at..).and_then(|rest| rest.find(OPEN)).map(|found| at + found)
     {
         at = start + OPEN.len();

@@ -122,7 +122,8 @@ impl<'a> Walk<'a> {
             ));
         }
         let (all, mut last_notes) = turns(steps, call_id);
-        let (mut turns, mut notes) = (VecDeque::new(), Vec::new());
+        let mut turns = VecDeque::new();
+        let mut notes = Vec::new();
         for mut turn in all.into_iter().map(Turn::without_return) {
             turn.notes.splice(..0, std::mem::take(&mut notes));
             match turn.calls.is_empty() {

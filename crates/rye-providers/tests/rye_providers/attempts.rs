@@ -38,7 +38,8 @@ async fn each_attempt_may_have_cost() {
         529 => "overloaded_error",
         _ => "api_error",
     };
-    let (free, paid) = (Charge::Nothing, Charge::Possible);
+    let free = Charge::Nothing;
+    let paid = Charge::Possible;
     for (statuses, charges, last_may_have_cost) in [
         (&[429][..], &[free, free][..], false),
         (&[429, 529, 429], &[free, free], false),
@@ -66,7 +67,8 @@ async fn what_stopping_costs_is_told() {
     let vendor = Vendor::answering(vec![limited, failed, hello()]).await;
     let told = Told::default();
     vendor.provider(&vendor.config()).stream(&request(), &told).await.unwrap();
-    let (free, paid) = (Charge::Nothing, Charge::Possible);
+    let free = Charge::Nothing;
+    let paid = Charge::Possible;
     assert_eq!(told.charges.into_inner().unwrap(), [free, paid, free, paid, free, paid]);
     let retries = told.retries.into_inner().unwrap();
     let shown: Vec<String> =

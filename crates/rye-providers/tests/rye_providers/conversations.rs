@@ -43,7 +43,8 @@ fn tools() -> Vec<ToolSpec> {
 }
 
 fn conversation(name: &'static str, says: Vec<Say>) -> Conversation {
-    let (tools, delivery) = (tools(), Delivery::Whole);
+    let tools = tools();
+    let delivery = Delivery::Whole;
     Conversation { name, system: Some("Be brief."), tools, says, max_output: 4_000, delivery }
 }
 

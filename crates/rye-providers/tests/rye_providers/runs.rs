@@ -83,7 +83,8 @@ async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
 }
 
 async fn check(protocol: Protocol) -> String {
-    let (pieces, at_once) = (run(protocol, true).await, run(protocol, false).await);
+    let pieces = run(protocol, true).await;
+    let at_once = run(protocol, false).await;
     let mut shown = String::new();
     for (turn, (streamed, whole)) in pieces.iter().zip(&at_once).enumerate() {
         let stream = [r#""stream":true,"#, r#""stream_options":{"include_usage":true},"#];

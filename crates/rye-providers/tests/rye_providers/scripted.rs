@@ -32,7 +32,8 @@ pub(crate) enum End {
 }
 
 pub(crate) fn whole(body: &str) -> Answer {
-    let (headers, body) = (Vec::new(), body.to_owned());
+    let headers = Vec::new();
+    let body = body.to_owned();
     Answer { status: 200, content_type: "application/json", headers, body, end: End::Clean }
 }
 

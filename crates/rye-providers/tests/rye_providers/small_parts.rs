@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use rye_providers::{Protocol, StreamDecoder, decode};
 
 /// The error of reading an answer, with its causes.
-fn told(error: &dyn std::error::Error) -> String {
-    let cause = error.source().map(told).unwrap_or_default();
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(error_chain).unwrap_or_default();
     format!("{error}; {cause}")
 }
 
 #[track_caller]
 fn refused_whole(protocol: Protocol, body: &str, expected: &str) {
-    let error = told(&decode(protocol, body.as_bytes()).unwrap_err());
+    let error = error_chain(&decode(protocol, body.as_bytes()).unwrap_err());
     assert!(error.contains(expected), "{error}");
 }
 
@@ -22,8 +22,8 @@ fn refused_stream(protocol: Protocol, events: &str, expected: &str) {
     let mut decoder = StreamDecoder::new(protocol);
     let fed = decoder.feed(events.as_bytes(), &());
     let error = match fed {
-        Err(error) => told(&error),
-        Ok(()) => told(&decoder.finish().unwrap_err()),
+        Err(error) => error_chain(&error),
+        Ok(()) => error_chain(&decoder.finish().unwrap_err()),
     };
     assert!(error.contains(expected), "{error}");
 }

@@ -61,7 +61,7 @@ impl Cache {
 
     /// Writes the items of `index` whose stamps are old enough to be reliable.
     pub(crate) fn save(&self, library: &Library, index: &Index) -> Result<(), ResolveError> {
-        let Some(shard) = merged(library, index) else { return Ok(()) };
+        let Some(shard) = merge_settled(library, index) else { return Ok(()) };
         let bytes = disk::to_bytes(&shard, &index.winners, &self.binding);
         if bytes.len() as u64 > MOST_BYTES {
             return Ok(());
@@ -93,7 +93,7 @@ impl Cache {
 }
 
 /// The settled items of all shards as one shard, in the order of the winners.
-fn merged(library: &Library, index: &Index) -> Option<super::shard::Shard> {
+fn merge_settled(library: &Library, index: &Index) -> Option<super::shard::Shard> {
     let mut rows = Vec::new();
     for (number, shard) in index.shards.iter().enumerate() {
         rows.extend(shard.documents.iter().map(|document| (document.winner, number, document)));

@@ -26,7 +26,8 @@ pub(crate) fn gather(
 ) -> Gathered {
     let mut gathered = Gathered::default();
     let parts = in_parts(places, FEWEST_FOR_A_THREAD, |places| {
-        let (mut writer, mut refused) = (Writer::default(), Vec::new());
+        let mut writer = Writer::default();
+        let mut refused = Vec::new();
         for place in places {
             let Some(winner) = winners.get(*place) else { continue };
             match read(library, roots, winner) {

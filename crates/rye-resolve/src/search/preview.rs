@@ -49,8 +49,10 @@ pub(crate) fn preview(
 
 /// Returns how many words and phrases of the query `line` has, and how many distinct words of them.
 fn had_by(line: &str, atoms: &[Atom], misspelt: &[bool]) -> (usize, usize) {
-    let (mut slots, mut matches) = (Vec::new(), Vec::new());
-    let (mut occurrences, mut position) = (Occurrences::default(), 0);
+    let mut slots = Vec::new();
+    let mut matches = Vec::new();
+    let mut occurrences = Occurrences::default();
+    let mut position = 0;
     each_word(line, |word, _| {
         of_word(word, atoms, misspelt, &mut matches);
         slots.extend(matches.iter().map(|Match { atom, slot, .. }| (*atom, *slot)));
@@ -66,7 +68,8 @@ fn had_by(line: &str, atoms: &[Atom], misspelt: &[bool]) -> (usize, usize) {
 
 /// Returns the offset of the first match in `line`, or 0 without a match.
 fn first_place(line: &str, atoms: &[Atom], misspelt: &[bool]) -> usize {
-    let (mut first, mut matches) = (None, Vec::new());
+    let mut first = None;
+    let mut matches = Vec::new();
     each_word(line, |word, place| {
         of_word(word, atoms, misspelt, &mut matches);
         if !matches.is_empty() {
@@ -159,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_around_the_word() {
-        let (before, after) = ("a ".repeat(100), " z".repeat(100));
+        let before = "a ".repeat(100);
+        let after = " z".repeat(100);
         let line = format!("  {before}needle{after}");
         let expected = format!("…{}needle{}…", "a ".repeat(20), &" z".repeat(100)[..112]);
         cuts(&line, "needle", &expected);

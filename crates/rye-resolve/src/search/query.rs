@@ -126,7 +126,9 @@ impl FromStr for SearchQuery {
         if atoms.is_empty() {
             return Err(SearchQueryError::NoWords { text: text.to_owned() });
         }
-        let (kinds, tags, limit) = (BTreeSet::new(), Vec::new(), Self::DEFAULT_LIMIT);
+        let kinds = BTreeSet::new();
+        let tags = Vec::new();
+        let limit = Self::DEFAULT_LIMIT;
         Ok(Self { text: text.to_owned(), atoms, kinds, tags, limit })
     }
 }

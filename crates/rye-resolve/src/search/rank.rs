@@ -49,7 +49,7 @@ pub(crate) fn rank<'a>(index: &'a Index, query: &SearchQuery) -> Result<Ranking<
         misspelt = frequencies.iter().map(|frequency| *frequency == 0).collect();
         scan = self::scan(index, query, &misspelt)?;
     }
-    let mut ranked = scored(index, query, &scan);
+    let mut ranked = score_answers(index, query, &scan);
     ranked.sort_by(|left, right| {
         let place = |ranked: &Ranked<'a>| (ranked.winner.kind, &ranked.winner.id);
         right.score.cmp(&left.score).then_with(|| place(left).cmp(&place(right)))
@@ -176,7 +176,7 @@ fn frequencies(scan: &Scan<'_>, atoms: &[Atom]) -> Vec<usize> {
     frequencies
 }
 
-fn scored<'a>(index: &'a Index, query: &SearchQuery, scan: &Scan<'a>) -> Vec<Ranked<'a>> {
+fn score_answers<'a>(index: &'a Index, query: &SearchQuery, scan: &Scan<'a>) -> Vec<Ranked<'a>> {
     let atoms = query.atoms();
     let rarities: Vec<f64> = frequencies(scan, atoms)
         .into_iter()
@@ -188,7 +188,7 @@ fn scored<'a>(index: &'a Index, query: &SearchQuery, scan: &Scan<'a>) -> Vec<Ran
             return None;
         }
         let winner = index.winners.get(document.winner)?;
-        let score = score(found, &rarities) * named(query, winner);
+        let score = score(found, &rarities) * name_boost(query, winner);
         Some(Ranked { shard, document, winner, score: (score * 1000.0).round() as u64 })
     });
     ranked.collect()
@@ -207,7 +207,7 @@ fn score(found: &[f64], rarities: &[f64]) -> f64 {
     sum * (SATURATION + 1.0) * coverage * coverage
 }
 
-fn named(query: &SearchQuery, winner: &Winner) -> f64 {
+fn name_boost(query: &SearchQuery, winner: &Winner) -> f64 {
     let is_query = |text: &str| text.eq_ignore_ascii_case(query.text());
     if is_query(winner.id.as_str()) || is_query(winner.id.name()) { 2.0 } else { 1.0 }
 }

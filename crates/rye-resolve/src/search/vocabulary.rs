@@ -16,7 +16,8 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     /// Splits `text` into words of these lengths; `None` if the lengths do not fit the text.
     pub(crate) fn from_parts(text: String, lengths: impl Iterator<Item = usize>) -> Option<Self> {
-        let (mut ends, mut end) = (Vec::new(), 0_usize);
+        let mut ends = Vec::new();
+        let mut end = 0_usize;
         for length in lengths {
             end = end.checked_add(length).filter(|end| text.is_char_boundary(*end))?;
             ends.push(end);

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, thread, time::SystemTime};
 use rye_resolve::{Library, SearchQuery, trust_store};
 use rye_sign::{Policy, Timestamp, TrustDocument};
 
-use crate::world::{World, key_id, trusted};
+use crate::world::{World, key_id, trust_path};
 
 /// Later than any file of a test, so that the stamps of all files have settled.
 fn later() -> Timestamp {
@@ -62,17 +62,17 @@ fn item(world: &World, name: &str) -> PathBuf {
     world.path("project").join(".ai/knowledge").join(name)
 }
 
-fn written(world: &World) -> SystemTime {
+fn last_write(world: &World) -> SystemTime {
     fs::metadata(file(world)).unwrap().modified().unwrap()
 }
 
 #[test]
 fn a_search_that_learns_nothing_writes_nothing() {
     let world = cached_world();
-    let before = written(&world);
+    let before = last_write(&world);
     finds(&world, "a", 0);
     assert_eq!(search(&library(&world, Policy::default(), later()), "seal"), ("b".to_owned(), 0));
-    assert_eq!(written(&world), before);
+    assert_eq!(last_write(&world), before);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_file_that_was_just_written_is_not_kept() {
 #[test]
 fn a_key_that_is_no_longer_trusted() {
     let world = cached_world();
-    let path = world.path("user").join(".ai").join(trusted(&world.operator));
+    let path = world.path("user").join(".ai").join(trust_path(&world.operator));
     let document = fs::read_to_string(&path).unwrap();
     fs::remove_file(&path).unwrap();
     finds(&world, "", 2);
@@ -153,7 +153,7 @@ fn a_key_that_is_no_longer_trusted() {
 fn a_key_that_is_revoked() {
     let world = cached_world();
     let document = TrustDocument::new("operator", world.operator.public());
-    world.write("user", &trusted(&world.operator), &document.with_revoked(later()).to_toml());
+    world.write("user", &trust_path(&world.operator), &document.with_revoked(later()).to_toml());
     finds(&world, "", 2);
 }
 
@@ -162,7 +162,7 @@ fn a_key_that_expires() {
     let world = cached_world();
     let document = TrustDocument::new("operator", world.operator.public());
     let expires = Timestamp::from_unix(later().as_unix() + 10);
-    world.write("user", &trusted(&world.operator), &document.with_expires(expires).to_toml());
+    world.write("user", &trust_path(&world.operator), &document.with_expires(expires).to_toml());
     let at = |seconds| Timestamp::from_unix(later().as_unix() + seconds);
     finds_by(&world, Policy::default(), at(9), "a", 0);
     finds_by(&world, Policy::default(), at(10), "", 2);
@@ -185,7 +185,7 @@ fn a_key_that_is_added() {
     world.signed_by(&world.stranger, "project", "knowledge/c.md", "Foreign walrus.\n");
     finds(&world, "a", 1);
     let document = TrustDocument::new("stranger", world.stranger.public());
-    world.write("user", &trusted(&world.stranger), &document.to_toml());
+    world.write("user", &trust_path(&world.stranger), &document.to_toml());
     finds(&world, "a c", 0);
     assert_ne!(key_id(&world.stranger), key_id(&world.operator));
 }
@@ -207,7 +207,8 @@ fn a_damaged_cache_is_made_again() {
 
 #[test]
 fn a_cache_of_another_project_is_not_used() {
-    let (world, other) = (cached_world(), cached_world());
+    let world = cached_world();
+    let other = cached_world();
     fs::copy(file(&other), file(&world)).unwrap();
     finds(&world, "a", 0);
 }
@@ -241,8 +242,9 @@ fn a_cache_that_cannot_be_written_is_told_and_changes_nothing() {
     fs::write(world.path("cache"), "a file in the way").unwrap();
     let results = library(&world, Policy::default(), later()).search(&"walrus".parse().unwrap());
     assert_eq!(results.hits.len(), 1);
-    let told = world.named(&results.cache_problem.unwrap().to_string());
-    let (start, end) = ("cannot write the search cache `cache/", ".search`");
+    let told = world.with_placeholders(&results.cache_problem.unwrap().to_string());
+    let start = "cannot write the search cache `cache/";
+    let end = ".search`";
     assert!(told.starts_with(start) && told.ends_with(end), "{told}");
 }
 

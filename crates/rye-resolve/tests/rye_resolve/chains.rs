@@ -17,7 +17,7 @@ fn chain(world: &World, leaf: &str) -> Result<ExtendsChain, ResolveError> {
 
 #[track_caller]
 fn refuses(world: &World, leaf: &str, message: &str) {
-    assert_eq!(world.told(&chain(world, leaf).unwrap_err()), message);
+    assert_eq!(world.error_text(&chain(world, leaf).unwrap_err()), message);
 }
 
 #[track_caller]
@@ -63,7 +63,7 @@ fn an_unsigned_parent() {
     let error = chain(&world, "leaf").unwrap_err();
     assert!(error.is_unverified());
     assert_eq!(
-        world.told(&error),
+        world.error_text(&error),
         "directive `leaf` extends `base`, which cannot be used\n\
          `project/.ai/directives/base.md` is not verified\n\
          unsigned: there is no signature; review the file and sign it with `rye sign`"
@@ -93,7 +93,7 @@ fn a_parent_that_is_no_id() {
         Ok::<_, ResolveError>(leaf)
     });
     assert_eq!(
-        world.told(&library.chain(leaf.unwrap()).unwrap_err()),
+        world.error_text(&library.chain(leaf.unwrap()).unwrap_err()),
         "directive `leaf` extends `../base`, which is no item id\nitem id `../base` has a `..` segment; \
          write the path below the kind's folder",
     );

@@ -33,7 +33,7 @@ const TOML: &str = "config/agent/resilience.toml";
 #[track_caller]
 fn refuses(world: &World, message: &str) {
     let error = world.library().config(NAME).unwrap_err();
-    assert_eq!(world.told(&error), message);
+    assert_eq!(world.error_text(&error), message);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_signed_layer_that_does_not_parse_refuses_the_whole() {
     world.signed("project", FILE, "- a list\n");
     let error = world.library().config(NAME).unwrap_err();
     assert_eq!(
-        world.named(&error.to_string()),
+        world.with_placeholders(&error.to_string()),
         "`project/.ai/config/agent/resilience.yaml` cannot be parsed: line 1, column 1: the YAML document is a list, \
          not a mapping; write `key: value` pairs"
     );
@@ -92,7 +92,7 @@ fn a_layer_that_does_not_parse_is_told_without_its_text() {
         let world = World::new();
         world.signed("project", file, text);
         let error = world.library().config(NAME).unwrap_err();
-        let message = world.named(&error.to_string());
+        let message = world.with_placeholders(&error.to_string());
         let start = format!("`project/.ai/{file}` cannot be parsed: {told}");
         if !message.starts_with(&start) || format!("{error:?}").contains("sk-1") {
             wrong.push(message);
@@ -136,5 +136,5 @@ fn a_name_that_is_no_id() {
 fn refuses_name(name: &str, message: &str) {
     let world = World::new();
     let error = world.library().config(name).unwrap_err();
-    assert_eq!(world.told(&error), message);
+    assert_eq!(world.error_text(&error), message);
 }

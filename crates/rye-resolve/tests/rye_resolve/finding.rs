@@ -8,20 +8,20 @@ use crate::world::{World, id};
 fn finds(world: &World, kind: ItemKind, item: &str, winner: &str, shadowed: &[&str]) {
     let Located { winner: first, shadowed: rest, .. } =
         world.library().locate(kind, &id(item)).unwrap();
-    let rest: Vec<String> = rest.iter().map(|l| world.named(&l.to_string())).collect();
+    let rest: Vec<String> = rest.iter().map(|l| world.with_placeholders(&l.to_string())).collect();
     assert_eq!(
-        (world.named(&first.to_string()).as_str(), rest.as_slice()),
-        (winner, &owned(shadowed)[..])
+        (world.with_placeholders(&first.to_string()).as_str(), rest.as_slice()),
+        (winner, &to_strings(shadowed)[..])
     );
 }
 
 #[track_caller]
 fn refuses(world: &World, kind: ItemKind, item: &str, message: &str) {
     let error = world.library().locate(kind, &id(item)).unwrap_err();
-    assert_eq!(world.told(&error), message);
+    assert_eq!(world.error_text(&error), message);
 }
 
-fn owned(texts: &[&str]) -> Vec<String> {
+fn to_strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
@@ -140,7 +140,7 @@ fn an_id_longer_than_a_file_name_is_not_found() {
 #[test]
 fn key_folders_hold_no_config() {
     let world = World::new();
-    let trusted = crate::world::trusted(&world.operator);
+    let trusted = crate::world::trust_path(&world.operator);
     let name = trusted.strip_prefix("config/").and_then(|path| path.strip_suffix(".toml")).unwrap();
     let error = world.library().locate(ItemKind::Config, &id(name)).unwrap_err();
     assert!(matches!(error, rye_resolve::ResolveError::NotFound { .. }), "{error}");

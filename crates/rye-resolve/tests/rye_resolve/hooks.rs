@@ -37,7 +37,7 @@ fn hook(id: &str, item: &str) -> String {
 
 #[track_caller]
 fn refuses(world: &World, message: &str) {
-    assert_eq!(world.told(&world.library().config_hooks().unwrap_err()), message);
+    assert_eq!(world.error_text(&world.library().config_hooks().unwrap_err()), message);
 }
 
 #[test]
@@ -61,7 +61,10 @@ fn files_of_all_spaces_count_by_layer_and_order() {
         ["0 mine", "2 core", "3 early", "3 beside", "3 late", "4 last", "4 net"]
     );
     assert!(matches!(&hooks[0].provenance, Provenance::Signed(_)));
-    assert_eq!(world.named(&hooks[0].location.to_string()), "user/.ai/config/agent/hooks.yaml");
+    assert_eq!(
+        world.with_placeholders(&hooks[0].location.to_string()),
+        "user/.ai/config/agent/hooks.yaml"
+    );
 }
 
 #[test]
@@ -132,8 +135,14 @@ fn a_hook_nearer_the_leaf_takes_the_place_of_an_inherited_one() {
     assert_eq!(items, ["leaf/a", "root/b", "leaf/c"]);
     let all = world.library().hooks(&chain).unwrap();
     assert_eq!(ids(&all), ["0 first", "1 a", "1 b", "1 c", "3 late"]);
-    assert_eq!(world.named(&all[1].location.to_string()), "project/.ai/directives/leaf.md");
-    assert_eq!(world.named(&all[2].location.to_string()), "user/.ai/directives/root.md");
+    assert_eq!(
+        world.with_placeholders(&all[1].location.to_string()),
+        "project/.ai/directives/leaf.md"
+    );
+    assert_eq!(
+        world.with_placeholders(&all[2].location.to_string()),
+        "user/.ai/directives/root.md"
+    );
 }
 
 #[track_caller]
@@ -141,7 +150,7 @@ fn extends(world: &World, leaf: &str, expected: &[&str], by: Option<&str>) {
     let chain = chain(world, leaf).unwrap();
     let ids: Vec<&str> = chain.root_first().map(|link| link.id.as_str()).collect();
     assert_eq!(ids, expected);
-    let found = chain.extended_by().map(|hook| world.named(&hook.location.to_string()));
+    let found = chain.extended_by().map(|hook| world.with_placeholders(&hook.location.to_string()));
     assert_eq!(found.as_deref(), by);
 }
 
@@ -196,7 +205,7 @@ fn only_the_leaf_is_changed() {
 
 #[track_caller]
 fn cannot_extend(world: &World, leaf: &str, message: &str) {
-    assert_eq!(world.told(&chain(world, leaf).unwrap_err()), message);
+    assert_eq!(world.error_text(&chain(world, leaf).unwrap_err()), message);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn link(world: &World, file: &str, target: &str) {
 #[track_caller]
 fn refuses(world: &World, item: &str, message: &str) {
     let error = world.library().text(ItemKind::Directive, &id(item)).unwrap_err();
-    assert_eq!(world.told(&error), message);
+    assert_eq!(world.error_text(&error), message);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_ai_folder_that_is_a_link_is_its_own_space() {
     fs::remove_dir(&project).unwrap();
     symlink(world.path("user").join(".ai"), &project).unwrap();
     let item = world.library().directive(&id("a")).unwrap();
-    assert_eq!(world.named(&item.location.to_string()), "project/.ai/directives/a.md");
+    assert_eq!(world.with_placeholders(&item.location.to_string()), "project/.ai/directives/a.md");
 }
 
 #[test]
@@ -118,7 +118,8 @@ fn a_listing_tells_links_apart() {
     link(&world, "directives/out", "user");
     let survey = world.library().survey(ItemKind::Directive);
     let ids: Vec<_> = survey.items.iter().map(|item| item.id.as_str()).collect();
-    let problems: Vec<_> = survey.problems.iter().map(|problem| world.told(problem)).collect();
+    let problems: Vec<_> =
+        survey.problems.iter().map(|problem| world.error_text(problem)).collect();
     assert_eq!(ids, ["x/a", "y/a"]);
     assert_eq!(
         problems,

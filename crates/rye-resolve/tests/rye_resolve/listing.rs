@@ -9,7 +9,7 @@ fn lists(world: &World, kind: ItemKind, expected: &[&str]) {
     let listed = world.library().list(kind).unwrap();
     let listed: Vec<String> = listed
         .iter()
-        .map(|item| format!("{} {}", item.id, world.named(&item.location.to_string())))
+        .map(|item| format!("{} {}", item.id, world.with_placeholders(&item.location.to_string())))
         .collect();
     assert_eq!(listed, expected);
 }
@@ -57,7 +57,7 @@ fn every_problem_is_reported_and_the_rest_is_still_known() {
     world.write("project", "tools/d.sh", "");
     let error = world.library().list(ItemKind::Tool).unwrap_err();
     let problems: Vec<String> =
-        error.problems().iter().map(|problem| world.told(problem)).collect();
+        error.problems().iter().map(|problem| world.error_text(problem)).collect();
     let character = "item id `b c` has ' ' where a segment cannot have it; use letters, digits, `_`, \
                      and after the first character also `.` and `-`";
     let ambiguous = "tool `a` is ambiguous in the project space: `project/.ai/tools/a.py`, \
@@ -65,7 +65,7 @@ fn every_problem_is_reported_and_the_rest_is_still_known() {
     let misnamed = "`project/.ai/tools/b c.sh` has a name that no item id can have; rename it";
     assert_eq!(problems, [format!("{misnamed}\n{character}"), ambiguous.to_owned()]);
     assert_eq!(
-        world.named(&error.to_string()),
+        world.with_placeholders(&error.to_string()),
         format!("2 problems: {misnamed}: {character}; {ambiguous}")
     );
 

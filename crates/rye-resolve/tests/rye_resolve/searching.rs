@@ -247,7 +247,7 @@ fn what_is_refused_is_told_and_is_no_result() {
     let results = world.library().search(&query("walrus"));
     assert_eq!((ids(&results), results.n_matched), (vec!["good"], 1));
     let refused: Vec<String> =
-        results.refused.iter().map(|error| world.named(&error.to_string())).collect();
+        results.refused.iter().map(|error| world.with_placeholders(&error.to_string())).collect();
     assert_eq!(
         refused,
         [

@@ -5,12 +5,12 @@ use std::fs;
 use rye_resolve::{ResolveError, trust_entries, trust_store};
 use rye_sign::{KeyId, SigningKey, TrustDocument};
 
-use crate::world::{World, directive, document, id, key_id, now, signed_text, trusted};
+use crate::world::{World, directive, document, id, key_id, now, signed_text, trust_path};
 
 /// Reads the trust documents and returns the notes, and which of the operator and the stranger are trusted.
 fn trust(world: &World) -> (Vec<String>, Vec<&'static str>) {
     let (store, notes) = trust_store(&world.spaces(), &[], now()).unwrap();
-    let notes = notes.iter().map(|note| world.named(&note.to_string())).collect();
+    let notes = notes.iter().map(|note| world.with_placeholders(&note.to_string())).collect();
     let has = |key: &SigningKey| store.find(&key_id(key).parse::<KeyId>().unwrap()).is_some();
     let people = [("operator", &world.operator), ("stranger", &world.stranger)];
     (notes, people.into_iter().filter(|(_, key)| has(key)).map(|(name, _)| name).collect())
@@ -27,14 +27,14 @@ fn an_unsigned_document_of_the_user_counts_with_a_note() {
 #[test]
 fn a_system_root_is_the_operator_s_too() {
     let world = World::new();
-    world.write("system", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    world.write("system", &trust_path(&world.stranger), &document("stranger", &world.stranger));
     assert_eq!(trust(&world).1, ["operator", "stranger"]);
 }
 
 #[test]
 fn a_project_cannot_vouch_for_itself() {
     let world = World::new();
-    let file = trusted(&world.stranger);
+    let file = trust_path(&world.stranger);
     for text in [
         document("stranger", &world.stranger),
         signed_text(&world.stranger, &file, &document("stranger", &world.stranger)),
@@ -53,7 +53,7 @@ fn a_project_cannot_vouch_for_itself() {
 #[test]
 fn a_project_passes_on_a_document_that_the_operator_signed() {
     let world = World::new();
-    world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    world.signed("project", &trust_path(&world.stranger), &document("stranger", &world.stranger));
     world.signed_by(&world.stranger, "project", "directives/a.md", &directive("a", "", ""));
     assert_eq!(trust(&world), (vec![UNSIGNED.to_owned()], vec!["operator", "stranger"]));
     assert_eq!(world.library().directive(&id("a")).unwrap().id.as_str(), "a");
@@ -62,9 +62,9 @@ fn a_project_passes_on_a_document_that_the_operator_signed() {
 #[test]
 fn a_project_s_key_vouches_for_no_other_key() {
     let world = World::new();
-    world.signed("project", &trusted(&world.stranger), &document("stranger", &world.stranger));
+    world.signed("project", &trust_path(&world.stranger), &document("stranger", &world.stranger));
     let third = SigningKey::generate().unwrap();
-    world.signed_by(&world.stranger, "project", &trusted(&third), &document("third", &third));
+    world.signed_by(&world.stranger, "project", &trust_path(&third), &document("third", &third));
     let (store, _) = trust_store(&world.spaces(), &[], now()).unwrap();
     assert_eq!(store.key_ids().len(), 2);
 }
@@ -76,7 +76,7 @@ fn a_run_s_document_counts_and_vouches_for_no_other_key() {
     world.signed_by(
         &third,
         "project",
-        &trusted(&world.stranger),
+        &trust_path(&world.stranger),
         &document("stranger", &world.stranger),
     );
     let run = document("third", &third);
@@ -103,7 +103,7 @@ fn a_signer_is_read_before_what_it_signed_whatever_the_names() {
     // With two random keys, either name may come first; eight rounds meet both orders.
     for _ in 0..8 {
         let world = World::new();
-        world.signed("user", &trusted(&world.stranger), &document("stranger", &world.stranger));
+        world.signed("user", &trust_path(&world.stranger), &document("stranger", &world.stranger));
         assert_eq!(trust(&world), (vec![UNSIGNED.to_owned()], vec!["operator", "stranger"]));
     }
 }
@@ -111,7 +111,7 @@ fn a_signer_is_read_before_what_it_signed_whatever_the_names() {
 #[test]
 fn a_tampered_document_counts_nowhere_and_hides_a_farther_one() {
     let world = World::new();
-    let file = trusted(&world.stranger);
+    let file = trust_path(&world.stranger);
     let revoking = TrustDocument::new("stranger", world.stranger.public()).with_revoked(now());
     let signed = signed_text(&world.operator, &file, &revoking.to_toml());
     world.write("user", &file, &signed.replace("owner = \"stranger\"", "owner = \"friend\""));
@@ -134,7 +134,7 @@ fn a_tampered_document_counts_nowhere_and_hides_a_farther_one() {
 #[test]
 fn an_unreadable_document_is_a_note() {
     let world = World::new();
-    let file = trusted(&world.stranger);
+    let file = trust_path(&world.stranger);
     world.write("user", &file, "");
     fs::write(world.path("user/.ai").join(&file), [0xff]).unwrap();
     world.write("system", &file, &document("stranger", &world.stranger));
@@ -152,14 +152,14 @@ fn what_a_revoked_key_signed_is_refused() {
     let world = World::new();
     world.directive("project", "a", "");
     let revoked = TrustDocument::new("operator", world.operator.public()).with_revoked(now());
-    world.write("system", &trusted(&world.operator), &revoked.to_toml());
+    world.write("system", &trust_path(&world.operator), &revoked.to_toml());
     assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
 }
 
 #[test]
 fn every_document_is_told_with_what_came_of_it() {
     let world = World::new();
-    let file = trusted(&world.stranger);
+    let file = trust_path(&world.stranger);
     world.write("project", &file, &document("stranger", &world.stranger));
     world.write("system", "config/keys/trusted/0000000000000000.toml", "owner = 1\n");
     let (_, entries) = trust_entries(&world.spaces(), &[], now()).unwrap();

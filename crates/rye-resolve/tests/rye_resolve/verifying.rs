@@ -18,7 +18,7 @@ fn shadowed_by(world: &World, text: &str) -> ResolveError {
 fn refuses(world: &World, text: &str, message: &str) {
     let error = shadowed_by(world, text);
     assert!(error.is_unverified(), "{error:?}");
-    let told = world.told(&error);
+    let told = world.error_text(&error);
     assert_eq!(told.lines().next(), Some("`project/.ai/directives/a.md` is not verified"));
     assert_eq!(told.lines().nth(1).map(|line| line.split(':').next().unwrap()), Some(message));
 }
@@ -144,7 +144,7 @@ fn a_folder_in_the_place_of_a_file() {
     world.write("project", "directives/a.md/b.txt", "");
     let error = world.library().directive(&id("a")).unwrap_err();
     assert_eq!(
-        world.told(&error),
+        world.error_text(&error),
         "`project/.ai/directives/a.md` is not a plain file; move it away or give it another name"
     );
 }
@@ -155,7 +155,7 @@ fn a_file_over_the_cap() {
     world.write("project", FILE, &"x".repeat(4 * 1024 * 1024 + 1));
     let error = world.library().directive(&id("a")).unwrap_err();
     assert_eq!(
-        world.told(&error),
+        world.error_text(&error),
         "`project/.ai/directives/a.md` is longer than 4194304 bytes; split it"
     );
 }
@@ -167,7 +167,7 @@ fn a_file_that_is_not_text() {
     std::fs::write(world.path("project/.ai/directives/a.md"), [0xff, 0xfe]).unwrap();
     let error = world.library().directive(&id("a")).unwrap_err();
     assert_eq!(
-        world.told(&error),
+        world.error_text(&error),
         "`project/.ai/directives/a.md` is not UTF-8 text; save it as UTF-8"
     );
 }

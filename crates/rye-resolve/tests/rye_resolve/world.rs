@@ -26,7 +26,7 @@ impl World {
         for space in ["project", "user", "system"] {
             fs::create_dir_all(world.path(space).join(".ai")).unwrap();
         }
-        world.write("user", &trusted(&world.operator), &document("operator", &world.operator));
+        world.write("user", &trust_path(&world.operator), &document("operator", &world.operator));
         world
     }
 
@@ -73,18 +73,18 @@ impl World {
     }
 
     /// The error and its causes, one per line, with placeholders for the temporary folder and the keys.
-    pub(crate) fn told(&self, error: &dyn Error) -> String {
+    pub(crate) fn error_text(&self, error: &dyn Error) -> String {
         let mut lines = vec![error.to_string()];
         let mut cause = error.source();
         while let Some(error) = cause {
             lines.push(error.to_string());
             cause = error.source();
         }
-        self.named(&lines.join("\n"))
+        self.with_placeholders(&lines.join("\n"))
     }
 
     /// `text` with placeholders for all that differs from run to run.
-    pub(crate) fn named(&self, text: &str) -> String {
+    pub(crate) fn with_placeholders(&self, text: &str) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         let folder = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
         text.replace(&folder, "")
@@ -106,7 +106,7 @@ pub(crate) fn key_id(key: &SigningKey) -> String {
 }
 
 /// The path below `.ai` of the document that trusts `key`.
-pub(crate) fn trusted(key: &SigningKey) -> String {
+pub(crate) fn trust_path(key: &SigningKey) -> String {
     format!("config/keys/trusted/{}.toml", key_id(key))
 }
 

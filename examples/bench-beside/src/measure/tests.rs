@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{Ended, Engine, Problem, measure, pinned};
+use super::{Ended, Engine, Problem, measure, pinned_version};
 use crate::Arguments;
 
 /// An engine in which three conversations fail and all others succeed.
@@ -42,7 +42,7 @@ fn what_is_not_as_it_is_to_be_is_an_error() {
     assert_eq!(figures.requests, 16);
     let line = figures.to_json(Scripted::PACKAGE);
     assert_eq!(line["errors"], 3);
-    assert_eq!(line["versions"]["rig"], pinned("rig").expect("because it is pinned"));
+    assert_eq!(line["versions"]["rig"], pinned_version("rig").expect("because it is pinned"));
 }
 
 /// The versions that the programs print are those in the lock file.
@@ -50,8 +50,8 @@ fn what_is_not_as_it_is_to_be_is_an_error() {
 fn pinned_versions_are_locked() {
     let lock = include_str!("../../Cargo.lock");
     for package in ["reqwest", "rig"] {
-        let version = pinned(package).expect("because it is pinned");
+        let version = pinned_version(package).expect("because it is pinned");
         assert!(lock.contains(&format!("name = \"{package}\"\nversion = \"{version}\"\n")));
     }
-    assert_eq!(pinned("tokio"), None);
+    assert_eq!(pinned_version("tokio"), None);
 }

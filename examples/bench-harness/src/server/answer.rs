@@ -114,7 +114,7 @@ fn messages(call: Option<Call>, is_streamed: bool) -> Answer {
         }
     };
     let stop = json!({ "stop_reason": reason, "stop_sequence": null });
-    Answer::Events(named(&[
+    Answer::Events(name_events(&[
         json!({ "type": "message_start", "message": message(json!([]), None) }),
         json!({ "type": "content_block_start", "index": 0, "content_block": start }),
         json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
@@ -148,7 +148,7 @@ fn responses(call: Option<Call>, is_streamed: bool) -> Answer {
         return Answer::Whole(200, response("completed", json!([item])).to_string());
     }
     let event = |number: u64, kind: &str, name: &str, value: &Value| json!({ "type": kind, "sequence_number": number, "output_index": 0, name: value });
-    Answer::Events(named(&[
+    Answer::Events(name_events(&[
         event(0, "response.created", "response", &response("in_progress", json!([]))),
         event(1, "response.output_item.added", "item", &item),
         event(2, "response.output_item.done", "item", &item),
@@ -157,7 +157,7 @@ fn responses(call: Option<Call>, is_streamed: bool) -> Answer {
 }
 
 /// Writes events with their types as names, as Anthropic and OpenAI send them.
-fn named(events: &[Value]) -> Vec<String> {
+fn name_events(events: &[Value]) -> Vec<String> {
     let name = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect()
 }

@@ -102,11 +102,12 @@ fn place(vocabulary: &[Token], text: &str) -> usize {
 }
 
 /// Writes the scripted model.
-pub(super) fn scripted(path: &Path) -> io::Result<()> {
+pub(super) fn write_scripted(path: &Path) -> io::Result<()> {
     let vocabulary = vocabulary();
     let mut next = vec![0.0; WIDTH * vocabulary.len()];
     let mut follow = |before: &str, after: &str| {
-        let (before, after) = (place(&vocabulary, before), place(&vocabulary, after));
+        let before = place(&vocabulary, before);
+        let after = place(&vocabulary, after);
         next[after * WIDTH + before] = 4.0;
     };
     for (start, pieces) in SCRIPTS {
@@ -131,7 +132,7 @@ pub(super) enum Speech {
 }
 
 /// Writes a random model, which is the same each time.
-pub(super) fn noise(path: &Path, speech: Speech) -> io::Result<()> {
+pub(super) fn write_noise(path: &Path, speech: Speech) -> io::Result<()> {
     let vocabulary = vocabulary();
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
     let mut rows = |first: &dyn Fn(&Token) -> f32, size: f32| -> Vec<f32> {

@@ -127,7 +127,9 @@ fn provider(protocol: Protocol, address: &str, is_streamed: bool) -> String {
 }
 
 fn directive(task: Task) -> String {
-    let (name, tool, outputs) = (task.name(), task.tool(), task.outputs());
+    let name = task.name();
+    let tool = task.tool();
+    let outputs = task.outputs();
     format!(
         "# {name}\n\nDoes what the model says.\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata>\n    \
          <description>Does what the model says.</description>\n    <category>llama</category>\n    \

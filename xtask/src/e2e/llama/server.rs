@@ -30,7 +30,8 @@ pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     println!("llama.cpp's server is built once, which takes ten minutes or more");
     let run = |line: &str| process::run(root, &[], line);
     let path = |path: &Path| path.display().to_string();
-    let (venv, sources) = (path(&folder.join("venv")), path(&folder.join("source")));
+    let venv = path(&folder.join("venv"));
+    let sources = path(&folder.join("source"));
     run(&format!("python3 -m venv {venv}"))?;
     run(&format!("{venv}/bin/python -m pip install --quiet cmake ninja"))?;
     let package = format!("{PACKAGE}=={VERSION}");
@@ -65,7 +66,8 @@ impl Server {
         let folder = model.parent().unwrap_or(model);
         let log = fs::File::create(model.with_extension("log"))
             .map_err(|error| format!("the server's log cannot be written: {error}"))?;
-        let (port, path) = (address.port().to_string(), model.display().to_string());
+        let port = address.port().to_string();
+        let path = model.display().to_string();
         let context = super::model::CONTEXT.to_string();
         let words = ["--host", "127.0.0.1", "--port", &port, "-m", &path, "-c", &context];
         let more = ["-np", "1", "-t", "2", "--jinja", "--metrics", "--no-webui"];

@@ -25,7 +25,9 @@ impl Block {
         {
             deltas.delta(Delta::Call(&name));
         }
-        let (texts, input, citations) = (Vec::new(), String::new(), Vec::new());
+        let texts = Vec::new();
+        let input = String::new();
+        let citations = Vec::new();
         Self { object, texts, input, citations, is_closed: false }
     }
 

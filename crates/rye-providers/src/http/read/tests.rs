@@ -61,7 +61,8 @@ async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderEr
         Patience::from_now(limit.value, Duration::from_secs(60), limit)
     };
     let mut room = PROCESS.admit(DEFAULT_ANSWER_BYTES).await;
-    let read = streamed(response, Protocol::OpenAiChat, patience, &reporter, &mut room, &()).await;
+    let read =
+        read_stream(response, Protocol::OpenAiChat, patience, &reporter, &mut room, &()).await;
     server.abort();
     read.map(|reply| reply.text).map_err(|failure| failure.into_error(None))
 }

@@ -20,7 +20,8 @@ enum Grown {
 
 impl Members {
     pub(super) fn grow(&mut self, name: &str, value: Box<RawValue>) -> serde_json::Result<()> {
-        let (grown, is_full) = (Grown::of(value), MOST_MEMBERS <= self.0.len());
+        let grown = Grown::of(value);
+        let is_full = MOST_MEMBERS <= self.0.len();
         match self.0.iter_mut().find(|(member, _)| member == name) {
             Some((_, old)) if name == "role" => *old = grown,
             Some((_, old)) => old.add(grown),

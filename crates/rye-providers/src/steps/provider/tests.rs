@@ -58,7 +58,7 @@ impl Talk {
             .zip(results)
             .map(|(call, content)| ToolResult::ok(call, content.clone()));
         self.request.messages.push(Message::ToolResults { results: results.collect() });
-        reply.calls.iter().map(called).collect()
+        reply.calls.iter().map(called_item).collect()
     }
 
     #[track_caller]
@@ -67,7 +67,7 @@ impl Talk {
     }
 }
 
-fn called(call: &ToolCall) -> (String, Value) {
+fn called_item(call: &ToolCall) -> (String, Value) {
     assert_eq!(call.name, "rye_execute");
     let arguments = call.arguments.clone().unwrap();
     assert_eq!(arguments["item_type"], "tool");
@@ -254,7 +254,7 @@ fn an_explicit_return_is_the_only_one() {
     talk.calls(&[json!({ "n": 3 })]);
     let reply = talk.next();
     check_calls(
-        &reply.calls.iter().map(called).collect::<Vec<_>>(),
+        &reply.calls.iter().map(called_item).collect::<Vec<_>>(),
         &[(DIRECTIVE_RETURN, json!({ "n": 3 }))],
     );
     let text = "Skipped step `after` for want of a model: it has no action.\nStep `end`: Do it.";

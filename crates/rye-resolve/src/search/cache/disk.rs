@@ -52,7 +52,9 @@ impl Kept {
         let vocabulary = vocabulary(&mut reader)?;
         let ids = text(&mut reader)?;
         let count = reader.length()?;
-        let (mut rows, mut id, mut stream) = (Vec::new(), 0, 0);
+        let mut rows = Vec::new();
+        let mut id = 0;
+        let mut stream = 0;
         for _ in 0..count {
             let row = row(&mut reader, id, stream)?;
             (id, stream) = (row.id.end, row.stream.end);
@@ -145,7 +147,9 @@ fn push_row(bytes: &mut Vec<u8>, winner: &Winner, document: &Document) {
 }
 
 fn row(reader: &mut Reader<'_>, id: usize, stream: usize) -> Option<Row> {
-    let (kind, root, extension) = (reader.length()?, reader.length()?, reader.length()?);
+    let kind = reader.length()?;
+    let root = reader.length()?;
+    let extension = reader.length()?;
     let id = id..id.checked_add(reader.length()?)?;
     let stamp = Stamp {
         size: reader.u64()?,

@@ -27,11 +27,11 @@ impl World {
     fn new(entries: &[(&str, &str)]) -> Self {
         let world =
             Self { folder: tempfile::tempdir().unwrap(), key: SigningKey::generate().unwrap() };
-        entries.iter().for_each(|(id, text)| world.signed(id, text));
+        entries.iter().for_each(|(id, text)| world.sign(id, text));
         world
     }
 
-    fn signed(&self, id: &str, text: &str) {
+    fn sign(&self, id: &str, text: &str) {
         let item = ItemName::new("knowledge", id).unwrap();
         let time = Timestamp::from_unix(1_700_000_000);
         self.write(id, &rye_sign::sign(text, CommentStyle::Html, &item, &self.key, time));
@@ -180,7 +180,8 @@ fn every_changed_byte_under_a_sum_that_fits() {
 #[test]
 fn a_cache_gives_back_what_it_was_given() {
     let world = World::new(&[("a", "A seal.\n"), ("b", "A walrus.\n"), ("c", "Both, a seal.\n")]);
-    let (library, roots) = (world.library(), world.library().spaces().roots());
+    let library = world.library();
+    let roots = world.library().spaces().roots();
     let (winners, _) = survey(&roots, ItemKind::Knowledge);
     let shard = gather(&library, &roots, &winners, &[0, 1, 2]).shards.remove(0);
     let binding = world.cache().binding;

@@ -127,16 +127,17 @@ async fn read_in(
     parts.into_iter().for_each(|part| sender.send(Bytes::from(part)).unwrap());
     drop(sender);
     let response = Response::from(http::Response::new(reqwest::Body::wrap(Pieces(receiver))));
-    let (reporter, patience) = (reporter(), patience());
+    let reporter = reporter();
+    let patience = patience();
     let failed = |failure: Failure| failure.into_error(None);
     let mut room = patience.admit(&reporter, memory, maximum).await.map_err(failed)?;
     if is_streamed {
-        let read = streamed(response, protocol, patience, &reporter, &mut room, &()).await;
+        let read = read_stream(response, protocol, patience, &reporter, &mut room, &()).await;
         return read.map_err(failed);
     }
-    let body = whole(response, patience, &reporter, &mut room).await.map_err(failed)?;
+    let body = read_whole(response, patience, &reporter, &mut room).await.map_err(failed)?;
     let reply = (protocol.wire().decode)(&body).unwrap();
-    accepted(reply, &reporter).map_err(failed)
+    accept(reply, &reporter).map_err(failed)
 }
 
 const KINDS: [bool; 2] = [true, false];
@@ -162,7 +163,8 @@ async fn an_answer_is_bounded_on_every_wire() {
 /// Six large answers at once in the memory of one: all of them are read, and the limit is never exceeded.
 #[tokio::test(start_paused = true)]
 async fn all_answers_of_the_process_are_bounded_and_none_waits_for_ever() {
-    let (maximum, at_a_time) = (2 * MIB, 3);
+    let maximum = 2 * MIB;
+    let at_a_time = 3;
     let large = maximum - MIB;
     for protocol in Protocol::ALL {
         for is_streamed in KINDS {

@@ -15,7 +15,7 @@ use crate::wire::EncodeError;
 pub(crate) type Parts = Vec<Box<RawValue>>;
 
 /// The encoder of a protocol. The JSON of each part depends only on the part, so it is written once.
-pub(crate) struct Script {
+pub(crate) struct Encoder {
     pub(crate) protocol: Protocol,
     /// Writes the system message, which is not empty.
     pub(crate) system: fn(&str) -> Box<RawValue>,
@@ -36,7 +36,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) tools: Option<&'a RawValue>,
 }
 
-impl Script {
+impl Encoder {
     /// Writes a body that ends with the list of the conversation's parts. `head` writes the body up to the
     /// start of that list.
     pub(crate) fn body(
@@ -89,17 +89,17 @@ struct Written {
 }
 
 impl Written {
-    fn frame(&mut self, script: &Script, request: &Request) -> Frame<'_> {
+    fn frame(&mut self, encoder: &Encoder, request: &Request) -> Frame<'_> {
         let system = request.system.as_ref().filter(|system| !system.is_empty());
         let system = system.map(|system| {
             let kept = self.system.take().filter(|(kept, _)| Arc::ptr_eq(kept, system));
-            let kept = kept.unwrap_or_else(|| (Arc::clone(system), (script.system)(system)));
+            let kept = kept.unwrap_or_else(|| (Arc::clone(system), (encoder.system)(system)));
             &*self.system.insert(kept).1
         });
         let tools = (!request.tools.is_empty()).then(|| {
             let kept = self.tools.take().filter(|(kept, _)| Arc::ptr_eq(kept, &request.tools));
             let kept = kept.unwrap_or_else(|| {
-                (Arc::clone(&request.tools), (script.tools)(&sorted(&request.tools)))
+                (Arc::clone(&request.tools), (encoder.tools)(&sort_by_name(&request.tools)))
             });
             &*self.tools.insert(kept).1
         });
@@ -107,16 +107,16 @@ impl Written {
     }
 
     /// Adds the new messages up to the last answer, and returns the parts after it, which may still grow.
-    fn add(&mut self, script: &Script, messages: &[Message]) -> Result<Parts, EncodeError> {
+    fn add(&mut self, encoder: &Encoder, messages: &[Message]) -> Result<Parts, EncodeError> {
         let mut user = UserTurn::default();
         for (index, message) in messages.iter().enumerate().skip(self.messages) {
             match message {
                 Message::User { text } => user.texts.push(text),
                 Message::ToolResults { results } => user.results.extend(results),
                 Message::Assistant { reply } => {
-                    let answer = (script.answer)(reply, index)?;
+                    let answer = (encoder.answer)(reply, index)?;
                     if !answer.is_empty() {
-                        let before = self.user(script, messages, &std::mem::take(&mut user));
+                        let before = self.user(encoder, messages, &std::mem::take(&mut user));
                         append(&mut self.parts, before.iter().map(|part| part.get()));
                         append(&mut self.parts, answer.iter().map(|part| part.get()));
                         self.messages = index + 1;
@@ -125,10 +125,10 @@ impl Written {
                 _ => return Err(EncodeError::Foreign { index }),
             }
         }
-        Ok(self.user(script, messages, &user))
+        Ok(self.user(encoder, messages, &user))
     }
 
-    fn user(&self, script: &Script, messages: &[Message], user: &UserTurn<'_>) -> Parts {
+    fn user(&self, encoder: &Encoder, messages: &[Message], user: &UserTurn<'_>) -> Parts {
         if user.is_empty() {
             return Vec::new();
         }
@@ -137,12 +137,12 @@ impl Written {
             Message::Assistant { reply } => Some(&**reply),
             _ => None,
         });
-        (script.user)(user, before)
+        (encoder.user)(user, before)
     }
 }
 
 /// Sorts the tools by name.
-fn sorted(tools: &[ToolSpec]) -> Vec<&ToolSpec> {
+fn sort_by_name(tools: &[ToolSpec]) -> Vec<&ToolSpec> {
     let mut tools: Vec<&ToolSpec> = tools.iter().collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools
