@@ -23,7 +23,7 @@ pub(crate) struct Given {
 #[derive(Debug, Args)]
 pub(crate) struct GivenArguments {
     /// An argument of the tool (may be given many times); text becomes the type in the tool's schema. `@FILE` as the value takes
-    /// the text of a file, `@-` takes standard input, and `@@` begins a text with `@`
+    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
     #[arg(value_name = "NAME=VALUE")]
     arguments: Vec<NameAndValue>,
     /// The same as an option, as `rye run` has it
