@@ -109,19 +109,18 @@ pub(crate) fn prepare(
     let destination = answerer.destination();
     let begins = begins(rye, &mut plan, &answerer, &wish, request.continues.as_ref())?;
     let Begins { opening, text, directive, injected } = begins;
-    let vouched = plan.vouched(Some(&answerer)).into_iter();
-    let vouched: Vec<Vouched> = vouched.chain(directive.as_ref().map(Vouched::of)).collect();
+    let mut vouched = plan.vouched(Some(&answerer));
+    vouched.extend(directive.as_ref().map(Vouched::of));
     let provider = answerer.connect(host)?;
-    let composed = &plan.composed;
     let lineage = request.lineage.as_deref();
     let mut record = new_record(request, &plan, &threads, host.clock.now());
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
     let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
-    notices.extend(warnings(composed, &vouched, rye));
+    notices.extend(warnings(&plan.composed, &vouched, rye));
     let sandbox = plan.processes.as_deref().map(Processes::sandbox).transpose()?;
     notices.extend(sandbox.as_ref().and_then(sandbox_warning));
     record.facts =
-        facts(rye, composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
+        facts(rye, &plan.composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
     let is_exposed = sandbox.as_ref().is_some_and(is_exposed);
     record.facts.extend(sandbox.map(|report| (SANDBOX.to_owned(), sandbox_fact(&report))));
     record_request(&mut record, request);
