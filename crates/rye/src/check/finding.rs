@@ -58,7 +58,8 @@ impl Finding {
     /// trusted. They have no place worth showing.
     #[must_use]
     pub fn is_unvouched(&self) -> bool {
-        [UNSIGNED, UNKNOWN_KEY].contains(&self.code)
+        // An unknown key of a mapping has the same code, and is an error.
+        self.severity == Severity::Note && [UNSIGNED, UNKNOWN_KEY].contains(&self.code)
     }
 
     pub(super) fn error(code: &'static str, message: &str, span: Range<usize>) -> Self {

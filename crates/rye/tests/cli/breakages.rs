@@ -116,3 +116,12 @@ fn bad_yaml() {
     session.put(".ai/config/agent/resilience.yaml", "limits:\n  turns: 3\n tokens: 5\n");
     show("bad_yaml", &session, "try --allow-unsigned");
 }
+
+/// An unknown key of a manifest is an error with its place, although the signature may have a remark of a similar name.
+#[test]
+fn unknown_key() {
+    let session = Session::new();
+    let tool = "description: Counts.\nexecutor: command\ncommand: wc\ntimeout_second: 5\ninput_schema: { type: object }\n";
+    session.put(".ai/tools/notes/count.yaml", tool);
+    insta::assert_snapshot!(session.rye("check .ai/tools"));
+}
