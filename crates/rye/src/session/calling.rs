@@ -18,7 +18,7 @@ use crate::Rye;
 use crate::outcome::Class;
 
 /// The shipped directive of such a thread. By itself it grants nothing.
-const DIRECTIVE: &str = "rye/core/call";
+pub(super) const DIRECTIVE: &str = "rye/core/call";
 
 /// Why a tool is not called.
 #[derive(Debug, thiserror::Error)]

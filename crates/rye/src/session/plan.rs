@@ -13,7 +13,7 @@ use rye_tools::Processes;
 use rye_tools::fs::Root;
 
 use super::authority::{authority, below, lessened_by_knowledge};
-use super::calling::declared;
+use super::calling::{DIRECTIVE as CALLING_DIRECTIVE, declared};
 use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::Vouched;
@@ -149,7 +149,13 @@ impl Plan {
     /// What the operator should know of the grant and of the tools, although the run goes on.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
-        let warned = warned.map(ToString::to_string).chain(self.lessened.iter().cloned());
+        let is_call = self.composed.chain.leaf().id.as_str() == CALLING_DIRECTIVE;
+        let warned = warned.map(|finding| match is_call {
+            // The operator names the tool, and the shipped directive has no `<permissions>` that could be changed.
+            true => finding.statement(),
+            false => finding.to_string(),
+        });
+        let warned = warned.chain(self.lessened.iter().cloned());
         warned.chain(self.offer.withheld.iter().cloned()).collect()
     }
 

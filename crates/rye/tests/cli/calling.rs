@@ -130,3 +130,15 @@ fn a_call_trusts_nothing_more_than_a_run() {
     assert!(hidden.contains("hides the shipped directive"), "{hidden}");
     assert!(hidden.ends_with("exit 1\n"), "{hidden}");
 }
+
+/// The operator cannot acknowledge a risk in the shipped directive, and is told of it without that advice.
+#[test]
+fn a_risk_is_told_without_advice_that_cannot_be_followed() {
+    let session = Session::new();
+    let called = session.rye("call rye/bash/bash command=true");
+    assert!(
+        called.contains("warning: granting `rye.execute.tool.rye.bash.bash` is `elevated`"),
+        "{called}"
+    );
+    assert!(!called.contains("<acknowledge"), "{called}");
+}
