@@ -44,8 +44,11 @@ pub(super) fn replace(
     content: &[u8],
     meanwhile: Meanwhile<'_>,
 ) -> io::Result<Outcome> {
-    let (temporary, file) = temporary_file(target)?;
-    let done = fill(file, content, target.old).and_then(|()| settle(target, &temporary, meanwhile));
+    // Open until it has its name: a thread that removes what killed programs left could lock it otherwise, and remove it.
+    let (temporary, mut file) = temporary_file(target)?;
+    let filled = fill(&mut file, content, target.old);
+    let done = filled.and_then(|()| settle(target, &temporary, meanwhile));
+    drop(file);
     if !matches!(done, Ok(Outcome::Replaced)) {
         // The first error is the one to tell; what is left of the temporary file names itself.
         let _ = target.folder.remove_file(&temporary);
@@ -128,10 +131,10 @@ fn is_unchanged(target: &Target<'_>, content: &[u8]) -> io::Result<bool> {
     Ok(read == content)
 }
 
-fn fill(mut file: File, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
+fn fill(file: &mut File, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
     file.write_all(content)?;
     if let Some(old) = old {
-        file.set_permissions(kept(&file, old))?;
+        file.set_permissions(kept(file, old))?;
     }
     file.sync_all()
 }
