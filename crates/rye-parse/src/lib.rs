@@ -86,7 +86,7 @@ pub use reference::FORMAT_REFERENCE;
 pub use span::{Position, Spanned, position};
 pub use steps::{Action, ParsePrimaryError, Primary, Step};
 pub use suggest::{did_you_mean, nearest_name, quoted};
-pub use tool::{Executor, ToolManifest, tool};
+pub use tool::{Executor, PlacedTool, ToolManifest, placed_tool, tool};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

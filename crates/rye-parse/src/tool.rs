@@ -1,6 +1,6 @@
 //! Tool manifests: YAML files, and scripts with a header (SPEC 5.1, 5.2).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use serde_json::{Map, Value};
 
@@ -8,6 +8,7 @@ use crate::{
     ParseError, Problem, ProblemKind,
     config::unknown_extension,
     problem::Report,
+    strict::Document,
     yaml::{self, LONGEST_FILE},
 };
 
@@ -116,22 +117,55 @@ pub enum Executor {
 /// # Ok::<(), rye_parse::ParseError>(())
 /// ```
 pub fn tool(source: &str, extension: &str) -> Result<ToolManifest, ParseError> {
+    placed_tool(source, extension).map(|tool| tool.manifest)
+}
+
+/// A parsed tool with the places of the keys of its manifest.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PlacedTool {
+    /// The manifest, as [`tool`] returns it.
+    pub manifest: ToolManifest,
+    document: Document,
+}
+
+impl PlacedTool {
+    /// Returns the bytes of the key or list element at `path`, such as `["args", "0"]`.
+    ///
+    /// If it has no place of its own, the result is that of the nearest key around it. For an empty path, it is the
+    /// first line of the manifest.
+    pub fn place(&self, path: &[&str]) -> Range<usize> {
+        self.document.place_of_value(path)
+    }
+}
+
+/// Parses a tool like [`tool`], and keeps the places of the keys of its manifest.
+///
+/// # Errors
+///
+/// The ones of [`tool`].
+pub fn placed_tool(source: &str, extension: &str) -> Result<PlacedTool, ParseError> {
     let mut report = Report::new(source);
-    let manifest = match extension {
-        "yaml" | "yml" => yaml::read(&mut report, 0..source.len(), "file", LONGEST_FILE)
-            .and_then(|document| manifest::read(&mut report, &document, None)),
-        "py" | "sh" | "rb" => script::read(&mut report, "#", extension)
-            .and_then(|document| manifest::read(&mut report, &document, Some(extension))),
-        "js" | "ts" => script::read(&mut report, "//", extension)
-            .and_then(|document| manifest::read(&mut report, &document, Some(extension))),
+    let document = match extension {
+        "yaml" | "yml" => yaml::read(&mut report, 0..source.len(), "file", LONGEST_FILE),
+        "py" | "sh" | "rb" => script::read(&mut report, "#", extension),
+        "js" | "ts" => script::read(&mut report, "//", extension),
         _ => {
             report.error(unknown_extension(extension, &EXTENSIONS));
             None
         }
     };
+    let script = (!matches!(extension, "yaml" | "yml")).then_some(extension);
+    let read = document.and_then(|mut document| {
+        let manifest = manifest::read(&mut report, &document, script)?;
+        // The manifest has a copy of what is used of it.
+        document.value = Map::new();
+        Some((manifest, document))
+    });
     let notes = report.finish()?;
     // A report without problems always comes with a manifest. If it does not, that is reported as a problem.
     let nothing =
         || ParseError::new(vec![Problem::new(ProblemKind::NoToolHeader, 0..0, "nothing to read")]);
-    Ok(ToolManifest { notes, ..manifest.ok_or_else(nothing)? })
+    let (manifest, document) = read.ok_or_else(nothing)?;
+    Ok(PlacedTool { manifest: ToolManifest { notes, ..manifest }, document })
 }

@@ -41,6 +41,9 @@ pub enum Spend {
 const NAMES: [&str; 7] =
     ["turns", "tokens", "spend", "duration_seconds", "spawns", "depth", "spend_currency"];
 
+/// The limits with which a thread that may have nothing of it ends before its first request.
+const NEEDED: [&str; 3] = ["turns", "tokens", "duration_seconds"];
+
 /// Parses `<limits>`.
 pub(super) fn read(report: &mut Report<'_>, element: &Element<'_>) -> Limits {
     expect::no_text(report, element);
@@ -94,8 +97,11 @@ fn set(report: &mut Report<'_>, limits: &mut Limits, name: &str, attribute: &Att
         }
         "spend_currency" => limits.spend_currency = Some(text),
         _ => {
-            let number = expect::whole_number(report, written, &text)
-                .map(|number| Spanned::new(number, place));
+            let number = expect::whole_number(report, written, &text);
+            if number == Some(0) && NEEDED.contains(&name) {
+                expect::bad_value(report, written, &text, "at least 1");
+            }
+            let number = number.map(|number| Spanned::new(number, place));
             match name {
                 "turns" => limits.turns = number,
                 "tokens" => limits.tokens = number,

@@ -53,10 +53,14 @@ fn set(action: &mut Action, name: &str, value: Value) -> Result<(), String> {
         "item_id" => &mut action.item_id,
         "query" => &mut action.query,
         "scope" => &mut action.scope,
-        "parameters" => {
+        // Two names of one argument (SPEC 12.4).
+        "parameters" | "inputs" => {
             let Value::Object(parameters) = value else {
-                return Err("`parameters` is not an object".to_owned());
+                return Err(format!("`{name}` is not an object"));
             };
+            if !action.parameters.is_empty() {
+                return Err("`parameters` and `inputs` are two names of one argument".to_owned());
+            }
             action.parameters = parameters;
             return Ok(());
         }

@@ -75,6 +75,9 @@ rows! { steps;
     call_over_lines: "`rye_execute(\n  item_type = \"tool\",\n  item_id=\"x\",\n  parameters={\"code\": \"``\"}\n)`", &[
         r#"-:  | execute tool x - - {"code":"``"} {}"#,
     ];
+    inputs_are_parameters: "`rye_execute(item_type=\"directive\", item_id=\"x\", inputs={\"a\": 1})`", &[
+        r#"-:  | execute directive x - - {"a":1} {}"#,
+    ];
     calls_in_blocks_are_shown: "```\n`rye_sign(item_id=\"x\")`\n```", &[];
     numbers_and_words: "`rye_load(item_id=\"x\", limit=-5, all=true, none=null)`", &[r#"-:  | load - x - - {} {"limit":-5,"all":true,"none":null}"#];
     mentions_are_text: "Never write `rye_execute(...)` or `rye_load(…)`.", &[];
@@ -110,6 +113,9 @@ rows! { body_noted;
     ];
     number_for_text: "«`rye_sign(item_id=1)`»", &["`rye_sign(…)` cannot be read as a step; `item_id` is not text"];
     parameters_of_text: "«`rye_sign(parameters=\"x\")`»", &["`rye_sign(…)` cannot be read as a step; `parameters` is not an object"];
+    parameters_and_inputs: "«`rye_execute(item_id=\"x\", parameters={\"a\": 1}, inputs={\"b\": 1})`»", &[
+        "`rye_execute(…)` cannot be read as a step; `parameters` and `inputs` are two names of one argument",
+    ];
     positional: "«`rye_sign(\"x\")`»", &["`rye_sign(…)` cannot be read as a step; `name=value` is expected"];
     missing_comma: "«`rye_sign(item_id=\"x\" scope=\"y\")`»", &[
         "`rye_sign(…)` cannot be read as a step; `,` or `)` is expected after `item_id`",

@@ -150,17 +150,31 @@ impl HttpTool {
     ///
     /// When an argument could change more than what it has a place in, or would be sent nowhere.
     pub fn tool(self, web: &Arc<Web>) -> Result<Arc<dyn Tool>, HttpToolError> {
+        let Parts { method, address, headers, rest } = self.parts()?;
+        self.check_credential(&address, &headers, web)?;
+        let limit = Duration::from_secs(self.timeout_seconds.unwrap_or(USUAL).clamp(1, LONGEST));
+        let (body, credential, web) = (self.body, self.credential, Arc::clone(web));
+        Ok(Arc::new(Http { web, method, address, headers, body, credential, rest, limit }))
+    }
+
+    /// Checks the request by itself, without the operator's rules and credentials.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`tool`](Self::tool), but for those of credentials.
+    pub fn check(&self) -> Result<(), HttpToolError> {
+        self.parts().map(drop)
+    }
+
+    fn parts(&self) -> Result<Parts, HttpToolError> {
         let method = Method::from_bytes(self.method.as_bytes())
             .map_err(|_| HttpToolError::Method { method: self.method.clone() })?;
         let address = Address::new(&self.url)?;
         let headers =
             self.headers.iter().map(|(name, value)| Ok((header_name(name)?, value.clone())));
         let headers = headers.collect::<Result<Vec<_>, HttpToolError>>()?;
-        self.check_credential(&address, &headers, web)?;
         let rest = self.rest(&address)?;
-        let limit = Duration::from_secs(self.timeout_seconds.unwrap_or(USUAL).clamp(1, LONGEST));
-        let (body, credential, web) = (self.body, self.credential, Arc::clone(web));
-        Ok(Arc::new(Http { web, method, address, headers, body, credential, rest, limit }))
+        Ok(Parts { method, address, headers, rest })
     }
 
     /// Whether the operator has the secret, and gives it to whoever is asked.
@@ -211,6 +225,15 @@ impl HttpTool {
             _ => Ok(rest),
         }
     }
+}
+
+/// A request as far as its manifest alone decides it.
+struct Parts {
+    method: Method,
+    address: Address,
+    headers: Vec<(HeaderName, Template)>,
+    /// The arguments that are sent as a body of their own.
+    rest: Vec<String>,
 }
 
 const USUAL: u64 = 30;
