@@ -1,6 +1,7 @@
 //! The problems of files, found before they are signed or run (SPEC 12.1a).
 
 mod ast;
+mod calls;
 mod catalog;
 mod checker;
 mod directive;
@@ -11,6 +12,7 @@ mod metadata;
 mod references;
 mod report;
 mod signature;
+mod tool;
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -32,6 +34,9 @@ use crate::place::{kind_of, place};
 
 /// How many findings of one file are kept; the rest is one last finding.
 const KEPT: usize = 200;
+
+/// How many names a help lists.
+const LISTED: usize = 20;
 
 /// A file that was looked at.
 #[derive(Debug)]
@@ -144,7 +149,10 @@ fn form(path: &Path, kind: ItemKind, id: Option<&ItemId>, loaded: &Loaded) -> Ve
         Content::Knowledge(Ok(read)) => read.notes.iter().map(Finding::note).collect(),
         Content::Directive(Err(error)) | Content::Knowledge(Err(error)) => errors(error),
         Content::Other if kind == ItemKind::Config => configuration(path, id, source),
-        Content::Other => tool(path, id, source),
+        Content::Tool(_) if id.is_some_and(config::is_provider) => provider(path, source),
+        Content::Tool(Ok(read)) => tool::findings(read),
+        Content::Tool(Err(error)) => errors(error),
+        Content::Other => Vec::new(),
     }
 }
 
@@ -179,17 +187,6 @@ fn curtail(findings: &mut Vec<Finding>, end: usize) {
     });
 }
 
-/// A tool's manifest, or a provider's configuration, which lives among the tools (SPEC 11.1).
-fn tool(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
-    if id.is_some_and(config::is_provider) {
-        return provider(path, source);
-    }
-    match rye_parse::tool(source, extension(path)) {
-        Ok(manifest) => manifest.notes.iter().map(Finding::note).collect(),
-        Err(error) => errors(&error),
-    }
-}
-
 fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
     let mut findings = match id.and_then(|id| config::of_file(id.as_str())) {
         Some(schema) => against(schema, path, source),
@@ -211,6 +208,7 @@ fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding>
     findings
 }
 
+/// The configuration of a provider, which lives among the tools (SPEC 11.1).
 fn provider(path: &Path, source: &str) -> Vec<Finding> {
     let config = match rye_parse::placed_config(source, extension(path)) {
         Ok(config) => config,

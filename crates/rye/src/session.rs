@@ -68,7 +68,7 @@ pub use self::live::UnfinishedAnswer;
 pub use self::operations::directive_additions;
 pub(crate) use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
-pub(crate) use self::programs::programs;
+pub(crate) use self::programs::{parameters, programs, template};
 pub(crate) use self::prompting::{Chained, Composed, chained, composed, leaf, opened, permissions};
 pub(crate) use self::provider::{Answerer, answerer, provider_config};
 pub use self::reopen::{Cancelled, ReopenError};
@@ -88,7 +88,8 @@ pub(crate) use self::tools::{
 };
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
-pub(crate) use self::web::reach;
+pub(crate) use self::typing::typed_by;
+pub(crate) use self::web::{reach, request as request_of};
 pub use self::widening::Widening;
 pub(crate) use self::widening::widenings;
 use crate::Rye;

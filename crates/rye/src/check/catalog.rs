@@ -1,26 +1,29 @@
 //! The items of all spaces that a reference may name, gathered once for many files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use jsonschema::Validator;
 use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Invocation};
-use rye_parse::{Directive, HookEvent, Knowledge, ParseError};
+use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
 use rye_thread::{DIRECTIVE_RETURN, read_plain};
+use serde_json::Value;
 
+#[cfg(feature = "mcp")]
+use crate::Lock;
 use crate::Rye;
-use crate::config::risk_table;
+use crate::config::{SERVERS_FILE, risk_table};
 use crate::place::LONGEST_FILE;
 use crate::session::{tool_id, with_causes};
 
-/// The ids of all spaces, and the directives that were read of them, each once.
+/// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
     pub(super) rye: &'a Rye,
     knowledge: HashSet<ItemId>,
-    /// Where each tool lies; none for an id that several files share.
-    tools: HashMap<ItemId, Option<Location>>,
+    tools: HashMap<ItemId, Shelf>,
     directives: HashMap<ItemId, Shelf>,
     /// What is wrong with the files that share an id with another one of their space.
     ambiguous: HashMap<PathBuf, String>,
@@ -28,16 +31,23 @@ pub(super) struct Catalog<'a> {
     pub(super) hooks: Result<Vec<PlacedHook>, String>,
     /// The risk table, or why it cannot be had.
     pub(super) risk: Result<RiskTable, String>,
+    /// The names of the MCP servers; none where a file that may name some cannot be read.
+    pub(super) servers: Option<BTreeSet<String>>,
+    /// The project's lock; none where there is none that can be read.
+    #[cfg(feature = "mcp")]
+    pub(super) lock: Option<Lock>,
     heirs: OnceLock<HashSet<ItemId>>,
     invocations: OnceLock<Vec<Invocation>>,
 }
 
-/// A directive of the spaces, read when it is first asked for.
+/// A directive or tool of the spaces, read when it is first asked for.
 #[derive(Debug)]
 struct Shelf {
     /// Where it lies; none for an id that several files share.
     location: Option<Location>,
     loaded: OnceLock<Loaded>,
+    /// What checks the arguments of a tool; none where its schema is none.
+    arguments: OnceLock<Option<Validator>>,
 }
 
 /// A file as it was read.
@@ -55,7 +65,9 @@ pub(super) struct Loaded {
 pub(super) enum Content {
     Directive(Result<Box<Directive>, ParseError>),
     Knowledge(Result<Box<Knowledge>, ParseError>),
-    /// A tool, configuration, or no text.
+    /// A tool, or the configuration of a provider, which is no tool and lies among them.
+    Tool(Result<Box<PlacedTool>, ParseError>),
+    /// Configuration, or no text.
     Other,
 }
 
@@ -104,6 +116,9 @@ impl<'a> Catalog<'a> {
             ambiguous: HashMap::new(),
             hooks: rye.library.config_hooks().map_err(|error| with_causes(&error)),
             risk: risk(rye),
+            servers: servers(rye),
+            #[cfg(feature = "mcp")]
+            lock: lock(rye),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
         };
@@ -126,12 +141,11 @@ impl<'a> Catalog<'a> {
     }
 
     fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
+        let shelf = Shelf { location, loaded: OnceLock::new(), arguments: OnceLock::new() };
         match kind {
-            ItemKind::Directive => {
-                self.directives.insert(id, Shelf { location, loaded: OnceLock::new() });
-            }
+            ItemKind::Directive => drop(self.directives.insert(id, shelf)),
             ItemKind::Knowledge => drop(self.knowledge.insert(id)),
-            ItemKind::Tool => drop(self.tools.insert(id, location)),
+            ItemKind::Tool => drop(self.tools.insert(id, shelf)),
             ItemKind::Config => {}
         }
     }
@@ -166,27 +180,55 @@ impl<'a> Catalog<'a> {
         self.ambiguous.get(path).map(String::as_str)
     }
 
-    /// The text of the directive `id` where it lies at `path`, which is read at most once.
-    pub(super) fn at(&self, id: &ItemId, path: &Path) -> Option<&Loaded> {
-        let shelf = self.directives.get(id)?;
-        let location = shelf.location.as_ref().filter(|location| location.path == path)?;
-        Some(shelf.loaded.get_or_init(|| self.load(id, location)))
+    /// The text of the directive or tool `id` where it lies at `path`, which is read at most once.
+    pub(super) fn at(&self, kind: ItemKind, id: &ItemId, path: &Path) -> Option<&Loaded> {
+        let (_, shelf) = self.shelf(kind, id)?;
+        shelf.location.as_ref().filter(|location| location.path == path)?;
+        self.loaded(kind, id, shelf)
     }
 
     /// The directive `id`; none where it is not there or cannot be read.
     pub(super) fn directive(&self, id: &ItemId) -> Option<(&ItemId, &Directive)> {
-        let (id, shelf) = self.directives.get_key_value(id)?;
-        let location = shelf.location.as_ref()?;
-        let loaded = shelf.loaded.get_or_init(|| self.load(id, location));
-        Some((id, loaded.directive()?))
+        let (id, shelf) = self.shelf(ItemKind::Directive, id)?;
+        Some((id, self.loaded(ItemKind::Directive, id, shelf)?.directive()?))
     }
 
-    fn load(&self, id: &ItemId, location: &Location) -> Loaded {
-        if location.space != Space::Builtin {
-            return Loaded::read(&location.path, |_| ItemKind::Directive);
+    /// The manifest of the tool `id`; none where it is not there or cannot be read.
+    pub(super) fn tool(&self, id: &ItemId) -> Option<&ToolManifest> {
+        let (id, shelf) = self.shelf(ItemKind::Tool, id)?;
+        match &self.loaded(ItemKind::Tool, id, shelf)?.content {
+            Content::Tool(tool) => tool.as_ref().ok().map(|tool| &tool.manifest),
+            _ => None,
         }
-        match self.rye.library.text(ItemKind::Directive, id) {
-            Ok(item) => Loaded::of(item.source, ItemKind::Directive, &location.path),
+    }
+
+    /// The input schema of the tool `id`, with what checks arguments by it; none where the tool or its schema cannot be used.
+    pub(super) fn input_schema(&self, id: &ItemId) -> Option<(&Value, &Validator)> {
+        let (_, shelf) = self.shelf(ItemKind::Tool, id)?;
+        let schema = &self.tool(id)?.input_schema;
+        let build = || jsonschema::options().offline().build(schema).ok();
+        Some((schema, shelf.arguments.get_or_init(build).as_ref()?))
+    }
+
+    fn shelf(&self, kind: ItemKind, id: &ItemId) -> Option<(&ItemId, &Shelf)> {
+        match kind {
+            ItemKind::Directive => self.directives.get_key_value(id),
+            ItemKind::Tool => self.tools.get_key_value(id),
+            ItemKind::Knowledge | ItemKind::Config => None,
+        }
+    }
+
+    fn loaded<'s>(&self, kind: ItemKind, id: &ItemId, shelf: &'s Shelf) -> Option<&'s Loaded> {
+        let location = shelf.location.as_ref()?;
+        Some(shelf.loaded.get_or_init(|| self.load(kind, id, location)))
+    }
+
+    fn load(&self, kind: ItemKind, id: &ItemId, location: &Location) -> Loaded {
+        if location.space != Space::Builtin {
+            return Loaded::read(&location.path, |_| kind);
+        }
+        match self.rye.library.text(kind, id) {
+            Ok(item) => Loaded::of(item.source, kind, &location.path),
             Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
         }
     }
@@ -227,22 +269,12 @@ impl<'a> Catalog<'a> {
             call.functions().iter().any(|function| risk(function) > own)
         };
         self.invocations.get_or_init(|| {
-            let tools: Vec<_> = self.tools.iter().collect();
-            let found = crate::parallel::in_parallel(&tools, |(id, location)| {
-                self.invocation(id, location.as_ref()?).filter(is_riskier)
+            let tools: Vec<&ItemId> = self.tools.keys().collect();
+            let found = crate::parallel::in_parallel(&tools, |id| {
+                crate::session::invocation(id, self.tool(id)?).ok().filter(is_riskier)
             });
             found.into_iter().flatten().collect()
         })
-    }
-
-    /// The call of a tool; none for a file that is no tool, which has findings of its own.
-    fn invocation(&self, id: &ItemId, location: &Location) -> Option<Invocation> {
-        let source = match location.space {
-            Space::Builtin => self.rye.library.text(ItemKind::Tool, id).ok()?.source,
-            _ => Loaded::read(&location.path, |_| ItemKind::Tool).source,
-        };
-        let manifest = rye_parse::tool(&source, super::extension(&location.path)).ok()?;
-        crate::session::invocation(id, &manifest).ok()
     }
 
     /// Returns `true` if a hooks file may say what directives extend.
@@ -305,7 +337,11 @@ impl Loaded {
                 };
                 Content::Knowledge(read(&source).map(Box::new))
             }
-            ItemKind::Tool | ItemKind::Config => Content::Other,
+            ItemKind::Tool => {
+                let read = rye_parse::placed_tool(&source, super::extension(path));
+                Content::Tool(read.map(Box::new))
+            }
+            ItemKind::Config => Content::Other,
         };
         Self { source, fault: None, content }
     }
@@ -331,4 +367,32 @@ fn risk(rye: &Rye) -> Result<RiskTable, String> {
     let config =
         rye.library.config("agent/capability_risk").map_err(|error| with_causes(&error))?;
     risk_table(config.as_ref()).map_err(|error| error.to_string())
+}
+
+/// The MCP servers that files of all spaces name, signed or not: a manifest is about one of them before it is signed, too.
+fn servers(rye: &Rye) -> Option<BTreeSet<String>> {
+    let id: ItemId = SERVERS_FILE.parse().ok()?;
+    let located = match rye.library.locate(ItemKind::Config, &id) {
+        Ok(located) => located,
+        Err(ResolveError::NotFound { .. }) => return Some(BTreeSet::new()),
+        Err(_) => return None,
+    };
+    let mut servers = BTreeSet::new();
+    for location in std::iter::once(&located.winner).chain(&located.shadowed) {
+        let loaded = Loaded::read(&location.path, |_| ItemKind::Config);
+        let config = rye_parse::config(&loaded.source, location.extension()).ok()?;
+        let named = config.get("servers").and_then(Value::as_object);
+        servers.extend(named.into_iter().flat_map(|named| named.keys().cloned()));
+    }
+    Some(servers)
+}
+
+/// What was locked of MCP servers.
+#[cfg(feature = "mcp")]
+fn lock(rye: &Rye) -> Option<Lock> {
+    let path = rye.library.spaces().project()?.join(".ai/rye.lock");
+    if !path.exists() {
+        return Some(Lock::default());
+    }
+    String::from_utf8(read_plain(&path, LONGEST_FILE).ok()?).ok()?.parse().ok()
 }

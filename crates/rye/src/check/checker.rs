@@ -7,7 +7,10 @@ use rye_resolve::{ItemId, ItemKind, Space, item_at, nearest_id};
 use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
-use super::{Checked, Finding, finished, form, grants, metadata, references, signature};
+use super::{
+    Checked, Finding, calls, finished, form, grants, metadata, references, signature, tool,
+};
+use crate::config::is_provider;
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
@@ -157,10 +160,7 @@ impl Checker<'_> {
 
     fn check_file(&self, path: &Path) -> Checked {
         let placed = place(path);
-        let on_shelf = placed.as_ref().and_then(|(kind, id)| match kind {
-            ItemKind::Directive => self.catalog.at(id, path),
-            _ => None,
-        });
+        let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
         match (placed, on_shelf) {
             (Some((kind, id)), Some(loaded)) => {
                 self.check_loaded(path, &Named { kind, id: Some(id) }, loaded)
@@ -209,10 +209,14 @@ impl Checker<'_> {
                 let chain = self.catalog.chain(id, directive);
                 findings.extend(metadata::of_directive(directive, id, &chain));
                 findings.extend(references::of_directive(&self.catalog, directive, &chain));
+                findings.extend(calls::findings(&self.catalog, directive, source));
                 findings.extend(grants::findings(&self.catalog, &chain));
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));
+            }
+            Content::Tool(Ok(tool)) if !is_provider(id) => {
+                findings.extend(tool::around(&self.catalog, tool));
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(references::of_config(&self.catalog, id, path, source));

@@ -7,10 +7,7 @@ use rye_parse::{Directive, Input, Outputs, Placeholder, Spanned, placeholders};
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
-use super::{Finding, KEPT, grants};
-
-/// How many names the help for an undeclared input lists.
-const LISTED: usize = 20;
+use super::{Finding, KEPT, LISTED, grants};
 
 pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = directive.notes.iter().map(Finding::note).collect();
@@ -18,7 +15,9 @@ pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>)
     findings.extend(extends(directive));
     findings.extend(permissions(directive));
     findings.extend(grants::of_form(directive));
+    findings.extend(directive.inputs.iter().flat_map(unfit_choices));
     findings.extend(directive.inputs.iter().filter_map(unfit_default));
+    findings.extend(other_currency(directive));
     findings.extend(undeclared(directive, source));
     findings
 }
@@ -47,6 +46,38 @@ fn permissions(directive: &Directive) -> Vec<Finding> {
             Finding::error("invalid-pattern", &problem.to_string(), problem.span.clone())
         })
         .collect()
+}
+
+/// Choices that are not of the declared type: no value is one of them.
+fn unfit_choices(input: &Spanned<Input>) -> Vec<Finding> {
+    let given = |choice: &String| {
+        let value = serde_json::Value::from(choice.as_str());
+        BTreeMap::from([(input.value.name.value.clone(), value)])
+    };
+    let unfit = input
+        .value
+        .choices
+        .iter()
+        .filter(|choice| Inputs::bind(std::slice::from_ref(input), &given(choice)).is_err());
+    unfit
+        .map(|choice| {
+            let message = format!(
+                "`{choice}` of `enum` is no value of the type `{}`",
+                input.value.value_type
+            );
+            let finding = Finding::error("unfit-choice", &message, input.value.name.span.clone());
+            finding.labelled("of this input").helped("write values of the type, or change `type`")
+        })
+        .collect()
+}
+
+/// A currency that no price is in: no run could begin.
+fn other_currency(directive: &Directive) -> Option<Finding> {
+    let currency = directive.limits.spend_currency.as_ref()?;
+    let message = format!("the spend limit is in `{}`, and prices are in `USD`", currency.value);
+    let finding = Finding::error("other-currency", &message, currency.span.clone());
+    (currency.value != "USD")
+        .then(|| finding.labelled("no price is in it").helped("write the limit in `USD`"))
 }
 
 /// A default that is not of the declared type or not one of the choices: no run without this input could begin.

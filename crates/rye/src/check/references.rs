@@ -10,8 +10,8 @@ use rye_parse::{
 };
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 
-use super::Finding;
 use super::catalog::{Break, Catalog, Chain};
+use super::{Finding, calls};
 use crate::config::{PROVIDERS, is_hooks};
 use crate::session::hook_action_problem;
 
@@ -57,6 +57,7 @@ pub(super) fn of_config(
         });
         findings.extend(extended);
         findings.extend(self::hook(catalog, &hook.hook, &BTreeSet::new()));
+        findings.extend(calls::of_hook(catalog, &hook.hook, source));
     }
     findings
 }

@@ -165,12 +165,13 @@ fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
 }
 
 /// The arguments that the schema names.
-pub(super) fn parameters(schema: &Value) -> Vec<String> {
+pub(crate) fn parameters(schema: &Value) -> Vec<String> {
     let named = schema.get("properties").and_then(Value::as_object);
     named.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-pub(super) fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
+/// A text of a manifest with the places of its arguments, or why it has none.
+pub(crate) fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
     let (mut pieces, mut end) = (Vec::new(), 0);
     for found in placeholders(text) {
         let before = text.get(end..found.span.start).unwrap_or_default();

@@ -19,7 +19,7 @@ pub(crate) fn typed(
 }
 
 /// The same by a schema that is at hand.
-pub(super) fn typed_by(schema: &Value, parameters: Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn typed_by(schema: &Value, parameters: Map<String, Value>) -> Map<String, Value> {
     let wanted = |name: &str| schema.get("properties")?.get(name)?.get("type");
     let typed = |name: &str, value: Value| match (wanted(name), value) {
         (Some(Value::String(wanted)), Value::String(text)) => read(wanted, text),

@@ -52,7 +52,8 @@ pub(crate) fn sent(
     }))
 }
 
-fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
+/// The request of a manifest with `executor: http`, or why it is none.
+pub(crate) fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
     let Executor::Http { url, method, headers, body, credential, timeout_seconds, .. } =
         &manifest.executor
     else {

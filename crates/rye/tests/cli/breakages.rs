@@ -78,7 +78,7 @@ fn tampered() {
 
 #[test]
 fn missing_permission() {
-    let steps = list() + &step("write", "rye/file-system/write");
+    let steps = list() + &step("look", "rye/file-system/read");
     show("missing_permission", &broken(&directive("", LIMITS, "", &steps)), "try --allow-unsigned");
 }
 

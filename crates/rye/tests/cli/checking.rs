@@ -97,7 +97,7 @@ fn references_of_steps_hooks_and_context_are_resolved() {
 
 #[test]
 fn what_hooks_need_is_granted_used_and_kept() {
-    let hook = "<hooks><hook id=\"h\" event=\"limit\"><action primary=\"execute\" item_type=\"tool\" item_id=\"rye/file-system/read\" /></hook></hooks>";
+    let hook = "<hooks><hook id=\"h\" event=\"limit\"><action primary=\"execute\" item_type=\"tool\" item_id=\"rye/file-system/read\"><param name=\"path\" value=\"a\" /></action></hook></hooks>";
     check(&format!("{MAY_LIST}{hook}"), LIST, &["error missing-permission:10"]);
     let both = MAY_LIST.replace("</tool>", "</tool><tool>rye.file-system.read</tool>");
     let session = holding(&directive("work", &format!("{both}{hook}"), LIST));
@@ -127,7 +127,7 @@ fn steps_without_any_permissions_are_denied() {
 /// A run warns of such an action and goes on without it.
 #[test]
 fn what_hooks_of_other_files_need_is_held_against_the_leaf() {
-    const HOOK: &str = "<hooks><hook id=\"hk\" event=\"after_step\"><execute item_type=\"tool\">rye/file-system/write</execute></hook></hooks>";
+    const HOOK: &str = "<hooks><hook id=\"hk\" event=\"after_step\"><execute item_type=\"tool\">rye/file-system/write<param name=\"path\" value=\"a\" /><param name=\"content\" value=\"b\" /></execute></hook></hooks>";
     let both = MAY_LIST.replace("</tool>", "</tool><tool>rye.file-system.write</tool>");
     let leaf = directive("work", MAY_LIST, LIST)
         .replace("version=\"1.0.0\"", "version=\"1.0.0\" extends=\"base\"");
@@ -142,7 +142,7 @@ fn what_hooks_of_other_files_need_is_held_against_the_leaf() {
     assert!(ran.contains("an action of hook `hk` was refused"), "{ran}");
 
     let session = holding(&directive("work", MAY_LIST, LIST));
-    let hooks = "hooks:\n  - id: a\n    event: limit\n    action: {primary: execute, item_type: tool, item_id: rye/file-system/write}\n";
+    let hooks = "hooks:\n  - id: a\n    event: limit\n    action: {primary: execute, item_type: tool, item_id: rye/file-system/write, params: {path: a, content: b}}\n";
     session.put(".ai/config/agent/hooks.yaml", hooks);
     assert_eq!(codes(&session, "--allow-unsigned"), ["warning missing-permission:4"]);
     let told = session.rye(&format!("check {FILE} --allow-unsigned"));

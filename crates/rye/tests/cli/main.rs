@@ -29,6 +29,7 @@ mod loading;
 #[cfg(unix)]
 mod looking;
 mod mcp;
+mod mistakes;
 mod outcomes;
 mod owning;
 mod programs;
