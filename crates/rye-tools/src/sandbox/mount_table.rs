@@ -51,6 +51,7 @@ fn row(line: &[u8]) -> Option<Mounted> {
 
 fn flag(name: &str) -> Option<MsFlags> {
     Some(match name {
+        "ro" => MsFlags::MS_RDONLY,
         "nosuid" => MsFlags::MS_NOSUID,
         "nodev" => MsFlags::MS_NODEV,
         "noexec" => MsFlags::MS_NOEXEC,
@@ -89,7 +90,8 @@ mod tests {
     #[test]
     fn places_and_flags_are_read() {
         let line = b"28 27 0:25 / /mnt/a\\040b\\134c ro,nosuid,nodev,relatime - tmpfs x ro,size=4k";
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
+        let flags =
+            MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
         assert_eq!(
             row(line),
             Some(Mounted { number: 28, place: PathBuf::from("/mnt/a b\\c"), flags })

@@ -209,13 +209,14 @@ fn cover(path: &Path, null: &File) -> Result<(), Fault> {
 /// Makes every mount read-only but those that are to be written, and sees that it worked.
 fn read_only(plan: &Plan) -> Result<(), Fault> {
     let mounts = mounted().map_err(Fault::at("read the list of mounts"))?;
-    let closed = || mounts.iter().filter(|one| !is_open(plan, &one.place) && one.is_reached());
-    for one in closed() {
+    let closed = |one: &&Mounted| !is_open(plan, &one.place) && one.is_reached();
+    let closed: Vec<&Mounted> = mounts.iter().filter(closed).collect();
+    for one in closed.iter().filter(|one| !one.flags.contains(MsFlags::MS_RDONLY)) {
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | one.flags;
         // Whether it worked is looked at below, for all.
         let _told = call(None, &one.place, None, flags, None);
     }
-    let writable = closed().find(|one| is_writable(one));
+    let writable = closed.into_iter().find(|one| is_writable(one));
     match writable {
         None => Ok(()),
         Some(one) => Err(Fault::new(

@@ -14,9 +14,42 @@ use super::fault::Fault;
 ///
 /// Everything else is let through: it is a second wall, and the first one is what files and namespaces there are.
 pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
-    // One filter, because the kernel takes half a millisecond to try each out on every call.
-    let program = [unknown(), compiled(refused(plan), nix::libc::EPERM)?].concat();
+    // One filter, because the kernel tries out each filter on every call when it is installed.
+    let program = [unknown(), chosen(refused(plan))?].concat();
     apply_filter(&program).map_err(of_filter)
+}
+
+/// The most calls that one part of the filter compares one after the other.
+const COMPARED: usize = 8;
+
+/// A filter that halves the rules by the number of the call until few are left to compare, so that few steps lead to an answer.
+fn chosen(mut rules: Rules) -> Result<BpfProgram, Fault> {
+    use nix::libc::{BPF_JA, BPF_JGE, BPF_JMP, BPF_K};
+
+    let middle = rules.keys().nth(rules.len() / 2).copied().filter(|_| rules.len() > COMPARED);
+    let Some(middle) = middle else { return compiled(rules) };
+    let high = chosen(rules.split_off(&middle))?;
+    let low = chosen(rules)?;
+    let skipped = u32::try_from(low.len()).expect("because a filter has at most 4,096 steps");
+    let beginning = [
+        step(LOAD_NUMBER, 0, 0),
+        step(BPF_JMP | BPF_JGE | BPF_K, 1, number(middle)),
+        step(BPF_JMP | BPF_JA, 0, skipped),
+    ];
+    Ok([beginning.to_vec(), low, high].concat())
+}
+
+/// The number of the call is the first thing that a filter sees.
+const LOAD_NUMBER: u32 = nix::libc::BPF_LD | nix::libc::BPF_W | nix::libc::BPF_ABS;
+
+fn number(call: i64) -> u32 {
+    u32::try_from(call).expect("because calls have small numbers")
+}
+
+/// One step, which skips as many steps as `jf` says if it is a comparison that fails.
+fn step(code: u32, jf: u8, k: u32) -> sock_filter {
+    let code = u16::try_from(code).expect("because each code has 16 bits");
+    sock_filter { code, jt: 0, jf, k }
 }
 
 /// A kernel without seccomp refuses each filter.
@@ -32,11 +65,11 @@ fn of_filter(error: seccompiler::Error) -> Fault {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, Fault> {
+fn compiled(rules: Rules) -> Result<BpfProgram, Fault> {
     let target: TargetArch = std::env::consts::ARCH
         .try_into()
         .map_err(|error| Fault::lasting("make a seccomp filter", error))?;
-    let action = SeccompAction::Errno(errno.unsigned_abs());
+    let action = SeccompAction::Errno(nix::libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target);
     let compiled = filter.and_then(BpfProgram::try_from);
     compiled.map_err(Fault::at("make a seccomp filter"))
@@ -58,14 +91,9 @@ const X32: u32 = 0x4000_0000;
 
 /// The beginning of the filter, for calls that are told to be unknown. It allows nothing, so that it may come first.
 fn unknown() -> BpfProgram {
-    use nix::libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ERRNO};
+    use nix::libc::{BPF_JEQ, BPF_JMP, BPF_K, BPF_RET, SECCOMP_RET_ERRNO};
 
-    let step = |code: u32, jf: u8, k: u32| {
-        let code = u16::try_from(code).expect("because each code has 16 bits");
-        sock_filter { code, jt: 0, jf, k }
-    };
-    // The number of the call is the first thing that a filter sees.
-    let mut program = vec![step(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
+    let mut program = vec![step(LOAD_NUMBER, 0, 0)];
     let mut refuse = |jump: u32, number: u32| {
         program.push(step(BPF_JMP | jump | BPF_K, 1, number));
         program.push(step(
@@ -74,8 +102,8 @@ fn unknown() -> BpfProgram {
             SECCOMP_RET_ERRNO | nix::libc::ENOSYS.unsigned_abs(),
         ));
     };
-    for number in UNKNOWN {
-        refuse(BPF_JEQ, u32::try_from(number).expect("because calls have small numbers"));
+    for call in UNKNOWN {
+        refuse(BPF_JEQ, number(call));
     }
     #[cfg(target_arch = "x86_64")]
     refuse(nix::libc::BPF_JGE, X32);
