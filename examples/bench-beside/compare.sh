@@ -17,8 +17,8 @@ records="${RECORDS:-$([[ -d /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp
 measured=1000 before=200
 
 if [[ -z "${RYE:-}" ]]; then
-    cargo build --quiet --release --locked --manifest-path ../../Cargo.toml --package rye-bench-harness
-    RYE="${CARGO_TARGET_DIR:-../../target}/release"
+    cargo build --quiet --profile dist --locked --manifest-path ../../Cargo.toml --package rye-bench-harness
+    RYE="${CARGO_TARGET_DIR:-../../target}/dist"
 fi
 cargo build --quiet --release --locked
 beside="${CARGO_TARGET_DIR:-target}/release"

@@ -32,11 +32,11 @@ struct Row<'a> {
     arguments: Vec<&'static str>,
 }
 
-/// Builds the program for release, runs all rows in turns, and prints their times.
+/// Builds the program in the profile `dist`, runs all rows in turns, and prints their times.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
+    process::run(root, &[], "cargo build --quiet --profile dist --package rye --bin rye")?;
     let metadata = crate::tidy::metadata(root)?;
-    let rye: PathBuf = metadata.target_directory.join("release/rye").into();
+    let rye: PathBuf = metadata.target_directory.join("dist/rye").into();
     let python = python(root)?;
     fresh_copy(root).map_err(|error| format!("`{QUICKSTART}` cannot be copied: {error}"))?;
     let rows = rows(&rye, &python);

@@ -15,11 +15,11 @@ const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
 const DISK: &str = "target/xtask/bench-threads";
 const MEMORY: &str = "/dev/shm";
 
-/// Builds the harness and its server for release, runs every combination, and prints a line for each.
+/// Builds the harness and its server in the profile `dist`, runs every combination, and prints a line for each.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    process::run(root, &[], "cargo build --quiet --release --package rye-bench-harness")?;
+    process::run(root, &[], "cargo build --quiet --profile dist --package rye-bench-harness")?;
     let metadata = crate::tidy::metadata(root)?;
-    let programs: PathBuf = metadata.target_directory.join("release").into();
+    let programs: PathBuf = metadata.target_directory.join("dist").into();
     fs::create_dir_all(root.join(DISK)).map_err(|error| format!("`{DISK}`: {error}"))?;
     let mut folders = vec![("disk", root.join(DISK))];
     folders.extend(Path::new(MEMORY).is_dir().then(|| ("memory", MEMORY.into())));
@@ -45,7 +45,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Measures runs of the program, from its start to its end.
 fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
-    process::run(root, &[], "cargo build --quiet --release --package rye --bin rye")?;
+    process::run(root, &[], "cargo build --quiet --profile dist --package rye --bin rye")?;
     const TURNS: [u64; 3] = [1, 10, 50];
     let start =
         |turns: &u64| Server::calling(root, programs, *turns, &[whole::TOOL.0, whole::TOOL.1]);
