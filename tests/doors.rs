@@ -4,6 +4,7 @@
 //! All such tests are here, because each package with such tests builds all of its dependencies again.
 
 #[test]
+#[ignore = "checks all dependencies once more, for minutes; `cargo xtask ci` runs it"]
 fn there_is_no_other_door() {
     let cases = trybuild::TestCases::new();
     // No other crate can make a permit without asking, an authority without a layer (SPEC 9.4), a `Verified`

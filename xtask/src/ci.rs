@@ -29,6 +29,11 @@ const STEPS: &[Step] = &[
         action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
     },
     Step { name: "test", action: Action::Own(test_step::run) },
+    Step {
+        name: "doors",
+        // The whole workspace, because another choice of packages has other features and builds them again.
+        action: Action::Command(&[("CI", "1")], "cargo test --workspace --test doors -- --ignored"),
+    },
     // After the tests, which have built most of its dependencies.
     Step {
         name: "otel lint",
