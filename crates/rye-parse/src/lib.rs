@@ -66,6 +66,8 @@ mod reference;
 
 mod suggest;
 
+mod hidden;
+
 pub use condition::{Condition, Operator, ParseOperatorError};
 pub use config::{PlacedConfig, config, placed_config};
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
@@ -78,6 +80,7 @@ pub use directive::model::Model;
 pub use directive::permissions::{Acknowledge, PermissionEntry, Permissions};
 pub use directive::ports::{DictOutput, Input, Output, Outputs, ParseValueTypeError, ValueType};
 pub use directive::{Directive, directive};
+pub use hidden::hidden_characters;
 pub use hooks::{ConfigHook, HookLayer, HookPosition, hooks};
 pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
 pub use placeholder::{Fallback, Placeholder, placeholders};

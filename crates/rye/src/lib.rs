@@ -7,11 +7,11 @@ mod config;
 mod difference;
 mod explain;
 mod first_request;
-mod hidden;
 mod host;
 mod lock;
 #[cfg(feature = "mcp")]
 mod mcp_server;
+mod one_line;
 mod outcome;
 mod parallel;
 mod place;
@@ -64,11 +64,11 @@ pub use self::explain::{
     PortFacts, Signer, SkippedFacts, StartFacts, ToolFacts,
 };
 pub use self::first_request::FirstRequest;
-pub use self::hidden::hidden_characters;
 pub use self::host::SystemClock;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 #[cfg(feature = "mcp")]
 pub use self::mcp_server::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};
+pub use rye_parse::hidden_characters;
 // For `examples/mcp_conformance` alone: it shows types of `rmcp`, which Rye promises nothing of.
 #[cfg(feature = "mcp")]
 #[doc(hidden)]

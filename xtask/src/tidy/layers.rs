@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-thread", &["rye-caps", "rye-sign"]),
     ("rye-tools", &["rye-caps", "rye-thread"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),
+    ("rye-view", &["rye-parse", "rye-sign", "rye-thread"]),
     (
         "rye",
         &[
@@ -26,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-thread",
             "rye-tools",
             "rye-providers",
+            "rye-view",
         ],
     ),
     (

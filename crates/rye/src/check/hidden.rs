@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use rye_parse::hidden_characters;
+
 use super::{Finding, Severity};
-use crate::hidden::hidden_characters;
 
 /// How many places of one file are told of: what is really wrong with it is not to drown.
 const MOST_PLACES: usize = 20;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Change, Difference, PatternChange};
-use crate::hidden::one_line;
+use crate::one_line::one_line;
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ use rye_resolve::Location;
 use super::{
     ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,
 };
-use crate::hidden::one_line;
+use crate::one_line::one_line;
 use crate::session::LimitSource;
 
 impl fmt::Display for Explained {

@@ -11,7 +11,7 @@ use super::{CONFIG, Locked, LockedItem, LockedTool, lockable};
 use crate::config::{HOOKS_FILE, PROVIDERS};
 use crate::difference::TextChange;
 use crate::explain::Explained;
-use crate::hidden::one_line;
+use crate::one_line::one_line;
 
 /// What of one directive is not as it was locked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
     EnumSchema,
 };
+use rye_parse::hidden_characters;
 use rye_thread::{ApprovalReason, ApprovalRequest, Decision, ThreadId};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::hidden::hidden_characters;
 use crate::primary::Operation;
 use crate::session::Waiting;
 

@@ -6,7 +6,7 @@ use rye_caps::risk::{Classification, Verdict};
 use rye_caps::{LayerName, Pattern};
 
 use super::{LayerPrivileges, Need, PatternPrivileges, Privileges, Use};
-use crate::hidden::one_line;
+use crate::one_line::one_line;
 use crate::session::canonical;
 
 impl fmt::Display for Privileges {

@@ -14,6 +14,7 @@ mod completing;
 mod doctor;
 mod drafting;
 mod embedding;
+mod exporting;
 mod forged;
 mod guide;
 mod hooking;

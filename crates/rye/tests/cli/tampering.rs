@@ -32,7 +32,9 @@ fn payload(line: &str) -> &str {
     line.split_once(r#""payload":"#).unwrap().1.rsplit_once(r#","prev""#).unwrap().0
 }
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 10] = [
+    "threads export THREAD --format html",
+    "threads export THREAD --format jsonl",
     "threads show THREAD",
     "threads verify THREAD",
     "threads tail THREAD",

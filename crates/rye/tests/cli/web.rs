@@ -210,6 +210,11 @@ fn a_secret_reaches_its_server_and_nothing_else() {
         assert!(!shown.contains(SECRET), "{shown}");
         let shown = session.rye_with("threads show THREAD --json", &variables);
         assert!(shown.contains("team/look") && !shown.contains(SECRET), "{shown}");
+        for format in ["html", "jsonl"] {
+            let file =
+                session.rye_with(&format!("threads export THREAD --format {format}"), &variables);
+            assert!(file.contains("team/look") && !file.contains(SECRET), "{format}");
+        }
         for folder in [session.project(), session.home()] {
             let kept = String::from_utf8_lossy(&kept(&folder)).into_owned();
             assert!(!kept.contains(SECRET), "{}", folder.display());

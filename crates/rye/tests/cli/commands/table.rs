@@ -399,6 +399,20 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "threads export",
+        &[
+            (Ran, "threads export --format html --output page.html", 0),
+            (Ran, "threads export --format jsonl --output records.jsonl", 0),
+            (Ran, "threads export", 2),
+            (Ran, "threads export --format pdf", 2),
+            (Ran, "threads export newest --format html --output page.html", 1),
+            (Ran, "threads export a/b --format html", 2),
+            (New, "threads export --format html", 1),
+            (Tampered, "threads export --format html --output page.html", 3),
+            (Nowhere, "threads export --format html", 2),
+        ],
+    ),
+    (
         "threads list",
         &[
             (Ran, "threads list", 0),

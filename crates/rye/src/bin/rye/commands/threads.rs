@@ -1,5 +1,6 @@
 //! `rye threads …`.
 
+mod export;
 mod known;
 mod list;
 mod prune;
@@ -16,6 +17,7 @@ use rye::resolve::ItemId;
 use rye::thread::{ThreadId, ThreadState};
 use rye::{ThreadReading, refuse_linked_threads};
 
+use self::export::Export;
 use self::known::Known;
 use self::prune::Prune;
 use crate::environment::Environment;
@@ -55,6 +57,16 @@ pub(crate) enum Command {
                       Examples:\n  rye threads tree\n  rye threads tree index-019a0000-0000-7000-8000-000000000000 --json"
     )]
     Tree(Tree),
+    /// Write one thread as a page, or as its verified records
+    #[command(
+        after_help = "The record and the transcript are verified first; a thread that was changed is refused. Without a thread, the newest \
+                      is written.\n\n\
+                      `html` is one page that opens without a server and without a network: summary, timeline, conversation, and each \
+                      record with its hash. `jsonl` is the lines of the transcript, byte for byte.\n\n\
+                      Examples:\n  rye threads export --format html --output thread.html\n  \
+                      rye threads export index-019a0000-0000-7000-8000-000000000000 --format jsonl"
+    )]
+    Export(Export),
     /// Remove threads that have ended, as whole trees
     #[command(
         after_help = "A tree is a thread with all that it started and all that continue it. It is removed only when each of \
@@ -120,6 +132,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         known.warn_of_unreadable();
     }
     match command {
+        Command::Export(arguments) => export::export(arguments, &known, environment),
         Command::List(arguments) => list::list(arguments, &known, environment),
         Command::Prune(arguments) => prune::prune(arguments, &known, environment),
         Command::Show(arguments) => show::show(arguments, &known, environment),

@@ -9,11 +9,12 @@ use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
 use rye::{Rye, ThreadReadError};
 use serde_json::Value;
 
-use super::{Show, nothing};
+use super::nothing;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::thread_argument::OptionalThread;
 
 /// All threads of a project, and who drives them.
 pub(super) struct Known {
@@ -123,10 +124,10 @@ impl Known {
     /// Returns the thread that the command line names, else the newest.
     pub(super) fn named_or_newest(
         &self,
-        arguments: &Show,
+        named: &OptionalThread,
         environment: &Environment,
     ) -> Result<ThreadId, Failure> {
-        match arguments.thread.resolve(environment)? {
+        match named.resolve(environment)? {
             Some(thread) => Ok(thread),
             None => self.newest().cloned(),
         }

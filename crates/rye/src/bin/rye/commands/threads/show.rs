@@ -20,7 +20,7 @@ pub(super) fn show(
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let thread = &known.named_or_newest(arguments, environment)?;
+    let thread = &known.named_or_newest(&arguments.thread, environment)?;
     let reading = read(thread, &known.threads, environment)?;
     let children = children(known, &reading)?;
     // Of a thread that was not left as it should be, the record tells less than the account.

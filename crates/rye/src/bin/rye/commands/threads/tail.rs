@@ -18,7 +18,7 @@ pub(super) fn tail(
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let thread = &known.named_or_newest(arguments, environment)?;
+    let thread = &known.named_or_newest(&arguments.thread, environment)?;
     let (mut told, mut live) = (0, Live::default());
     loop {
         // Asked before the record is read, which may end meanwhile.

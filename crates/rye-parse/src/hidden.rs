@@ -109,11 +109,6 @@ fn is_of_flag(text: &str, at: usize) -> bool {
     })
 }
 
-/// A text that somebody else wrote, as a part of one line: its line ends are spelled out, so that it makes no line of its own.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace('\r', "\\r").replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

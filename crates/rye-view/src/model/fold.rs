@@ -1,0 +1,377 @@
+//! The pass over the records that makes the model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+
+use rye_thread::transcript::Record;
+use rye_thread::{Nanos, Usage};
+use serde_json::Value;
+
+use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
+use super::{item_name, main_argument, payload};
+use crate::Source;
+
+/// A request under way.
+struct Attempt {
+    start: i64,
+    seq: u64,
+    turn: u64,
+}
+
+/// A call whose result is not recorded yet.
+struct OpenCall {
+    section: usize,
+    entry: usize,
+    start: i64,
+    seq: u64,
+    label: String,
+}
+
+/// The model so far.
+pub(super) struct Fold<'a> {
+    thread: Thread<'a>,
+    attempt: Option<Attempt>,
+    /// By the provider's id of the call.
+    calls: BTreeMap<String, OpenCall>,
+    /// The place of the open approval among the pauses, and of its entry.
+    approval: Option<(usize, usize, usize)>,
+    /// The calls that waited for a decision and have no intent yet.
+    asked: BTreeSet<String>,
+    /// The place of the span of each child that has not ended, by its thread.
+    children: BTreeMap<String, usize>,
+}
+
+impl<'a> Fold<'a> {
+    pub(super) fn new(source: &'a Source<'a>) -> Self {
+        let thread = Thread {
+            source,
+            clock: ActiveClock::default(),
+            sections: vec![Section::default()],
+            spans: Vec::new(),
+            pauses: Vec::new(),
+            checkpoints: Vec::new(),
+            turns: 0,
+            usage: Usage::default(),
+            errors: Vec::new(),
+            approvals: Vec::new(),
+            refusals: 0,
+        };
+        let (calls, children) = (BTreeMap::new(), BTreeMap::new());
+        let asked = BTreeSet::new();
+        Self { thread, attempt: None, calls, approval: None, asked, children }
+    }
+
+    pub(super) fn take(&mut self, index: usize, record: &Record) {
+        let before = self.thread.clock.last();
+        let wall = self.thread.clock.add(record);
+        if index == 0 {
+            self.section().start = wall;
+        }
+        self.section().end = wall;
+        match record.event.as_str() {
+            "checkpoint" => self.thread.checkpoints.push(record.seq),
+            "step_start" => self.begin(record, wall),
+            "step_finish" => self.answer(record, wall),
+            "request_retried" | "request_failed" => self.fail(index, record, wall),
+            "tool_call_start" => self.call(index, record, wall),
+            "tool_call_result" => self.result(index, record, wall),
+            "spawn_child" => self.spawn(index, record, wall),
+            "child_ended" => self.end_child(record, wall),
+            "approval_requested" => self.ask(index, record, wall),
+            "approval_decided" => self.decide(index, wall),
+            "thread_resumed" => self.resume(index, record, before, wall),
+            "thread_error" => {
+                self.note_error(record.seq);
+                self.add(index);
+            }
+            _ => drop(self.add(index)),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Thread<'a> {
+        let last = self.thread.clock.last();
+        if let Some(attempt) = self.attempt.take() {
+            self.span(SpanKind::Model, &attempt, last, String::new());
+        }
+        for child in mem::take(&mut self.children).into_values() {
+            if let Some(span) = self.thread.spans.get_mut(child) {
+                span.end = last;
+            }
+        }
+        for call in mem::take(&mut self.calls).into_values() {
+            let span = self.tool_span(&call, last);
+            self.thread.spans.push(span);
+        }
+        let turns = self.thread.sections.iter().filter_map(|section| {
+            let turn = section.turn?;
+            Some(Span {
+                kind: SpanKind::Turn,
+                start: section.start,
+                end: section.end,
+                label: turn.to_string(),
+                seq: self.thread.record(section.entries.first()?.index)?.seq,
+                turn,
+                cost: section.cost,
+                tokens: section.usage.total(),
+                is_bad: false,
+            })
+        });
+        let turns: Vec<Span> = turns.collect();
+        self.thread.spans.extend(turns);
+        self.thread.spans.sort_by_key(|span| (span.start, span.seq));
+        self.thread
+    }
+
+    fn section(&mut self) -> &mut Section {
+        self.thread.sections.last_mut().expect("because the first is made with the fold")
+    }
+
+    /// Adds an entry and returns the places of its section and of itself.
+    fn add(&mut self, index: usize) -> (usize, usize) {
+        let section = self.thread.sections.len() - 1;
+        let entries = &mut self.section().entries;
+        entries.push(Entry::new(index));
+        (section, entries.len() - 1)
+    }
+
+    fn entry(&mut self, (section, entry): (usize, usize)) -> Option<&mut Entry> {
+        self.thread.sections.get_mut(section)?.entries.get_mut(entry)
+    }
+
+    fn note_error(&mut self, seq: u64) {
+        self.thread.errors.push(seq);
+        self.section().has_error = true;
+    }
+
+    fn begin(&mut self, record: &Record, wall: i64) {
+        let turn = payload(record)["turn"].as_u64().unwrap_or(0);
+        // A request that a resumed thread sends again belongs to the turn that it began.
+        if self.section().turn != Some(turn) {
+            let section =
+                Section { turn: Some(turn), start: wall, end: wall, ..Section::default() };
+            self.thread.sections.push(section);
+        }
+        self.attempt = Some(Attempt { start: wall, seq: record.seq, turn });
+    }
+
+    fn answer(&mut self, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
+        let usage = usage(&payload["reply"]["usage"]);
+        self.thread.turns += 1;
+        self.thread.usage = self.thread.usage.plus(&usage);
+        let section = self.section();
+        section.cost = section.cost.saturating_add(cost);
+        section.usage = section.usage.plus(&usage);
+        if let Some(attempt) = self.attempt.take() {
+            self.span(SpanKind::Model, &attempt, wall, String::new());
+            if let Some(span) = self.thread.spans.last_mut() {
+                (span.cost, span.tokens) = (cost, usage.total());
+            }
+        }
+    }
+
+    fn fail(&mut self, index: usize, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
+        let section = self.section();
+        section.cost = section.cost.saturating_add(cost);
+        if let Some(attempt) = self.attempt.take() {
+            let label = payload["class"].as_str().unwrap_or_default().to_owned();
+            // The back-off counts as the retry's, up to the next attempt.
+            let next = wall + payload["wait_millis"].as_i64().unwrap_or(0).clamp(0, LONGEST_WAIT);
+            self.span(SpanKind::Retry, &attempt, next, label);
+            if let Some(span) = self.thread.spans.last_mut() {
+                (span.cost, span.is_bad) = (cost, true);
+            }
+            if record.event == "request_retried" {
+                self.attempt = Some(Attempt { start: next, ..attempt });
+            }
+        }
+        if record.event == "request_failed" {
+            self.note_error(record.seq);
+        }
+        self.add(index);
+    }
+
+    fn span(&mut self, kind: SpanKind, attempt: &Attempt, end: i64, label: String) {
+        let Attempt { start, seq, turn } = *attempt;
+        let (cost, tokens) = (Nanos::ZERO, 0);
+        let end = end.max(start);
+        self.thread.spans.push(Span {
+            kind,
+            start,
+            end,
+            label,
+            seq,
+            turn,
+            cost,
+            tokens,
+            is_bad: false,
+        });
+    }
+
+    fn call(&mut self, index: usize, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let (section, entry) = self.add(index);
+        let (short, label) = names(&payload);
+        let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
+        if !self.asked.remove(&id) {
+            self.section().calls.push(short);
+        }
+        let call = OpenCall { section, entry, start: wall, seq: record.seq, label };
+        self.calls.insert(id, call);
+    }
+
+    fn result(&mut self, index: usize, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let is_refused = !payload["refusal"].is_null();
+        let is_bad = payload["is_error"] == true || is_refused;
+        self.thread.refusals += u64::from(is_refused);
+        let call = payload["call_id"].as_str().and_then(|id| self.calls.remove(id));
+        let Some(call) = call else {
+            // A call that was refused before it became an intent has a result alone.
+            let name = payload["name"].as_str().unwrap_or_default();
+            self.section().calls.push(item_name(name));
+            if is_bad {
+                self.note_error(record.seq);
+            }
+            self.add(index);
+            return;
+        };
+        if is_bad {
+            self.thread.errors.push(call.seq);
+            if let Some(section) = self.thread.sections.get_mut(call.section) {
+                section.has_error = true;
+            }
+        }
+        let span = Span { is_bad, ..self.tool_span(&call, wall) };
+        self.thread.spans.push(span);
+        if let Some(entry) = self.entry((call.section, call.entry)) {
+            entry.result = Some(index);
+        }
+    }
+
+    fn tool_span(&self, call: &OpenCall, end: i64) -> Span {
+        let turn = self.thread.sections.get(call.section).and_then(|section| section.turn);
+        Span {
+            kind: SpanKind::Tool,
+            start: call.start,
+            end: end.max(call.start),
+            label: call.label.clone(),
+            seq: call.seq,
+            turn: turn.unwrap_or(0),
+            cost: Nanos::ZERO,
+            tokens: 0,
+            is_bad: false,
+        }
+    }
+
+    fn spawn(&mut self, index: usize, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let place = payload["call_id"].as_str().and_then(|id| self.calls.get(id));
+        let place = place.map(|call| (call.section, call.entry));
+        match place.and_then(|place| self.entry(place)) {
+            Some(entry) => entry.children.push(index),
+            None => drop(self.add(index)),
+        }
+        let directive = payload["directive"].as_str().unwrap_or_default();
+        let thread = payload["thread"].as_str().unwrap_or_default();
+        self.children.insert(thread.to_owned(), self.thread.spans.len());
+        self.thread.spans.push(Span {
+            kind: SpanKind::Child,
+            start: wall,
+            end: wall,
+            label: directive.to_owned(),
+            seq: record.seq,
+            turn: self.thread.sections.last().and_then(|section| section.turn).unwrap_or(0),
+            cost: Nanos::ZERO,
+            tokens: 0,
+            is_bad: false,
+        });
+    }
+
+    fn end_child(&mut self, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let place = payload["thread"].as_str().and_then(|thread| self.children.remove(thread));
+        if let Some(span) = place.and_then(|place| self.thread.spans.get_mut(place)) {
+            span.end = wall;
+            span.cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
+            span.is_bad = payload["state"] == "error";
+        }
+    }
+
+    fn ask(&mut self, index: usize, record: &Record, wall: i64) {
+        let payload = payload(record);
+        let (section, entry) = self.add(index);
+        // The intent of the call follows its approval, and is not counted again.
+        self.section().calls.push(names(&payload).0);
+        self.asked.extend(payload["call_id"].as_str().map(str::to_owned));
+        self.approval = Some((self.thread.pauses.len(), section, entry));
+        let kind = PauseKind::Approval;
+        self.thread.pauses.push(Pause { kind, start: wall, end: None, seq: record.seq });
+        self.thread.approvals.push(record.seq);
+        let section = self.section();
+        section.has_approval = true;
+        section.is_waiting = true;
+    }
+
+    fn decide(&mut self, index: usize, wall: i64) {
+        let Some((pause, section, entry)) = self.approval.take() else {
+            self.add(index);
+            return;
+        };
+        if let Some(pause) = self.thread.pauses.get_mut(pause) {
+            pause.end = Some(wall);
+        }
+        if let Some(section) = self.thread.sections.get_mut(section) {
+            section.is_waiting = false;
+        }
+        if let Some(entry) = self.entry((section, entry)) {
+            entry.result = Some(index);
+        }
+    }
+
+    /// Notes the time without a process, unless a call waited meanwhile.
+    fn resume(&mut self, index: usize, record: &Record, before: i64, wall: i64) {
+        if self.approval.is_none() && before + SHORTEST_STOP < wall {
+            let (kind, seq) = (PauseKind::Stopped, record.seq);
+            self.thread.pauses.push(Pause { kind, start: before, end: Some(wall), seq });
+        }
+        self.attempt = None;
+        self.add(index);
+    }
+}
+
+/// The longest back-off that is believed, in milliseconds: a day.
+const LONGEST_WAIT: i64 = 86_400_000;
+
+/// The shortest stop that is shown, in milliseconds.
+const SHORTEST_STOP: i64 = 1_000;
+
+/// The short name of a call for the title of its turn, and the longer one for its span.
+fn names(payload: &Value) -> (String, String) {
+    let named = [&payload["target"]["item_id"], &payload["item_id"], &payload["name"]];
+    let item = named.into_iter().find_map(Value::as_str);
+    let item = item_name(item.unwrap_or_default());
+    let argument = main_argument(&payload["arguments"]).unwrap_or_default();
+    let argument = argument.lines().next().unwrap_or_default();
+    let last = item.rsplit('/').next().unwrap_or_default();
+    let short = match payload["arguments"]["command"].as_str() {
+        Some(_) => argument.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
+        None => last.to_owned(),
+    };
+    let argument: String = argument.chars().take(LONGEST_LABEL).collect();
+    let short: String = short.chars().take(LONGEST_LABEL).collect();
+    (short, format!("{last} {argument}").trim_end().to_owned())
+}
+
+/// The most characters of an argument in a label.
+const LONGEST_LABEL: usize = 60;
+
+fn usage(value: &Value) -> Usage {
+    let count = |name: &str| value[name].as_u64().unwrap_or(0);
+    let mut usage = Usage::new(count("input"), count("output"));
+    (usage.cache_read, usage.cache_write) = (count("cache_read"), count("cache_write"));
+    usage
+}

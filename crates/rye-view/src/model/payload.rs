@@ -1,0 +1,25 @@
+//! The members of payloads that pages show.
+
+use rye_thread::transcript::Record;
+use serde_json::Value;
+
+/// The payload of a record. A member that a record does not have reads as null.
+pub(crate) fn payload(record: &Record) -> Value {
+    serde_json::from_str(record.payload.get()).unwrap_or_default()
+}
+
+/// The name of an item without the parts that all shipped items share: `file-system/read` for `rye/file-system/read`.
+pub(crate) fn item_name(item: &str) -> String {
+    let short = item.strip_prefix("rye/").unwrap_or(item);
+    match short.rsplit_once('/') {
+        Some((rest, last)) if rest.rsplit('/').next() == Some(last) => rest.to_owned(),
+        _ => short.to_owned(),
+    }
+}
+
+/// The argument that says most about a call in one line.
+pub(crate) fn main_argument(arguments: &Value) -> Option<&str> {
+    const TELLING: [&str; 9] =
+        ["command", "pattern", "path", "url", "directive", "item_id", "query", "thread", "name"];
+    TELLING.into_iter().find_map(|name| arguments.get(name)?.as_str())
+}

@@ -1,0 +1,62 @@
+//! The parts of a conversation: what came before the first turn, and each turn.
+
+use rye_thread::{Nanos, Usage};
+
+/// One turn, or what came before the first.
+#[derive(Debug, Default)]
+pub(crate) struct Section {
+    /// The number of the turn; `None` before the first.
+    pub(crate) turn: Option<u64>,
+    pub(crate) entries: Vec<Entry>,
+    /// The short names of the calls, in their order.
+    pub(crate) calls: Vec<String>,
+    pub(crate) cost: Nanos,
+    pub(crate) usage: Usage,
+    /// The times of day at which it began and ended.
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) has_error: bool,
+    pub(crate) has_approval: bool,
+    /// Whether a call of it waits for a decision now.
+    pub(crate) is_waiting: bool,
+}
+
+impl Section {
+    /// The calls in a few words: `read ×2, grep`.
+    pub(crate) fn title(&self) -> String {
+        let mut counted: Vec<(&str, usize)> = Vec::new();
+        for call in &self.calls {
+            match counted.iter_mut().find(|(name, _)| name == call) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((call, 1)),
+            }
+        }
+        let named = counted.iter().take(MOST_NAMED).map(|(name, count)| match count {
+            1 => (*name).to_owned(),
+            count => format!("{name} ×{count}"),
+        });
+        let more = counted.len().saturating_sub(MOST_NAMED);
+        let more = (more > 0).then(|| format!("{more} more"));
+        named.chain(more).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The number of different calls that a title names.
+const MOST_NAMED: usize = 3;
+
+/// One thing in a conversation: a record, with the records that complete it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The place of its record.
+    pub(crate) index: usize,
+    /// The place of the record of its result or of the decision on it.
+    pub(crate) result: Option<usize>,
+    /// The places of the records of the children that it started.
+    pub(crate) children: Vec<usize>,
+}
+
+impl Entry {
+    pub(super) fn new(index: usize) -> Self {
+        Self { index, result: None, children: Vec::new() }
+    }
+}

@@ -1,0 +1,319 @@
+//! The conversation of a thread: a section for each turn, an entry for each record that a person wants to see.
+
+use maud::{Markup, html};
+use rye_thread::Nanos;
+use rye_thread::transcript::Record;
+use serde_json::Value;
+
+use super::call::{approval, call, children};
+use super::document::icon;
+use super::figures::{bytes, counted, dollars, duration, grouped, offset};
+use super::links::Links;
+use super::text::{Shown, block, folded, line, prose};
+use super::value::named;
+use crate::model::{Entry, Section, Thread, payload};
+
+/// The list of turns beside the conversation.
+pub(crate) fn outline(thread: &Thread<'_>) -> Markup {
+    html! {
+        nav.out aria-label="Turns" {
+            h2.h2 { "Turns" }
+            ol {
+                @for section in thread.sections.iter().filter(|section| section.turn.is_some()) {
+                    li {
+                        a href={ "#" (anchor(section)) } {
+                            span.n.t3 { (section.turn.unwrap_or(0)) }
+                            span.c { (Shown(&outline_title(section))) }
+                            span.mk { (marks(section)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn outline_title(section: &Section) -> String {
+    let title = section.title();
+    if title.is_empty() { "answer".to_owned() } else { title }
+}
+
+fn marks(section: &Section) -> Markup {
+    html! {
+        @if section.has_error { span.er { (icon("error")) span.vh { "error" } } }
+        @if section.has_approval {
+            span class=(if section.is_waiting { "wa" } else { "t3" }) {
+                (icon("suspended")) span.vh { (if section.is_waiting { "waits" } else { "approval" }) }
+            }
+        }
+    }
+}
+
+/// The conversation with its search field.
+pub(crate) fn conversation(thread: &Thread<'_>, links: Links) -> Markup {
+    html! {
+        section.conv aria-label="Conversation" {
+            (find(thread))
+            @for section in &thread.sections { (turn(thread, section, links)) }
+            p.foot {
+                (counted(thread.records().len(), "record")) ", state " (thread.source.standing) ". "
+                span.keys hidden { kbd { "j" } " " kbd { "k" } " record, " kbd { "n" } " " kbd { "p" } " turn, " kbd { "e" } " error, " kbd { "/" } " search, " kbd { "o" } " fold, " kbd { "O" } " fold all" }
+            }
+        }
+    }
+}
+
+/// The search needs the script; the links beside it do not.
+fn find(thread: &Thread<'_>) -> Markup {
+    html! {
+        form.find role="search" {
+            input #find type="search" name="find" placeholder="Search in this thread" aria-label="Search in this thread" hidden;
+            span.t3 #found role="status" { (counted(thread.records().len(), "record")) }
+            @if let Some(first) = thread.errors.first() { a href={ "#r" (first) } { (counted(thread.errors.len(), "error")) } }
+            @if let Some(first) = thread.approvals.first() { a href={ "#r" (first) } { (counted(thread.approvals.len(), "approval")) } }
+        }
+    }
+}
+
+fn anchor(section: &Section) -> String {
+    section.turn.map_or_else(|| "start".to_owned(), |turn| format!("t{turn}"))
+}
+
+fn turn(thread: &Thread<'_>, section: &Section, links: Links) -> Markup {
+    let anchor = anchor(section);
+    html! {
+        section.turn id=(anchor) aria-labelledby={ "h-" (anchor) } {
+            header.turnh {
+                h3 id={ "h-" (anchor) } { @match section.turn { Some(turn) => { "Turn " (turn) } None => { "Start" } } }
+                span { (Shown(&section.title())) }
+                @if section.turn.is_some() { (figures(thread, section)) }
+            }
+            @for entry in &section.entries { (article(thread, entry, links)) }
+        }
+    }
+}
+
+fn figures(thread: &Thread<'_>, section: &Section) -> Markup {
+    let time = thread.clock.active(section.end).saturating_sub(thread.clock.active(section.start));
+    let usage = &section.usage;
+    let input = usage.total() - usage.output;
+    html! {
+        span.end {
+            span { (duration(time)) }
+            @if usage.total() > 0 {
+                span title={ (grouped(usage.input)) " uncached, " (grouped(usage.cache_read)) " cached, " (grouped(usage.cache_write)) " written to the cache" } {
+                    (grouped(input)) " in · " (grouped(usage.output)) " out"
+                }
+            }
+            @if section.cost > Nanos::ZERO { span { (dollars(section.cost)) } }
+        }
+    }
+}
+
+/// One entry: its number, its kind, its content and its time.
+fn article(thread: &Thread<'_>, entry: &Entry, links: Links) -> Markup {
+    let Some(record) = thread.record(entry.index) else { return html! {} };
+    let content = payload(record);
+    let result = entry.result.and_then(|index| thread.record(index));
+    let is_open =
+        rye_thread::pending_approval(thread.source.reading).is_some_and(|it| it.seq == record.seq);
+    let (kind, class) = kind(record, &content, result, is_open);
+    html! {
+        article class={ "rec " (class) } id={ "r" (record.seq) } aria-label={ "Record " (record.seq) ", " (kind) } {
+            a.no href=(links.record(record.seq)) title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
+            span.kd { (kind) }
+            div.bd {
+                @match record.event.as_str() {
+                    "tool_call_start" => { (call(thread, record, &content, result, &entry.children, links)) }
+                    "tool_call_result" => { (call(thread, record, &content, Some(record), &[], links)) }
+                    "approval_requested" => { (approval(thread, record, &content, result, is_open, links)) }
+                    "spawn_child" => { (children(thread, &[entry.index], links)) }
+                    _ => { (body(record, &content, links)) }
+                }
+            }
+            time { (offset(thread.active_at(record))) }
+        }
+    }
+}
+
+/// The word for an entry, and its class.
+fn kind(
+    record: &Record,
+    content: &Value,
+    result: Option<&Record>,
+    is_open: bool,
+) -> (&'static str, &'static str) {
+    let is_bad = |content: &Value| content["is_error"] == true || !content["refusal"].is_null();
+    match record.event.as_str() {
+        "system_prompt" => ("system", ""),
+        "user_message" => ("user", ""),
+        "context_injected" => ("context", ""),
+        "assistant_text" => ("model", ""),
+        "assistant_reasoning" => ("reasoning", ""),
+        "tool_call_start" if !content["hook"].is_null() => ("hook", ""),
+        "tool_call_start" if result.is_some_and(|it| is_bad(&payload(it))) => ("error", "bad"),
+        "tool_call_start" => ("call", ""),
+        "tool_call_result" => ("error", "bad"),
+        "approval_requested" => ("approval", if is_open { "ask" } else { "" }),
+        "spawn_child" => ("child", ""),
+        "request_retried" => ("retry", "bad"),
+        "request_failed" | "thread_error" => ("error", "bad"),
+        "hook_triggered" => ("hook", ""),
+        "model_fallback" => ("fallback", ""),
+        "thread_start" => ("start", ""),
+        "thread_resumed" => ("resumed", ""),
+        "thread_complete" => ("end", ""),
+        "thread_continued" => ("continued", ""),
+        "approval_decided" => ("decision", ""),
+        _ => ("other", ""),
+    }
+}
+
+fn body(record: &Record, content: &Value, links: Links) -> Markup {
+    let text = || content["text"].as_str().unwrap_or_default();
+    match record.event.as_str() {
+        "system_prompt" => prompt("System prompt", text(), content["sha256"].as_str()),
+        "user_message" => prompt(&first_line(text()), text(), None),
+        "assistant_text" => prose(text()),
+        "assistant_reasoning" => folded(text()),
+        "thread_start" => start(content),
+        "context_injected" => context(content),
+        "request_retried" => retried(content),
+        "request_failed" => {
+            html! { p { span.er { (Shown(&class(content))) } " " (Shown(message(content))) (booked(content)) } }
+        }
+        "hook_triggered" => hook(content),
+        "model_fallback" => {
+            html! { p { span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " answers from here. " span.t3 { (Shown(content["reason"].as_str().unwrap_or_default())) } } }
+        }
+        "thread_resumed" => resumed(content),
+        "thread_complete" => complete(content),
+        "thread_error" => ended(content),
+        "thread_continued" => continued(content, links),
+        _ => named(&record.event, content, false),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(), 80)
+}
+
+/// A text that the model was sent. A short one is shown, a long one folded.
+fn prompt(title: &str, text: &str, digest: Option<&str>) -> Markup {
+    html! {
+        details open[text.len() < 600] {
+            summary {
+                (Shown(title)) " "
+                span.t3 { (counted(text.chars().count(), "character")) @if let Some(digest) = digest { ", sha256 " (Shown(digest.get(..8).unwrap_or_default())) } }
+            }
+            (block(text))
+        }
+    }
+}
+
+fn start(content: &Value) -> Markup {
+    let tools = content["tools"].as_array();
+    let count = tools.map_or(0, Vec::len);
+    html! {
+        details {
+            summary {
+                span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " at " (Shown(content["provider"].as_str().unwrap_or_default()))
+                ", " (counted(count, "tool"))
+            }
+            @for tool in tools.into_iter().flatten() {
+                (named(tool["name"].as_str().unwrap_or_default(), tool, false))
+            }
+            (named("limits", &content["limits"], false))
+        }
+    }
+}
+
+fn context(content: &Value) -> Markup {
+    html! {
+        p {
+            span.m { (Shown(content["item_id"].as_str().unwrap_or("inline text"))) } " "
+            span.t3 {
+                "in " (Shown(content["position"].as_str().unwrap_or_default()))
+                @if let Some(hook) = content["hook"].as_str() { ", by hook " (Shown(hook)) }
+                ", sha256 " (Shown(content["sha256"].as_str().and_then(|it| it.get(..8)).unwrap_or_default()))
+            }
+        }
+    }
+}
+
+fn class(content: &Value) -> String {
+    content["class"].as_str().unwrap_or("failed").replace('_', " ")
+}
+
+fn message(content: &Value) -> &str {
+    content["message"].as_str().unwrap_or_default()
+}
+
+fn retried(content: &Value) -> Markup {
+    let number = |name: &str| content[name].as_u64().unwrap_or(0);
+    html! {
+        p {
+            span.er { (Shown(&class(content))) } " on attempt " (number("attempt").saturating_sub(1).max(1)) " of " (number("attempts"))
+            "; the next one after " (duration(number("wait_millis"))) ". "
+            span.t3 { (Shown(&line(message(content), 300))) (booked(content)) }
+        }
+    }
+}
+
+/// The cost of an attempt without an answer, where it has one.
+fn booked(content: &Value) -> Markup {
+    let cost = Nanos::new(content["cost_nanos"].as_u64().unwrap_or(0));
+    html! { @if cost > Nanos::ZERO { " " span.t3 { (dollars(cost)) " counts as spent." } } }
+}
+
+fn hook(content: &Value) -> Markup {
+    html! {
+        p {
+            span.m { (Shown(content["hook"].as_str().unwrap_or_default())) } " "
+            span.t3 {
+                (Shown(content["hook_event"].as_str().unwrap_or_default())) ", declared by " (Shown(content["declared_by"].as_str().unwrap_or_default()))
+                ": " (Shown(content["effect"].as_str().unwrap_or("no effect")))
+            }
+        }
+    }
+}
+
+fn resumed(content: &Value) -> Markup {
+    html! {
+        p {
+            "Opening " (content["opening"].as_u64().unwrap_or(0)) ", after " (duration(content["elapsed_millis"].as_u64().unwrap_or(0)))
+            @if !content["limits"].is_null() { ", with raised limits" }
+            @if let Some(cut) = content["cut_bytes"].as_u64().filter(|cut| *cut > 0) { ". " (bytes(usize::try_from(cut).unwrap_or(usize::MAX))) " of half a record were removed" }
+            "."
+        }
+    }
+}
+
+fn complete(content: &Value) -> Markup {
+    let outputs = content["outputs"].as_object();
+    html! {
+        p { (icon("completed")) " Completed after " (counted_turns(content)) "." }
+        @for (name, value) in outputs.into_iter().flatten() { (named(name, value, true)) }
+    }
+}
+
+fn ended(content: &Value) -> Markup {
+    html! {
+        p { span.er { (Shown(content["state"].as_str().unwrap_or_default())) } " after " (counted_turns(content)) ". " (Shown(content["failure"]["message"].as_str().unwrap_or_default())) }
+    }
+}
+
+fn continued(content: &Value, links: Links) -> Markup {
+    let next = content["next"].as_str().unwrap_or_default();
+    html! {
+        p {
+            "The conversation continues in "
+            @match next.parse() { Ok(thread) => { (super::summary::thread_link(&thread, next, links)) } Err(_) => { (Shown(next)) } }
+            "."
+        }
+    }
+}
+
+fn counted_turns(content: &Value) -> String {
+    counted(usize::try_from(content["turns"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX), "turn")
+}

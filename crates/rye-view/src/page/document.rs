@@ -1,0 +1,95 @@
+//! The frame of all pages: content policy, style, script and the bar at the top.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use rye_sign::Digest;
+
+use super::text::{Shown, plain};
+
+const STYLE: &str = include_str!("../assets/style.css");
+const SCRIPT: &str = include_str!("../assets/script.js");
+const SYMBOLS: &str = include_str!("../assets/symbols.svg");
+
+/// The content policy of a page: its own style and script, by their hashes, and nothing from anywhere.
+pub(crate) fn policy() -> String {
+    let hash = |text: &str| STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+}
+
+/// A whole page.
+pub(crate) fn document(title: &str, project: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                title { (plain(title)) " · Rye" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to content" }
+                svg.vh width="0" height="0" aria-hidden="true" focusable="false" {
+                    defs { (PreEscaped(SYMBOLS)) }
+                }
+                (bar(project))
+                main #main { (body) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+fn bar(project: &str) -> Markup {
+    html! {
+        header.top {
+            div { b { "Rye" } @if !project.is_empty() { " " span.where { "/ " (Shown(project)) } } }
+            div.end { (colours()) }
+        }
+    }
+}
+
+fn colours() -> Markup {
+    html! {
+        fieldset.seg {
+            legend.vh { "Colours" }
+            @for (value, label) in [("auto", "Auto"), ("light", "Light"), ("dark", "Dark")] {
+                label {
+                    input type="radio" name="cs" value=(value) id={ "cs-" (value) } checked[value == "auto"];
+                    (label)
+                }
+            }
+        }
+    }
+}
+
+/// A symbol before a text that says the same.
+pub(crate) fn icon(name: &str) -> Markup {
+    html! { svg.i aria-hidden="true" { use href={ "#i-" (name) } {} } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn style_and_script_cannot_end_their_elements() {
+        for text in [STYLE, SCRIPT] {
+            assert!(!text.contains("</") && !text.contains("<!--"));
+        }
+    }
+
+    #[test]
+    fn the_policy_allows_nothing_but_two_hashes() {
+        let policy = policy();
+        assert_eq!(policy.matches("sha256-").count(), 2);
+        assert!(!policy.contains("unsafe") && !policy.contains("http"));
+    }
+}

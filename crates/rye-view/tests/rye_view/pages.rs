@@ -1,0 +1,124 @@
+//! Pages of threads: what is shown, and what is not shown as verified.
+
+use rye_view::Signer;
+use serde_json::json;
+
+use crate::recording::{CHILD, Recording, text_of};
+
+/// A thread with everything that a page shows in its own way.
+fn everything() -> Recording {
+    let mut recording = Recording::begin();
+    recording
+        .turn(1)
+        .add("assistant_reasoning", json!({ "text": "First the tests." }))
+        .add("assistant_text", json!({ "text": "I run `cargo test`.\n\nThen I edit." }))
+        .call("a", "rye/bash/bash", json!({ "command": "cargo test" }), json!({ "exit_code": 0, "stdout": "ok\n", "stderr": "" }))
+        .call("b", "rye/file-system/edit", json!({ "path": "Cargo.toml", "edits": [] }),
+            json!({ "path": "Cargo.toml", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-2.3\n+2.4\n" }))
+        .call("c", "rye/file-system/read", json!({ "path": "none" }), json!({ "failed": true, "message": "not there" }))
+        .checkpoint()
+        .add("step_start", json!({ "turn": 2, "reserved_nanos": 20_000_000 }))
+        .wait(300)
+        .add("request_retried", json!({ "turn": 2, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "529", "wait_millis": 700, "cost_nanos": 0 }))
+        .wait(1_700)
+        .add("step_finish", json!({ "turn": 2, "cost_nanos": 5_000_000, "reply": { "usage": { "input": 10, "output": 5, "cache_read": 0, "cache_write": 0 } } }))
+        .intent("d", "rye/agent/threads/thread_directive", json!({ "directive": "release/notes" }))
+        .add("spawn_child", json!({
+            "call_id": "d", "thread": CHILD, "directive": "release/notes", "async": false,
+            "limits": { "turns": 1, "tokens": 1, "spend_nanos": "unlimited", "duration_seconds": 1, "spawns": 0, "depth": 0 },
+        }))
+        .wait(2_000)
+        .add("child_ended", json!({ "thread": CHILD, "state": "completed", "cost_nanos": 2_000_000, "records": 5, "head": "00" }))
+        .add("tool_call_result", json!({ "call_id": "d", "name": "x", "content": "done", "is_error": false, "refusal": null }))
+        .add("approval_requested", json!({ "call_id": "e", "item_id": "rye/file-system/write", "arguments": { "path": "R.md" }, "arguments_sha256": "4f3ebae8", "reason": "configured" }))
+        .wait(60_000)
+        .add_after("approval_decided", json!({ "call_id": "e", "arguments_sha256": "4f3ebae8", "decision": "approved", "by": "command" }), 60_000)
+        .checkpoint()
+        .call("e", "rye/file-system/write", json!({ "path": "R.md" }), json!({ "bytes": 3 }))
+        .add("a_later_event", json!({ "new": true }))
+        .end();
+    recording
+}
+
+#[test]
+fn a_thread_with_everything() {
+    insta::assert_snapshot!(text_of(&everything().page()));
+}
+
+#[track_caller]
+fn check(page: &str, shown: &[&str], absent: &[&str]) {
+    for text in shown {
+        assert!(page.contains(text), "`{text}` is not on the page");
+    }
+    for text in absent {
+        assert!(!page.contains(text), "`{text}` is on the page");
+    }
+}
+
+#[test]
+fn a_signed_thread_is_verified_and_a_tail_is_linked_only() {
+    let mut recording = Recording::begin();
+    check(
+        &recording.page(),
+        &["<strong>Verified</strong>", "4 of 4 records, 1 checkpoint"],
+        &["linked"],
+    );
+    recording.turn(1);
+    check(
+        &recording.page(),
+        &[
+            "<strong>Verified to record 3</strong>",
+            "2 records after it, linked but not signed yet",
+            "No checkpoint signs it yet.",
+        ],
+        &["<strong>Verified</strong>"],
+    );
+}
+
+/// A key that only this thread names shows changes, and not who wrote it.
+#[test]
+fn a_thread_under_its_own_key_is_not_called_verified() {
+    let page = Recording::begin().page_of(Signer::OwnKey);
+    check(
+        &page,
+        &["<strong>Linked, not verified. </strong>", "made for this thread"],
+        &["<strong>Verified", "href=\"#i-seal\"", "signature valid"],
+    );
+}
+
+/// The axis is active time: an approval wait of a minute takes none of it.
+#[test]
+fn waits_do_not_count_as_time() {
+    let page = everything().page();
+    check(&page, &["Approval waits 1 m 00 s, folded", "over 7.0 s of active time"], &[]);
+}
+
+#[test]
+fn a_call_that_waits_is_shown_with_its_arguments_and_the_command() {
+    let mut recording = Recording::begin();
+    recording
+        .turn(1)
+        .add("approval_requested", json!({ "call_id": "e", "item_id": "rye/file-system/write", "arguments": { "path": "R.md" }, "arguments_sha256": "4f3ebae8", "reason": "configured" }))
+        .checkpoint();
+    let command = format!("rye approve {} --resume", crate::recording::THREAD);
+    check(
+        &recording.page(),
+        &["1 call waits for approval", "rec ask", "waits for a decision", &command],
+        &[],
+    );
+}
+
+/// A picture with thousands of spans joins those that no eye tells apart.
+#[test]
+fn a_long_thread_has_a_bounded_picture() {
+    let mut recording = Recording::begin();
+    for turn in 1..=1_000 {
+        let id = format!("c{turn}");
+        recording.turn(turn).call(&id, "rye/bash/bash", json!({ "command": "true" }), json!("ok"));
+    }
+    let page = recording.end().page();
+    let (_, picture) = page.split_once("<svg class=\"fl\"").unwrap();
+    let (picture, _) = picture.split_once("</div>").unwrap();
+    assert!(picture.matches("<rect").count() < 700, "{}", picture.matches("<rect").count());
+    check(&page, &["id=\"t1000\""], &[]);
+}

@@ -1,0 +1,151 @@
+//! A transcript that a test writes record by record, signed and chained as a run does it.
+
+use rye_sign::SigningKey;
+use rye_sign::chain::{Head, sign_checkpoint};
+use rye_thread::transcript::{Reading, read};
+use rye_thread::{Limits, Moment, ThreadId, ThreadRecord};
+use rye_view::{Signer, Source};
+use serde_json::{Value, json};
+
+pub(crate) const THREAD: &str = "prepare-019a0000-0000-7000-8000-000000000000";
+pub(crate) const CHILD: &str = "notes-019a0000-0000-7000-8000-000000000001";
+const KEY: &str = include_str!("../../../../examples/keys/example-signing-key.pem");
+const START: i64 = 1_795_197_600_000;
+
+pub(crate) struct Recording {
+    key: SigningKey,
+    thread: ThreadId,
+    head: Head,
+    count: u64,
+    millis: i64,
+    pub(crate) lines: String,
+}
+
+impl Recording {
+    /// A thread that has begun.
+    pub(crate) fn begin() -> Self {
+        let key = SigningKey::from_pkcs8_pem(KEY).unwrap();
+        let thread: ThreadId = THREAD.parse().unwrap();
+        let head = Head::genesis();
+        let mut recording = Self { key, thread, head, count: 0, millis: 0, lines: String::new() };
+        let pem = recording.key.public().to_pem();
+        recording.add(
+            "thread_start",
+            json!({
+                "format": "rye-transcript", "version": 2, "provider": "scripted", "model": "scripted-1",
+                "tools": [{ "name": "rye_bash_bash", "description": "Runs a command." }],
+                "facts": {}, "signed_by": pem,
+            }),
+        );
+        recording.add("system_prompt", json!({ "text": "Be exact.", "sha256": "9b02a74b00" }));
+        recording.add("user_message", json!({ "text": "Prepare release 2.4.0." }));
+        recording.checkpoint();
+        recording
+    }
+
+    pub(crate) fn add(&mut self, event: &str, payload: Value) -> &mut Self {
+        self.add_after(event, payload, 0)
+    }
+
+    pub(crate) fn add_after(&mut self, event: &str, payload: Value, thought: u64) -> &mut Self {
+        let at = Moment::from_unix_millis(START + self.millis);
+        let mut line = json!({
+            "seq": self.count, "ts": at.to_string(), "thread_id": self.thread.as_str(), "directive": "release/prepare",
+            "event": event, "payload": payload, "prev": self.head.to_string(),
+        });
+        if thought > 0 {
+            line["thought_millis"] = thought.into();
+        }
+        let line = line.to_string();
+        self.head = self.head.link(line.as_bytes());
+        self.count += 1;
+        self.lines.push_str(&line);
+        self.lines.push('\n');
+        self
+    }
+
+    pub(crate) fn wait(&mut self, millis: i64) -> &mut Self {
+        self.millis += millis;
+        self
+    }
+
+    pub(crate) fn checkpoint(&mut self) -> &mut Self {
+        let signed =
+            sign_checkpoint(&self.head, self.count, self.thread.as_str(), &self.key).unwrap();
+        self.add("checkpoint", signed.to_json())
+    }
+
+    /// A request and its answer, which takes a second and costs a cent.
+    pub(crate) fn turn(&mut self, turn: u64) -> &mut Self {
+        self.add("step_start", json!({ "turn": turn, "reserved_nanos": 20_000_000 })).wait(1_000).add(
+            "step_finish",
+            json!({
+                "turn": turn, "cost_nanos": 10_000_000,
+                "reply": { "raw": {}, "usage": { "input": 900, "output": 100, "cache_read": 50, "cache_write": 0 } },
+            }),
+        )
+    }
+
+    /// A call of a tool with its result after half a second.
+    pub(crate) fn call(
+        &mut self,
+        id: &str,
+        item: &str,
+        arguments: Value,
+        content: Value,
+    ) -> &mut Self {
+        let is_error = content.get("failed").is_some();
+        self.intent(id, item, arguments).wait(500).add(
+            "tool_call_result",
+            json!({ "call_id": id, "name": item, "content": content, "is_error": is_error, "refusal": null }),
+        )
+    }
+
+    pub(crate) fn intent(&mut self, id: &str, item: &str, arguments: Value) -> &mut Self {
+        self.add(
+            "tool_call_start",
+            json!({
+                "call_id": id, "name": item.replace('/', "_"), "arguments": arguments,
+                "target": { "item_id": item, "capability": "rye.execute.tool", "effect": "read_only" },
+            }),
+        )
+    }
+
+    pub(crate) fn end(&mut self) -> &mut Self {
+        self.add("thread_complete", json!({ "turns": 2, "usage": {}, "cost_nanos": 0, "outputs": { "version": "2.4.0" }, "text": "" }));
+        self.checkpoint()
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        read(self.lines.as_bytes(), &self.thread, &[self.key.public()]).unwrap()
+    }
+
+    pub(crate) fn record(&self) -> ThreadRecord {
+        let created = Moment::from_unix_millis(START);
+        let mut record =
+            ThreadRecord::new(&self.thread, "release/prepare", &Limits::default(), created);
+        (record.model, record.provider) =
+            (Some("scripted-1".to_owned()), Some("scripted".to_owned()));
+        record
+    }
+
+    /// The page of the thread, signed by a trusted key.
+    pub(crate) fn page(&self) -> String {
+        self.page_of(Signer::Trusted)
+    }
+
+    pub(crate) fn page_of(&self, signer: Signer) -> String {
+        let (record, reading) = (self.record(), self.reading());
+        let now = Moment::from_unix_millis(START + 3_600_000);
+        rye_view::export::html(&Source::new(&record, &reading, signer, now))
+    }
+}
+
+/// The texts of a page in their order, without its markup.
+pub(crate) fn text_of(page: &str) -> String {
+    let (_, rest) = page.split_once("<main").unwrap();
+    let (main, _) = rest.split_once("</main>").unwrap();
+    let texts = main.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text.trim());
+    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n").replace(env!("CARGO_PKG_VERSION"), "<VERSION>")
+}
