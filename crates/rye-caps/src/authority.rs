@@ -75,34 +75,38 @@ impl Authority {
     pub fn permit(&self, invocation: &Invocation) -> Result<Permit, Denied> {
         let item = invocation.item();
         if !self.allows(item) {
-            return Err(self.denial(item, None, |_| true));
+            return Err(self.denial(item, invocation));
         }
         let refused = invocation.functions().iter().find(|function| {
             let mut judging = self.layers.iter().filter(|layer| layer.name.judges_functions());
             judging.any(|layer| !layer.grant.allows(function))
         });
         match refused {
-            Some(function) => Err(self.denial(function, Some(item), LayerName::judges_functions)),
+            Some(function) => Err(self.denial(function, invocation)),
             None => Ok(Permit { capability: item.clone(), authority: self.clone() }),
         }
     }
 
-    /// Describes the refusal of `capability` by the layers for which `judges` returns `true`.
-    fn denial(
-        &self,
-        capability: &Capability,
-        item: Option<&Capability>,
-        judges: impl Fn(&LayerName) -> bool,
-    ) -> Denied {
-        let judging = self.layers.iter().filter(|layer| judges(&layer.name));
-        let mut refusing = judging.filter(|layer| !layer.grant.allows(capability));
-        let name = |layer: &Layer| layer.name.clone();
+    /// Describes the refusal of a call whose first refused capability is `capability`.
+    fn denial(&self, capability: &Capability, invocation: &Invocation) -> Denied {
+        let refusing = self.layers.iter().filter_map(|layer| {
+            let functions = invocation.functions().iter();
+            let functions = functions.filter(|_| layer.name.judges_functions());
+            let needed = std::iter::once(invocation.item()).chain(functions);
+            let lacks = needed.filter(|needed| !layer.grant.allows(needed));
+            let lacks: Vec<Pattern> = lacks.map(Pattern::exactly).collect();
+            (!lacks.is_empty()).then(|| (layer.name.clone(), lacks))
+        });
+        let refusing: Vec<(LayerName, Vec<Pattern>)> = refusing.collect();
+        let smallest = Pattern::exactly(capability);
+        let mut of_capability = refusing.iter().filter(|(_, lacks)| lacks.contains(&smallest));
+        let layer = of_capability.next().map(|(name, _)| name.clone());
         Denied {
             capability: capability.clone(),
-            item: item.cloned(),
-            layer: refusing.next().map_or(LayerName::Nobody, name),
-            others: refusing.map(name).collect(),
-            smallest: Pattern::exactly(capability),
+            item: (invocation.item() != capability).then(|| invocation.item().clone()),
+            layer: layer.unwrap_or(LayerName::Nobody),
+            smallest,
+            refusing,
         }
     }
 

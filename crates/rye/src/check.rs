@@ -25,12 +25,10 @@ use rye_sign::CommentStyle;
 
 pub(crate) use self::ast::{directive_meaning, hook_meaning};
 use self::catalog::{Content, Loaded};
-use self::checker::of_fault;
 pub use self::checker::{Checker, SpacesToCheck};
 pub use self::finding::{Finding, Severity};
 pub use self::report::{github, sarif};
 use crate::config;
-use crate::place::{kind_of, place};
 
 /// How many findings of one file are kept; the rest is one last finding.
 const KEPT: usize = 200;
@@ -123,21 +121,6 @@ fn locked_at(text: &str, id: &ItemId) -> Range<usize> {
 pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
     let loaded = Loaded::of(source, kind, path);
     let findings = form(path, kind, id, &loaded);
-    finished(path, kind, id, loaded.source, findings)
-}
-
-/// Checks the form of a file as it is on disk: what it is follows from its place and its text. A file that is not UTF-8 text
-/// is an error at its first wrong byte, and nothing else of it is looked at.
-#[must_use]
-pub fn check_bytes(path: &Path, bytes: Vec<u8>) -> Checked {
-    let placed = place(path);
-    let kind = |text: &str| placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
-    let loaded = Loaded::of_bytes(bytes, kind, path);
-    let (kind, id) = (kind(&loaded.source), placed.as_ref().map(|(_, id)| id));
-    let findings = match &loaded.fault {
-        Some(fault) => vec![of_fault(fault)],
-        None => form(path, kind, id, &loaded),
-    };
     finished(path, kind, id, loaded.source, findings)
 }
 

@@ -54,9 +54,7 @@ pub use self::authoring::{
     ClassLimits, Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, UnknownComplexity, draft,
     draft_config, draft_directive, draft_hook, draft_provider, draft_script, starter,
 };
-pub use self::check::{
-    Checked, Checker, Finding, Severity, SpacesToCheck, check, check_bytes, github, sarif,
-};
+pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{ConfigError, SCHEMAS, Schema, schema};
 pub use self::difference::{Change, Difference, PatternChange, Section, TextChange};
 pub use self::explain::{

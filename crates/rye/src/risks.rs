@@ -1,8 +1,8 @@
 //! How dangerous a grant is that no directive declares.
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
-use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
-use rye_resolve::ItemKind;
+use rye_caps::{Capability, Grant, Invocation, Kind, Pattern, Primary};
+use rye_resolve::{ItemId, ItemKind};
 
 use crate::config::risk_table;
 use crate::rye::Rye;
@@ -60,26 +60,56 @@ impl Rye {
             .collect()
     }
 
+    /// The tools that a grant to clients covers and whose functions it does not, each with the smallest patterns that it lacks:
+    /// nobody could call them (SPEC 9.6b).
+    #[must_use]
+    pub fn uncallable(&self, grant: &Grant) -> Vec<(ItemId, Vec<Pattern>)> {
+        let grant = canonical_grant(grant);
+        let lacks = |call: &Invocation| -> Vec<Pattern> {
+            let functions = call.functions().iter();
+            functions.filter(|function| !grant.allows(function)).map(Pattern::exactly).collect()
+        };
+        let covered = self.invocations(|item| grant.allows(item));
+        let uncallable = covered.into_iter().map(|(id, call)| (id, lacks(&call)));
+        uncallable.filter(|(_, lacks)| !lacks.is_empty()).collect()
+    }
+
     /// The capabilities for each item that is there, and for each function behind a tool.
     fn known(&self) -> Vec<Capability> {
+        let functions =
+            self.invocations(|_| true).into_iter().flat_map(|(_, call)| call.functions().to_vec());
+        self.item_capabilities().into_iter().chain(functions).collect()
+    }
+
+    /// The capabilities for each item that is there, one for each operation.
+    #[must_use]
+    pub fn item_capabilities(&self) -> Vec<Capability> {
         let kinds = [
             (Kind::Directive, ItemKind::Directive),
             (Kind::Knowledge, ItemKind::Knowledge),
             (Kind::Tool, ItemKind::Tool),
         ];
-        let mut known = Vec::new();
+        let mut capabilities = Vec::new();
         for (kind, items) in kinds {
             for item in self.library.survey(items).items {
                 let capability = |primary| Capability::new(primary, kind, item.id.as_str()).ok();
-                known.extend(Primary::ALL.into_iter().filter_map(capability));
-                if kind == Kind::Tool
-                    && let Ok(tool) = self.library.tool(&item.id)
-                    && let Ok(invocation) = invocation(&item.id, tool.content.value())
-                {
-                    known.extend(invocation.functions().iter().cloned());
-                }
+                capabilities.extend(Primary::ALL.into_iter().filter_map(capability));
             }
         }
-        known
+        capabilities
+    }
+
+    /// The calls of the tools that can be had and that `is_meant` takes by their own capability.
+    fn invocations(&self, is_meant: impl Fn(&Capability) -> bool) -> Vec<(ItemId, Invocation)> {
+        let tools = self.library.survey(ItemKind::Tool).items.into_iter().map(|item| item.id);
+        let meant = tools.filter(|id| {
+            let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str());
+            capability.is_ok_and(|capability| is_meant(&capability))
+        });
+        let call = |id: ItemId| {
+            let tool = self.library.tool(&id).ok()?;
+            Some((id.clone(), invocation(&id, tool.content.value()).ok()?))
+        };
+        meant.filter_map(call).collect()
     }
 }

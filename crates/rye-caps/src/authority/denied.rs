@@ -17,47 +17,61 @@ pub struct Denied {
     pub item: Option<Capability>,
     /// The outermost layer that refuses.
     pub layer: LayerName,
-    /// The further layers that refuse, outermost first.
-    pub others: Vec<LayerName>,
     /// The smallest pattern that allows the capability, if it is added to each of these layers.
     pub smallest: Pattern,
+    /// Every layer that refuses a part of the call, outermost first, with the smallest patterns that it lacks for all of the
+    /// call: the item and the functions that it stands for.
+    pub refusing: Vec<(LayerName, Vec<Pattern>)>,
 }
 
 impl Denied {
-    /// Returns advice on how to allow the capability in `layer`.
-    fn advice(&self, layer: &LayerName) -> String {
-        let Self { capability, smallest, .. } = self;
+    /// The further layers that refuse the capability, outermost first.
+    pub fn others(&self) -> impl Iterator<Item = &LayerName> {
+        let refuses = self.refusing.iter().filter(|(_, lacks)| lacks.contains(&self.smallest));
+        refuses.map(|(layer, _)| layer).skip(1)
+    }
+
+    /// Returns advice on how to allow all of the call in `layer`.
+    fn advice(&self, layer: &LayerName, lacks: &[Pattern]) -> String {
+        let patterns: Vec<String> = lacks.iter().map(|pattern| format!("`{pattern}`")).collect();
+        let patterns = patterns.join(", ");
         match layer {
             LayerName::Nobody => {
                 "run it with an authority that is narrowed from the operator's".to_owned()
             }
             LayerName::Operator | LayerName::Project => {
-                format!("add `{smallest}` to the `grants` of its `config/trust.yaml`")
+                format!("add {patterns} to the `grants` of its `config/trust.yaml`")
             }
-            LayerName::Signer(_) => {
-                format!("add `{smallest}` to the `grants` of its trust document")
-            }
+            LayerName::Signer(_) => format!("add {patterns} to the `grants` of its trust document"),
             LayerName::Directive(_) => {
-                let primary = capability.primary();
-                let kind = capability.kind();
-                let id = capability.dotted_id();
+                // A directive's permissions are about items alone.
+                let item = self.item.as_ref().unwrap_or(&self.capability);
+                let (primary, kind, id) = (item.primary(), item.kind(), item.dotted_id());
                 format!("add `<{primary}><{kind}>{id}</{kind}></{primary}>` to its `<permissions>`")
             }
-            LayerName::Thread(_) => format!("start it with `{smallest}` granted"),
-            LayerName::Client => format!("the operator allows it with `--allow {smallest}`"),
+            LayerName::Thread(_) => format!("start it with {patterns} granted"),
+            LayerName::Client => {
+                let options: Vec<String> =
+                    lacks.iter().map(|pattern| format!("--allow {pattern}")).collect();
+                format!("the operator allows it with `{}`", options.join(" "))
+            }
         }
     }
 }
 
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capability, item, layer, others, .. } = self;
+        let Self { capability, item, refusing, .. } = self;
         write!(f, "`{capability}`")?;
         if let Some(item) = item {
             write!(f, ", which `{item}` stands for,")?;
         }
-        write!(f, " is not allowed by {layer} ({})", self.advice(layer))?;
-        others.iter().try_for_each(|layer| write!(f, ", nor by {layer} ({})", self.advice(layer)))
+        let mut lead = " is not allowed by";
+        for (layer, lacks) in refusing {
+            write!(f, "{lead} {layer} ({})", self.advice(layer, lacks))?;
+            lead = ", nor by";
+        }
+        Ok(())
     }
 }
 

@@ -208,9 +208,30 @@ fn a_function_behind_an_item_needs_every_layer_that_is_no_directive() {
         let answer = authority.permit(&invocation);
         assert_eq!(answer.is_err(), is_refused, "{name}");
         let Err(denied) = answer else { continue };
-        assert_eq!((&denied.layer, denied.others.len()), (&name, 0));
+        assert_eq!((&denied.layer, denied.others().count()), (&name, 0));
         let message = denied.to_string();
         let expected = "`rye.execute.tool.rye.bash.bash`, which `rye.execute.tool.t.x` stands for, is not allowed by";
         assert!(message.starts_with(expected), "{message}");
     }
+}
+
+/// The caller can add everything at once, and does not meet one refusal after the other.
+#[test]
+fn all_that_a_layer_lacks_for_a_call_is_named() {
+    let function = |id: &str| format!("rye.execute.tool.rye.{id}").parse::<Capability>().unwrap();
+    let invocation = Invocation::new(
+        "rye.execute.tool.t.x".parse().unwrap(),
+        [function("bash.bash"), function("web.fetch")],
+    );
+    let signer = layer(
+        LayerName::Signer("6ea18199041a1ea8".to_owned()),
+        &["rye.execute.tool.t.*", "rye.execute.tool.rye.web.*"],
+    );
+    let authority = Authority::new(layer(LayerName::Client, &[])).narrow(signer);
+    assert_eq!(
+        authority.permit(&invocation).unwrap_err().to_string(),
+        "`rye.execute.tool.t.x` is not allowed by what clients of this server may do (the operator allows it with `--allow \
+         rye.execute.tool.t.x --allow rye.execute.tool.rye.bash.bash --allow rye.execute.tool.rye.web.fetch`), nor by the signing \
+         key `6ea18199041a1ea8` (add `rye.execute.tool.rye.bash.bash` to the `grants` of its trust document)"
+    );
 }

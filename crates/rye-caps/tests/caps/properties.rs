@@ -140,7 +140,10 @@ proptest! {
         let refusing = layers.iter().filter(|layer| !layer.grant().allows(&capability)).map(|layer| layer.name().clone());
         let found = match authority.permit(&capability.clone().into()) {
             Ok(_) => Vec::new(),
-            Err(denied) => [denied.layer].into_iter().chain(denied.others).collect(),
+            Err(denied) => {
+                let others: Vec<LayerName> = denied.others().cloned().collect();
+                [denied.layer].into_iter().chain(others).collect()
+            }
         };
         prop_assert_eq!(found, refusing.collect::<Vec<_>>());
     }

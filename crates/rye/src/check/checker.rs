@@ -295,7 +295,7 @@ fn unplaced() -> Finding {
 }
 
 /// The one finding of a file without a text.
-pub(super) fn of_fault(fault: &Fault) -> Finding {
+fn of_fault(fault: &Fault) -> Finding {
     match fault {
         Fault::NotText(at) => {
             let replaced = *at..at + char::REPLACEMENT_CHARACTER.len_utf8();

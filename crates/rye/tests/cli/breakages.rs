@@ -50,6 +50,9 @@ fn bad_xml() {
 /// A file that is unsigned and broken says both at once, and one that is unsigned alone says nothing else.
 #[test]
 fn unsigned_and_broken() {
+    let steps = list() + &step("look", "rye/file-system/lst");
+    let session = broken(&directive("", LIMITS, "", &steps));
+    insta::assert_snapshot!(session.rye("render try --trust TRUST"));
     let text = directive("", LIMITS, "", &list()).replace("</permissions>", "</permisions>");
     let session = broken(&text);
     insta::assert_snapshot!(session.rye("run try --provider steps --trust TRUST"));

@@ -175,6 +175,9 @@ fn answer(data: &str, exit: u8) -> Result<(), String> {
     if object.iter().any(|(name, value)| name != "summary" && !value.is_array()) {
         return Err("a member is neither a list nor the summary".to_owned());
     }
+    if summary.get("ok") != Some(&(exit == 0).into()) {
+        return Err("`ok` of the summary is not whether the exit code is 0".to_owned());
+    }
     let is_error = list == "errors";
     let has_code = summary.get("exit_code") == Some(&exit.into());
     (!is_error || (exit != 0 && has_code))

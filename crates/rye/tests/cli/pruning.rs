@@ -76,6 +76,23 @@ fn only_old_trees_of_the_states_that_are_named_are_chosen() {
     }
 }
 
+/// What cannot be read is kept, and told of: nobody takes it for gone.
+#[test]
+fn threads_of_an_older_format_are_kept_and_told_of() {
+    let session = Session::new();
+    session.rye(RUN);
+    let thread = session.thread();
+    let transcript = format!(".ai/threads/{thread}/transcript.jsonl");
+    session.change(&transcript, "\"version\":2", "\"version\":1");
+    let told = session.rye("threads prune --yes");
+    assert!(told.contains("kept index-<UUID>, which cannot be read: "), "{told}");
+    assert!(told.contains("it begins a transcript of version 1"), "{told}");
+    assert!(told.contains("removed 0 trees of 0 threads"), "{told}");
+    let told = data(&session, "threads prune --json");
+    assert_eq!(told["unreadable"][0]["thread"], thread.as_str());
+    assert_eq!(folders(&session), 1);
+}
+
 /// A process that was killed after it set a folder aside leaves it to the next one.
 #[test]
 fn what_an_earlier_process_set_aside_is_deleted() {

@@ -274,16 +274,22 @@ fn every_text_can_be_an_input() {
     session.put(".ai/directives/echo.md", ECHO);
     session.put("word.txt", "from a file");
     // Standard input is empty here.
-    for (given, said) in [("-", "-"), ("@@-", "@-"), ("@word.txt", "from a file"), ("@-", "")] {
-        let run = format!("run echo --provider steps --allow-unsigned --input word={given}");
-        let told = session.rye(&run);
-        assert!(
-            told.contains(&format!("\nsaid: {said}\n")) || told.contains("\nsaid:\n"),
-            "{told}"
-        );
+    for (given, said) in [
+        ("--input word=-", ""),
+        ("--input word=@-", ""),
+        ("--input word=@word.txt", " from a file"),
+        ("--raw-input word=-", " -"),
+        ("--raw-input word=@-", " @-"),
+        ("--raw-input word=@word.txt", " @word.txt"),
+        ("--raw-input word=@@a=b", " @@a=b"),
+    ] {
+        let told = session.rye(&format!("run echo --provider steps --allow-unsigned {given}"));
+        assert!(told.contains(&format!("\nsaid:{said}\n")), "{told}");
         assert!(told.ends_with("--- exit 0\n"), "{told}");
     }
-    let twice = "run echo --provider steps --allow-unsigned --input word=a --input word=@nothing";
-    let told = session.rye(twice);
-    assert!(told.contains("input `word` is given twice"), "{told}");
+    for other in ["--input word=@nothing", "--raw-input word=a"] {
+        let twice = format!("run echo --provider steps --allow-unsigned --input word=a {other}");
+        let told = session.rye(&twice);
+        assert!(told.contains("input `word` is given twice"), "{told}");
+    }
 }

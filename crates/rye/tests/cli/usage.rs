@@ -132,7 +132,7 @@ fn color_is_what_the_option_says() {
     assert!(is_colored("--color always", &[("NO_COLOR", "1")]));
 }
 
-/// A value may come from a file; two signs in front stand for one.
+/// A value may come from a file or from standard input.
 #[test]
 fn an_input_is_read_from_where_it_says() {
     let session = Session::new();
@@ -145,7 +145,8 @@ fn an_input_is_read_from_where_it_says() {
         run("@folder.txt").split_once('\n').unwrap().1,
         run("notes").split_once('\n').unwrap().1
     );
-    assert!(run("@@folder.txt").contains("@folder.txt, each"), "{}", run("@@folder.txt"));
+    let raw = session.rye("render notes/index --trust TRUST --raw-input folder=@folder.txt");
+    assert!(raw.contains("@folder.txt, each"), "{raw}");
     assert!(run("@nowhere.txt").contains("input `folder` has no value"));
     for (one, other) in [("-", "-"), ("-", "@-"), ("@-", "@-")] {
         let both = session.rye(&format!("render notes/index -i folder={one} -i index={other}"));
@@ -159,4 +160,6 @@ fn an_input_is_read_from_where_it_says() {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "several\nlines\n");
         std::fs::remove_file(path).unwrap();
     }
+    session.rye("call rye/file-system/write path=raw.md --raw-input content=-");
+    assert_eq!(std::fs::read_to_string(session.project().join("raw.md")).unwrap(), "-");
 }

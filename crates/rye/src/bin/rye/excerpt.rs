@@ -1,7 +1,7 @@
 //! The lines of a file with what is wrong in them.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::PathBuf;
 
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
@@ -9,7 +9,6 @@ use miette::{
 };
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
-use rye::thread::read_plain;
 use rye::{Checked, Finding, hidden_characters};
 
 use crate::output;
@@ -48,14 +47,9 @@ impl Excerpt {
     }
 }
 
-/// The excerpts of every file that did not parse, and of every unsigned one that would not, if it were signed.
+/// The excerpts of every file that did not parse.
 pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
     match error {
-        ResolveError::Unverified { location, source }
-            if matches!(**source, rye::sign::Error::Unsigned) =>
-        {
-            unsignable(&location.path).into_iter().collect()
-        }
         ResolveError::Unparseable { location, text, source, .. } => vec![Excerpt {
             name: location.to_string(),
             source: text.clone(),
@@ -69,14 +63,21 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
     }
 }
 
-/// The excerpt of a file whose form keeps it from being signed. There is none of a file that cannot be read here.
-fn unsignable(path: &Path) -> Option<Excerpt> {
-    let checked = rye::check_bytes(path, read_plain(path, MOST_READ).ok()?);
-    (!checked.is_signable()).then(|| Excerpt::of_unsignable(&checked))
+/// The unsigned files that keep an item from being used.
+pub(crate) fn unsigned(error: &ResolveError) -> Vec<PathBuf> {
+    match error {
+        ResolveError::Unverified { location, source }
+            if matches!(**source, rye::sign::Error::Unsigned) =>
+        {
+            vec![location.path.clone()]
+        }
+        ResolveError::Extends { source, .. } | ResolveError::HookExtends { source, .. } => {
+            unsigned(source)
+        }
+        ResolveError::Several { problems, .. } => problems.iter().flat_map(unsigned).collect(),
+        _ => Vec::new(),
+    }
 }
-
-/// The most bytes of an unsigned file that are looked at for its problems.
-const MOST_READ: u64 = 4 * 1024 * 1024;
 
 /// The text for a terminal, or without colors for anything else.
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {

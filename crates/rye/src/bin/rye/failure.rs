@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -28,6 +28,8 @@ pub(crate) struct Failure {
     /// The error and its causes, outermost first.
     sentences: Vec<String>,
     excerpts: Vec<Excerpt>,
+    /// The unsigned files that stand in the way.
+    unsigned: Box<[PathBuf]>,
     /// What to do on the command line.
     advice: Option<String>,
     /// What is worth knowing besides.
@@ -40,6 +42,7 @@ impl Failure {
             exit: Exit::Usage,
             sentences: vec![message.into()],
             excerpts: Vec::new(),
+            unsigned: Box::default(),
             advice: None,
             epilogue: None,
         }
@@ -112,12 +115,37 @@ impl Failure {
 
     /// An error of the library, with its causes.
     pub(crate) fn of(error: &dyn Error, exit: Exit) -> Self {
-        let sentences = causes(error);
-        Self { exit, sentences, excerpts: Vec::new(), advice: advice(error), epilogue: None }
+        Self { exit, sentences: causes(error), advice: advice(error), ..Self::usage("") }
     }
 
     fn with_excerpts(self, excerpts: Vec<Excerpt>) -> Self {
         Self { excerpts, ..self }
+    }
+
+    /// The same with the places in files that `error` is about.
+    fn with_places_of(self, error: &ResolveError) -> Self {
+        let unsigned = excerpt::unsigned(error).into();
+        Self { excerpts: excerpt::of_resolve(error), unsigned, ..self }
+    }
+
+    /// Shows what keeps the unsigned files from being signed, which is all that `rye check` calls an error, and tells the way on.
+    fn print_unsigned(&self, environment: &Environment) {
+        for path in &*self.unsigned {
+            // A project that cannot be opened is told of by another command.
+            let Ok(spaces) = environment.to_check(false) else { return };
+            let checked = spaces.checker().check_files(std::slice::from_ref(path));
+            let barred = checked.iter().filter(|checked| !checked.is_signable());
+            let excerpts: Vec<Excerpt> = barred.map(Excerpt::of_unsignable).collect();
+            for excerpt in &excerpts {
+                output::painted_error(&excerpt::rendered(excerpt, environment.colors()));
+            }
+            if !excerpts.is_empty() {
+                let path = path.display();
+                eprintln!(
+                    "  to do: mend it until `rye check {path}` has no error, then `rye sign {path}`"
+                );
+            }
+        }
     }
 
     /// The failure of a run that never began, with what became of its record.
@@ -150,6 +178,7 @@ impl Failure {
         for excerpt in &self.excerpts {
             output::painted_error(&excerpt::rendered(excerpt, environment.colors()));
         }
+        self.print_unsigned(environment);
         if let Some(epilogue) = &self.epilogue {
             eprintln!("{epilogue}");
         }
@@ -206,7 +235,7 @@ fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {
     if is_stream {
         stream::error(&error);
     } else {
-        Answer::one("errors", error).with("exit_code", exit.code()).print();
+        Answer::one("errors", error).fine_if(false).with("exit_code", exit.code()).print();
     }
 }
 
@@ -240,7 +269,7 @@ fn command(words: &[OsString]) -> Option<&OsString> {
 impl From<ResolveError> for Failure {
     fn from(error: ResolveError) -> Self {
         let exit = if error.is_unverified() { Exit::Refused } else { Exit::Failed };
-        Self::of(&error, exit).with_excerpts(excerpt::of_resolve(&error))
+        Self::of(&error, exit).with_places_of(&error)
     }
 }
 
@@ -262,11 +291,11 @@ impl From<OpenError> for Failure {
 
 impl From<PrepareError> for Failure {
     fn from(error: PrepareError) -> Self {
-        let excerpts = match &error {
-            PrepareError::Resolve(error) => excerpt::of_resolve(error),
-            _ => Vec::new(),
-        };
-        Self::of(&error, error.class().into()).with_excerpts(excerpts)
+        let failure = Self::of(&error, error.class().into());
+        match &error {
+            PrepareError::Resolve(error) => failure.with_places_of(error),
+            _ => failure,
+        }
     }
 }
 
@@ -275,11 +304,11 @@ impl From<RunError> for Failure {
         let RunError::Prepare { source, thread, unrecorded, .. } = &error else {
             return Self::of(&error, error.class().into());
         };
-        let excerpts = match source.as_ref() {
-            PrepareError::Resolve(error) => excerpt::of_resolve(error),
-            _ => Vec::new(),
+        let failure = Self::of(&error, error.class().into());
+        let mut failure = match source.as_ref() {
+            PrepareError::Resolve(error) => failure.with_places_of(error),
+            _ => failure,
         };
-        let mut failure = Self::of(&error, error.class().into()).with_excerpts(excerpts);
         let unrecorded = unrecorded
             .as_ref()
             .map(|reason| format!("its record could not be written either: {reason}"));

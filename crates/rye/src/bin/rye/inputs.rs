@@ -14,28 +14,34 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct Given {
     /// An input of the directive (may be given many times); text becomes the declared type. `@FILE` as the value takes
-    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
+    /// the text of a file, and `-` takes standard input
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
+    /// The same with the value as it stands, for a text that is `-` or begins with `@`
+    #[arg(long = "raw-input", value_name = "NAME=TEXT")]
+    raw: Vec<NameAndValue>,
 }
 
 /// The arguments of a tool.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArguments {
     /// An argument of the tool (may be given many times); text becomes the type in the tool's schema. `@FILE` as the value takes
-    /// the text of a file, `-` takes standard input, and `@@` begins a text with `@`
+    /// the text of a file, and `-` takes standard input
     #[arg(value_name = "NAME=VALUE")]
     arguments: Vec<NameAndValue>,
     /// The same as an option, as `rye run` has it
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     inputs: Vec<NameAndValue>,
+    /// The same with the value as it stands, for a text that is `-` or begins with `@`
+    #[arg(long = "raw-input", value_name = "NAME=TEXT")]
+    raw: Vec<NameAndValue>,
 }
 
 impl GivenArguments {
     /// Returns the values by name; a name that is given twice is a failure.
     pub(crate) fn bound(&self) -> Result<Map<String, Value>, Failure> {
-        let all = self.arguments.iter().chain(&self.inputs);
-        Ok(values(all, "argument")?.into_iter().collect())
+        let read = self.arguments.iter().chain(&self.inputs);
+        Ok(values(read, &self.raw, "argument")?.into_iter().collect())
     }
 }
 
@@ -60,24 +66,27 @@ impl FromStr for NameAndValue {
 
 /// Returns the values by name; a name that is given twice is a failure, not a guess.
 pub(crate) fn bound(given: &Given) -> Result<BTreeMap<String, Value>, Failure> {
-    values(given.inputs.iter(), "input")
+    values(given.inputs.iter(), &given.raw, "input")
 }
 
-/// Returns the values by name; `what` is the word for one of them.
+/// Returns the values by name, those of `raw` as they stand; `what` is the word for one of them.
 fn values<'a>(
-    given: impl Iterator<Item = &'a NameAndValue> + Clone,
+    read: impl Iterator<Item = &'a NameAndValue> + Clone,
+    raw: &'a [NameAndValue],
     what: &str,
 ) -> Result<BTreeMap<String, Value>, Failure> {
-    let mut values = BTreeMap::new();
-    let mut from_standard_input = given.clone().filter(|given| is_standard_input(&given.value));
+    let mut from_standard_input = read.clone().filter(|given| is_standard_input(&given.value));
     if from_standard_input.nth(1).is_some() {
         return Err(Failure::usage(format!("only one {what} can be read from standard input")));
     }
     let mut names = BTreeSet::new();
-    if let Some(twice) = given.clone().find(|given| !names.insert(&given.name)) {
+    if let Some(twice) = read.clone().chain(raw).find(|given| !names.insert(&given.name)) {
         return Err(Failure::usage(format!("{what} `{}` is given twice", twice.name)));
     }
-    for NameAndValue { name, value } in given {
+    let as_they_stand =
+        raw.iter().map(|NameAndValue { name, value }| (name.clone(), value.as_str().into()));
+    let mut values: BTreeMap<String, Value> = as_they_stand.collect();
+    for NameAndValue { name, value } in read {
         let text = text(value)
             .map_err(|failure| failure.within(&format!("{what} `{name}` has no value")))?;
         values.insert(name.clone(), Value::from(text));
@@ -91,7 +100,6 @@ fn text(value: &str) -> Result<String, Failure> {
         return read_standard_input();
     }
     match value.strip_prefix('@') {
-        Some(rest) if rest.starts_with('@') => Ok(rest.to_owned()),
         Some(path) => read_named(Path::new(path)),
         None => Ok(value.to_owned()),
     }

@@ -110,3 +110,24 @@ fn a_client_that_does_not_read_does_not_keep_the_server() {
     assert!(!flood.join().unwrap(), "the server was there until the client had asked everything");
     drop(answers);
 }
+
+/// A tool stands for more than its id: what is missing is told at the start, and all of it at once.
+#[test]
+fn all_that_a_tool_needs_is_named_at_once() {
+    let session = Session::new();
+    let schema = "input_schema: {type: object}\n";
+    let run = format!("description: T.\nexecutor: command\ncommand: ls\n{schema}");
+    let send = format!(
+        "description: T.\nexecutor: http\nmethod: POST\nurl: https://example.org/\n{schema}"
+    );
+    session.put(".ai/tools/my/run.yaml", &run);
+    session.put(".ai/tools/my/send.yaml", &send);
+    let told = session.rye("mcp --allow-unsigned --allow rye.execute.tool.my.*");
+    let missing = "warning: 2 tools, such as `my/run`, are allowed and what they stand for is not, so that no client can call them; add \
+                   `--allow rye.execute.tool.rye.bash.bash --allow rye.execute.tool.rye.web.fetch --allow \
+                   rye.execute.tool.rye.web.send`";
+    assert!(told.contains(missing), "{told}");
+    let all = "--allow rye.execute.tool.my.* --allow rye.execute.tool.rye.bash.bash --allow rye.execute.tool.rye.web.*";
+    let told = session.rye(&format!("mcp --allow-unsigned {all} --acknowledge elevated=tests"));
+    assert!(!told.contains("stand for"), "{told}");
+}

@@ -99,7 +99,8 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
             "by": rows.collect::<Value>(),
             "refusal": privileges.refusal,
         });
-        return Answer::one("capabilities", row).print();
+        let answer = Answer::one("capabilities", row);
+        return answer.fine_if(privileges.refusal.is_none()).print();
     }
     match privileges.refusal {
         None => println!("allowed: `{capability}`"),
@@ -120,7 +121,7 @@ fn granting(authority: &Authority, capability: &Capability) -> Vec<(String, Stri
 
 fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environment) {
     if environment.json() {
-        let others = denied.others.iter().map(LayerName::to_string);
+        let others = denied.others().map(LayerName::to_string);
         let row = json!({
             "capability": denied.capability.as_str(),
             "allowed": false,
@@ -130,7 +131,7 @@ fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environme
             "message": denied.to_string(),
             "refusal": privileges.refusal,
         });
-        return Answer::one("capabilities", row).print();
+        return Answer::one("capabilities", row).fine_if(false).print();
     }
     println!("denied: {denied}");
 }

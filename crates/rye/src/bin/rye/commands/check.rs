@@ -69,14 +69,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if arguments.format.is_some() {
         checked.extend(held.as_ref().map(Held::to_checked));
     }
-    tell(&checked, held.as_ref(), arguments, environment);
-    let is_ok = checked.iter().all(Checked::is_ok) && held.is_none_or(|held| held.is_fine());
+    let is_ok = checked.iter().all(Checked::is_ok) && held.as_ref().is_none_or(Held::is_fine);
+    tell(&checked, held.as_ref(), is_ok, arguments, environment);
     Ok(if is_ok { Exit::Fine } else { Exit::Failed })
 }
 
 fn tell(
     checked: &[Checked],
     held: Option<&Held>,
+    is_ok: bool,
     arguments: &Arguments,
     environment: &Environment,
 ) {
@@ -98,7 +99,7 @@ fn tell(
             let counted = counts.into_iter().fold(answer, |answer, (name, severity)| {
                 answer.with(name, count(checked, severity))
             });
-            counted.print();
+            counted.fine_if(is_ok).print();
         }
         None => {
             checked.iter().for_each(|checked| print(checked, environment));

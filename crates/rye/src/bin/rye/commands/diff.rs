@@ -74,7 +74,7 @@ impl Comparison {
 
 fn compare(arguments: &Arguments, environment: &Environment) -> Result<Comparison, Failure> {
     if arguments.sides.is_empty() {
-        return project::compare(&arguments.revisions, environment);
+        return project::compare(arguments, environment);
     }
     let (before, after) = sides(arguments)?;
     let (before, after) = (side(&before, environment)?, side(&after, environment)?);
@@ -82,7 +82,8 @@ fn compare(arguments: &Arguments, environment: &Environment) -> Result<Compariso
     if environment.json() {
         let row = named((&before.name, &after.name), &difference);
         let answer = Answer::one("directives", row).with("differs", !difference.is_empty());
-        answer.with("widens", difference.widens()).print();
+        let answer = answer.with("widens", difference.widens());
+        answer.fine_if(!arguments.exit_code || difference.is_empty()).print();
     } else {
         print!("{}", output::for_people(&difference.to_string()));
     }

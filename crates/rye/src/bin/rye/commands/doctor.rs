@@ -86,7 +86,7 @@ pub(crate) fn run(_: &Arguments, environment: &Environment) -> Result<Exit, Fail
     let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
     if environment.json() {
         let answer = Answer::of("findings", findings.iter().map(Finding::to_json));
-        answer.with("ok", !is_wrong).with("version", env!("CARGO_PKG_VERSION")).print();
+        answer.fine_if(!is_wrong).with("version", env!("CARGO_PKG_VERSION")).print();
     } else {
         findings.iter().for_each(Finding::print);
     }

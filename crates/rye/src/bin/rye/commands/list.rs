@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if environment.json() {
         let items = items.iter().map(|(kind, described)| row(*kind, described));
         let answer = Answer::of("items", items).beside("problems", refused::data(&problems));
-        answer.with("problems", problems.len()).print();
+        answer.with("problems", problems.len()).fine_if(is_whole).print();
     } else {
         let rows: Vec<_> = items.iter().map(|(kind, item)| columns(*kind, item)).collect();
         aligned(&rows).for_each(|line| println!("{line}"));

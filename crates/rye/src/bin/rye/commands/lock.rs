@@ -115,7 +115,8 @@ fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Envir
             json!({ "directive": id.as_ref().map(ItemId::as_str), "locked": false, "error": failure.to_string() })
         });
         let answer = Answer::of("directives", fine.chain(not)).with("path", output::path(path));
-        return answer.with("locked", locked.len()).with("refused", refused.len()).print();
+        let answer = answer.with("locked", locked.len()).with("refused", refused.len());
+        return answer.fine_if(refused.is_empty()).print();
     }
     for (id, failure) in refused {
         let name = id.as_ref().map_or_else(|| "a file".to_owned(), ToString::to_string);
@@ -281,7 +282,7 @@ pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> 
             let error = found.as_ref().err().map(ToString::to_string);
             json!({ "server": server, "ok": is_fine(found), "changes": changes.ok(), "error": error })
         };
-        Answer::of("servers", rows.iter().map(row)).with("ok", all_fine).print();
+        Answer::of("servers", rows.iter().map(row)).fine_if(all_fine).print();
     }
     Ok(if all_fine { Exit::Fine } else { Exit::Failed })
 }

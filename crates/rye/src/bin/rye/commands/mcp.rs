@@ -2,6 +2,7 @@
 
 mod discover;
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rye::caps::{Capability, Grant, Kind, Pattern, Primary, risk::Acknowledgement};
-use rye::resolve::{ItemId, ItemKind};
+use rye::caps::{Grant, Kind, Pattern, Primary, risk::Acknowledgement};
+use rye::resolve::ItemId;
 use rye::thread::ThreadId;
 use rye::{
     Approvals, HttpOptions, McpServer, ProviderChoice, Rye, ServeError, ServerHost, ServerTools,
@@ -128,6 +129,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
     crate::output::warnings(&unmatched(&arguments.allow, environment)?);
+    crate::output::warnings(uncallable(&added, environment)?.as_slice());
     if std::io::stderr().is_terminal() {
         announce(arguments, &host.grant, environment)?;
     }
@@ -212,22 +214,21 @@ fn unmatched(allowed: &[Pattern], environment: &Environment) -> Result<Vec<Strin
     Ok(rye.unmatched(allowed).into_iter().map(warning).collect())
 }
 
-/// The capabilities for each item that is there.
-fn known(environment: &Environment) -> Result<Vec<Capability>, Failure> {
-    let rye = environment.rye()?;
-    let kinds = [
-        (Kind::Directive, ItemKind::Directive),
-        (Kind::Knowledge, ItemKind::Knowledge),
-        (Kind::Tool, ItemKind::Tool),
-    ];
-    let mut known = Vec::new();
-    for (kind, items) in kinds {
-        for item in rye.library().survey(items).items {
-            let capability = |primary| Capability::new(primary, kind, item.id.as_str()).ok();
-            known.extend(Primary::ALL.into_iter().filter_map(capability));
-        }
-    }
-    Ok(known)
+/// The warning of tools that are allowed and that no client can call, with all that is missing.
+fn uncallable(grant: &Grant, environment: &Environment) -> Result<Option<String>, Failure> {
+    let found = environment.rye()?.uncallable(grant);
+    let Some((first, _)) = found.first() else { return Ok(None) };
+    let missing = found.iter().flat_map(|(_, missing)| missing);
+    let missing: BTreeSet<&str> = missing.map(Pattern::as_str).collect();
+    let options: Vec<String> = missing.iter().map(|pattern| format!("--allow {pattern}")).collect();
+    let (tools, them) = match found.len() {
+        1 => (format!("tool `{first}` is allowed and what it stands for is"), "it"),
+        count => (
+            format!("{count} tools, such as `{first}`, are allowed and what they stand for is"),
+            "them",
+        ),
+    };
+    Ok(Some(format!("{tools} not, so that no client can call {them}; add `{}`", options.join(" "))))
 }
 
 /// Tells a person at a terminal what is served and how a client connects.
@@ -236,13 +237,13 @@ fn announce(
     grant: &Grant,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    let known = known(environment)?;
+    let rye = environment.rye()?;
+    let known = rye.item_capabilities();
     let count = |primary: &str, kind: &str, noun: &str| {
         let lead = format!("rye.{primary}.{kind}.");
         let those = known.iter().filter(|it| it.as_str().starts_with(&lead) && grant.allows(it));
         crate::output::counted(those.count(), noun)
     };
-    let rye = environment.rye()?;
     let project = rye.library().spaces().project().map(|project| project.display().to_string());
     let place = project.unwrap_or_else(|| "/PATH/TO/PROJECT".to_owned());
     eprintln!(

@@ -53,7 +53,7 @@ fn tell_programs(thread: &ThreadId, replayed: &Replayed) {
         "replayed_sha256": replayed.replayed,
         "divergence": divergence,
     });
-    Answer::one("threads", row).print();
+    Answer::one("threads", row).fine_if(replayed.divergence.is_none()).print();
 }
 
 /// A replay is of one thread; what it means for those around it.

@@ -300,6 +300,7 @@ pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment)
     } else if environment.json() {
         Answer::one("threads", report.to_json())
             .with("state", report.outcome.state.as_str())
+            .fine_if(exit(report) == Exit::Fine)
             .print();
     } else {
         match &report.called {

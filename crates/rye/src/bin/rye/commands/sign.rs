@@ -161,7 +161,8 @@ fn answer(rows: &[Row], is_dry: bool) -> Answer {
     let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
     let answer = Answer::of("files", rows.iter().map(|row| row.to_json(is_dry)));
     let answer = answer.with("signed", rows.len() - unchanged - refused);
-    answer.with("unchanged", unchanged).with("refused", refused).with("dry_run", is_dry)
+    let answer = answer.with("unchanged", unchanged).with("refused", refused);
+    answer.with("dry_run", is_dry).fine_if(refused == 0)
 }
 
 /// Why a file that a folder or a pattern stands for is not signed: who signs a trust document vouches for its key, which

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let verified = rye.verify_files(&files::named_with_linked(&paths, environment)?);
     let summary = VerificationSummary::of(&verified);
     if environment.json() {
-        answer(&verified, &summary).print();
+        answer(&verified, &summary).fine_if(summary.refused.is_empty()).print();
     } else {
         // All at once: ten thousand lines would be as many calls of the system.
         print!("{}{}", verified.iter().map(told).collect::<String>(), totals(&summary));

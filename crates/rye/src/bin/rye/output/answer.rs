@@ -12,10 +12,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer whose rows are named `list`; the summary counts them as `total`.
+    /// An answer whose rows are named `list`; the summary counts them as `total`, and says that all is fine until
+    /// [`fine_if`](Self::fine_if) says otherwise.
     pub(crate) fn of(list: &str, rows: impl IntoIterator<Item = Value>) -> Self {
         let rows: Vec<Value> = rows.into_iter().collect();
-        let summary = Map::from_iter([("total".to_owned(), rows.len().into())]);
+        let summary = [("total", Value::from(rows.len())), ("ok", Value::from(true))];
+        let summary = summary.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
         Self { lists: Map::from_iter([(list.to_owned(), rows.into())]), summary }
     }
 
@@ -28,6 +30,11 @@ impl Answer {
     pub(crate) fn beside(mut self, list: &str, rows: impl IntoIterator<Item = Value>) -> Self {
         self.lists.insert(list.to_owned(), rows.into_iter().collect());
         self
+    }
+
+    /// Says in the summary whether the command ends with exit code 0.
+    pub(crate) fn fine_if(self, is_fine: bool) -> Self {
+        self.with("ok", is_fine)
     }
 
     /// Adds to the summary.

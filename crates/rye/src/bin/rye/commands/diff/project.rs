@@ -6,7 +6,7 @@ use rye::resolve::{ItemId, ItemKind, Space};
 use rye::{Difference, Explained, PlanRequest, Rye};
 use serde_json::{Value, json};
 
-use super::{Comparison, named};
+use super::{Arguments, Comparison, named};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
@@ -24,10 +24,10 @@ struct State {
 
 /// Compares every directive of the project with how it was, and tells of those that changed.
 pub(super) fn compare(
-    revisions: &[String],
+    arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Comparison, Failure> {
-    let (before, after) = match revisions {
+    let (before, after) = match arguments.revisions.as_slice() {
         [] => (at("HEAD", environment)?, now(environment)?),
         [before] => (at(before, environment)?, now(environment)?),
         [before, after] => (at(before, environment)?, at(after, environment)?),
@@ -53,7 +53,8 @@ pub(super) fn compare(
         let rows = rows.iter().map(|(id, row)| json(id, row, &before, &after));
         let told = Answer::of("directives", rows).with("differs", answer.differs);
         let told = told.with("widens", answer.widens).with("before", before.name.clone());
-        told.with("after", after.name.clone()).print();
+        let is_fine = answer.failed.is_none() && !(arguments.exit_code && answer.differs);
+        told.with("after", after.name.clone()).fine_if(is_fine).print();
     } else {
         rows.iter().for_each(|(id, row)| print(id, row, &before, &after));
         let all = before.directives.union(&after.directives).count();

@@ -11,6 +11,7 @@ use rye::thread::store::{LocalStore, StoreError, TreeOwnership};
 use rye::thread::{Moment, ThreadId, ThreadState, thread_root};
 use serde_json::json;
 
+use self::members::{Member, Members};
 use super::{Known, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -67,7 +68,8 @@ pub(super) fn prune(
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let mut removable = chosen(arguments, known, environment);
+    let Members { trees, unreadable } = members::all(known, environment);
+    let mut removable = chosen(arguments, known, trees);
     let mut busy = Vec::new();
     if arguments.yes {
         let store = LocalStore::open_with(&known.threads, known.store_options())
@@ -80,7 +82,7 @@ pub(super) fn prune(
         }
         removable = removed;
     }
-    report(arguments, &removable, &busy, environment);
+    report(arguments, &removable, (&busy, &unreadable), environment);
     Ok(if busy.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
@@ -94,13 +96,13 @@ struct Tree {
 }
 
 /// Returns the trees that the options choose, the newest first.
-fn chosen(arguments: &Prune, known: &Known, environment: &Environment) -> Vec<Tree> {
+fn chosen(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Vec<Tree> {
     let oldest = arguments.older_than.map(|age| {
         let millis = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         Moment::from_unix_millis(Environment::moment().as_unix_millis().saturating_sub(millis))
     });
     let mut chosen = Vec::new();
-    for members in members::trees(known, environment) {
+    for members in trees {
         let Some(root) = members.first() else { continue };
         let updated = members.iter().map(|member| member.updated).max().unwrap_or(root.updated);
         let has_ended = members.iter().all(|member| member.state.is_final());
@@ -197,7 +199,13 @@ fn bytes(folder: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Environment) {
+/// Tells of the trees that are removed, and of those that are kept for another reason than the options.
+fn report(
+    arguments: &Prune,
+    trees: &[Tree],
+    (busy, unreadable): (&[Tree], &[(ThreadId, Failure)]),
+    environment: &Environment,
+) {
     let count: usize = trees.iter().map(|tree| tree.threads.len()).sum();
     let bytes: u64 = trees.iter().map(|tree| tree.bytes).sum();
     if environment.json() {
@@ -209,8 +217,13 @@ fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Enviro
                 "bytes": tree.bytes,
             })
         };
+        let is_fine = busy.is_empty();
         let busy = busy.iter().map(|tree| tree.root.as_str().into());
-        let answer = Answer::of("trees", trees.iter().map(row)).beside("busy", busy);
+        let unreadable = unreadable.iter().map(
+            |(thread, failure)| json!({ "thread": thread.as_str(), "error": failure.to_string() }),
+        );
+        let answer = Answer::of("trees", trees.iter().map(row)).fine_if(is_fine);
+        let answer = answer.beside("busy", busy).beside("unreadable", unreadable);
         let answer = answer.with("threads", count).with("bytes", bytes);
         return answer.with("removed", arguments.yes).print();
     }
@@ -225,6 +238,7 @@ fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Enviro
     for tree in busy {
         eprintln!("kept {}: another process drives a thread of it", tree.root);
     }
+    tell_unreadable(unreadable);
     let trees = output::counted(trees.len(), "tree");
     let all = format!("{trees} of {}", output::counted(count, "thread"));
     if arguments.yes {
@@ -233,6 +247,22 @@ fn report(arguments: &Prune, trees: &[Tree], busy: &[Tree], environment: &Enviro
         eprintln!("would remove {all}; `--yes` removes them");
     }
 }
+
+/// Tells of threads that are kept because their records do not say how they stand, such as those of an older format.
+fn tell_unreadable(unreadable: &[(ThreadId, Failure)]) {
+    for (thread, failure) in unreadable.iter().take(MOST_UNREADABLE) {
+        eprintln!("kept {thread}, which cannot be read: {failure}");
+    }
+    if unreadable.len() > MOST_UNREADABLE {
+        eprintln!("kept {} more that cannot be read", unreadable.len() - MOST_UNREADABLE);
+    }
+    if !unreadable.is_empty() {
+        eprintln!("to remove such a thread, remove its folder below `.ai/threads` by hand");
+    }
+}
+
+/// How many threads are told of one by one.
+const MOST_UNREADABLE: usize = 5;
 
 fn failed(error: &StoreError) -> Failure {
     Failure::of(error, Exit::Failed)

@@ -35,7 +35,7 @@ pub(super) fn verify(
     if environment.json() {
         let verified = rows.iter().filter(|(_, verified)| verified.is_ok()).count();
         let rows = rows.iter().map(|(thread, verified)| verdict(thread, verified));
-        Answer::of("threads", rows).with("verified", verified).print();
+        Answer::of("threads", rows).with("verified", verified).fine_if(exit == Exit::Fine).print();
     } else {
         rows.iter().for_each(|(thread, verified)| println!("{}", sentence(thread, verified)));
     }

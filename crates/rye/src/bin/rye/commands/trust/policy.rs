@@ -46,7 +46,8 @@ fn tell(change: Option<&PolicyChange>, is_accepted: bool, environment: &Environm
             rows.collect::<Vec<_>>()
         };
         let rows = [of("added", added), of("changed", changed), of("removed", removed)].concat();
-        let answer = Answer::of("files", rows).with("accepted", is_accepted);
+        let is_fine = is_accepted || change.is_none_or(PolicyChange::is_empty);
+        let answer = Answer::of("files", rows).fine_if(is_fine).with("accepted", is_accepted);
         return answer.with("pinned", change.is_some() || is_accepted).print();
     }
     for (word, paths) in [("added", added), ("changed", changed), ("removed", removed)] {

@@ -12,6 +12,7 @@ use rye::thread::{Moment, ThreadId, ThreadState, ThreadSummary, spawned_children
 
 use super::super::{Known, read};
 use crate::environment::Environment;
+use crate::failure::Failure;
 
 /// One thread of a tree.
 pub(super) struct Member {
@@ -62,25 +63,38 @@ pub(super) fn is_gone(thread: &ThreadId, threads: &Path) -> bool {
         .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Returns the members of each tree, the oldest of a tree first. A tree is left out when the record of one of its threads cannot
-/// be read.
-pub(super) fn trees(known: &Known, environment: &Environment) -> Vec<Vec<Member>> {
-    let (mut members, mut unreadable) = (BTreeMap::new(), BTreeSet::new());
+/// All threads of a project.
+pub(super) struct Members {
+    /// The members of each tree, the oldest of a tree first. A tree is left out when the record of one of its threads cannot be
+    /// read.
+    pub(super) trees: Vec<Vec<Member>>,
+    /// The threads whose records cannot be read, with the reasons.
+    pub(super) unreadable: Vec<(ThreadId, Failure)>,
+}
+
+/// Reads the records of all threads.
+pub(super) fn all(known: &Known, environment: &Environment) -> Members {
+    let (mut members, mut refused) = (BTreeMap::new(), Vec::new());
     // The tree that an unreadable thread belongs to, as its row has it.
     let mut kept = BTreeSet::new();
     for summary in &known.summaries {
         let member = match read(&summary.thread, &known.threads, environment) {
             Ok(reading) => Member::of_record(&reading),
             Err(_) if is_gone(&summary.thread, &known.threads) => Member::of_row(summary),
-            Err(_) => {
-                unreadable.insert(summary.thread.clone());
+            Err(failure) => {
+                refused.push((summary.thread.clone(), failure));
                 kept.extend(summary.parent.clone());
                 continue;
             }
         };
         members.insert(summary.thread.clone(), member);
     }
-    unreadable.extend(known.unreadable.iter().cloned());
+    let unlisted = known.unreadable.iter();
+    refused.extend(unlisted.filter_map(|thread| {
+        Some((thread.clone(), read(thread, &known.threads, environment).err()?))
+    }));
+    let unreadable: BTreeSet<&ThreadId> =
+        refused.iter().map(|(thread, _)| thread).chain(&known.unreadable).collect();
     let is_kept = |member: &Member| {
         kept.contains(&member.thread)
             || member.above.iter().chain(&member.below).any(|thread| unreadable.contains(thread))
@@ -94,7 +108,7 @@ pub(super) fn trees(known: &Known, environment: &Environment) -> Vec<Vec<Member>
     let mut trees: Vec<Vec<Member>> =
         trees.into_values().filter(|tree| !tree.iter().any(is_kept)).collect();
     trees.iter_mut().for_each(|tree| tree.sort_by_key(|member| member.created));
-    trees
+    Members { trees, unreadable: refused }
 }
 
 /// Returns the thread at the top of each tree, by member. Records that name each other must not lead in circles: each thread is
